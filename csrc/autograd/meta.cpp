@@ -1,0 +1,96 @@
+#include "autograd/meta.h"
+
+#include <algorithm>
+
+#include "core/pool.h"
+
+namespace genesis {
+
+TensorMeta& meta(const Tensor& t) {
+  if (!t->extras) {
+    auto fresh = std::make_unique<TensorMeta>();
+    fresh->self = t.impl();
+    t->extras = std::move(fresh);
+  }
+  return static_cast<TensorMeta&>(*t->extras);
+}
+
+TensorMeta::~TensorMeta() {
+  if (!retains_grad) return;
+  auto* node = static_cast<Node*>(self->grad_fn.get());
+  if (!node || !node->extras_if_any()) return;
+  std::erase_if(node->extras().retained, [&](const auto& r) { return r.tensor == self; });
+}
+
+void AccumulateGrad::free() noexcept {
+  if (auto* m = meta_if_any(leaf); m && m->accumulator == this) m->accumulator = nullptr;
+  this->~AccumulateGrad();
+  Pool<sizeof(AccumulateGrad)>::give(this);
+}
+
+Node* grad_fn(const Tensor& x) {
+  TensorMeta* m = meta_if_any(x);
+  if (m && m->base.defined() && !x->inference) {
+    TensorMeta* base = meta_if_any(m->base);
+    if (base && base->generation != m->base_generation) regenerate_view(x);
+  }
+  return node_of(x);
+}
+
+Edge gradient_edge(const Tensor& x) {
+  Edge edge;
+  edge.dtype = x.dtype();
+  if (!x->grad_fn && !x->extras && !watched(x)) return edge;
+  if (Node* node = grad_fn(x)) {
+    edge.node = Ref<Node>(node);
+    edge.index = x->output_index;
+  } else if (watched(x)) {
+    TensorMeta& m = meta(x);
+    if (!m.accumulator) m.accumulator = new (Pool<sizeof(AccumulateGrad)>::take()) AccumulateGrad(x);
+    edge.node = Ref<Node>(m.accumulator);
+  }
+  return edge;
+}
+
+void mark_view(const Tensor& view, const Tensor& x) {
+  TensorMeta& m = meta(view);
+  m.base = base_of(x);
+  if (TensorMeta* base = meta_if_any(m.base)) m.base_generation = base->generation;
+}
+
+void set_requires_grad(const Tensor& x, bool value) {
+  if (value)
+    require<DTypeError>(is_floating(x.dtype()), "requires_grad_: only floating tensors have gradients, got ",
+                        x.dtype(), "; use x.float()");
+  require<GraphError>(!(value && x->inference), "requires_grad_: a tensor made in inference_mode cannot enter a graph; "
+                      "clone() it outside inference_mode");
+  require<GraphError>(value || !x->grad_fn, "requires_grad_: requires_grad can only be turned off on a leaf; use detach()");
+  x->requires_grad = value;
+}
+
+void detach_inplace(const Tensor& x) {
+  TensorMeta* m = meta_if_any(x);
+  require<GraphError>(!(m && m->base.defined() && m->base->requires_grad),
+                      "detach_: cannot take a view out of the graph of its base; use detach()");
+  x->grad_fn = Ref<Counted>();
+  x->output_index = 0;
+  x->requires_grad = false;
+}
+
+Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook) {
+  require<GraphError>(x->requires_grad, "register_hook: the tensor does not require grad, so no gradient will reach it; "
+                      "call requires_grad_() first");
+  if (Node* node = grad_fn(x)) node->extras().output_hooks.push_back({x->output_index, hook});
+  else meta(x).hooks.push_back(hook);
+  return hook;
+}
+
+void retain_grad(const Tensor& x) {
+  require<GraphError>(x->requires_grad, "retain_grad: the tensor does not require grad");
+  Node* node = grad_fn(x);
+  if (!node || meta(x).retains_grad) return;  // a leaf keeps its gradient anyway
+  meta(x).retains_grad = true;
+  node->extras().retained.push_back({x->output_index, x.impl()});
+}
+
+}  // namespace genesis

@@ -1,0 +1,74 @@
+// Autograd's state of a tensor beyond its grad_fn: gradient, hooks, and what it is a view of.
+#pragma once
+
+#include "autograd/node.h"
+
+namespace genesis {
+
+// The end of a path through the graph: adds what arrives to the leaf's gradient (the engine does it).
+class AccumulateGrad final : public Node {
+ public:
+  explicit AccumulateGrad(Tensor leaf) : Node("accumulate_grad"), leaf(std::move(leaf)) {}
+  Grads apply(Grads&&) override { return {}; }
+  std::string name() const override { return "AccumulateGrad"; }
+  bool is_leaf() const override { return true; }
+
+  Tensor leaf;
+
+ private:
+  void free() noexcept override;
+};
+
+struct TensorMeta final : TensorExtras {
+  Tensor grad;
+  AccumulateGrad* accumulator = nullptr;  // not owned: exists while a graph ends here
+  std::vector<Ref<Hook>> hooks;           // of a leaf; those of other tensors are kept by their node
+  std::vector<Ref<Hook>> post_accumulate_hooks;
+  TensorImpl* self = nullptr;
+  bool retains_grad = false;
+
+  // Of a view: the tensor whose memory it shows, and how often that had been written through the graph when the
+  // view's grad_fn was made. When the base has moved on, the view's grad_fn is made anew from the base.
+  Tensor base;
+  uint32_t base_generation = 0;
+  uint32_t generation = 0;  // of a base
+
+  ~TensorMeta() override;
+};
+
+TensorMeta& meta(const Tensor& t);
+inline TensorMeta* meta_if_any(const Tensor& t) { return static_cast<TensorMeta*>(t->extras.get()); }
+
+// The operation that re-makes the gradient function of a view whose base was written; set by ops/shape.cpp, which
+// knows how to differentiate as_strided.
+inline void (*regenerate_view)(const Tensor& view) = nullptr;
+
+// The node that wants x's gradient: the one that made x, or the accumulator of a leaf. Null if x is outside any graph
+// and no tape watches it.
+Edge gradient_edge(const Tensor& x);
+
+inline bool watched(const Tensor& x) {
+  return x->requires_grad || (grad_mode.tapes > 0 && is_floating(x.dtype()) && !x->inference);
+}
+// Whether an operation on x is to be recorded now.
+inline bool tracked(const Tensor& x) { return grad_mode.enabled && watched(x); }
+
+// The base of a view, or the tensor itself.
+inline Tensor base_of(const Tensor& x) {
+  TensorMeta* m = meta_if_any(x);
+  return m && m->base.defined() ? m->base : x;
+}
+// Declares `view` to be a view of x's memory.
+void mark_view(const Tensor& view, const Tensor& x);
+
+// requires_grad_(), with its checks.
+void set_requires_grad(const Tensor& x, bool value);
+// Takes x out of its graph (detach_).
+void detach_inplace(const Tensor& x);
+// The node that made x, brought up to date if x is a view whose base was written.
+Node* grad_fn(const Tensor& x);
+
+Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook);
+void retain_grad(const Tensor& x);
+
+}  // namespace genesis

@@ -1,0 +1,127 @@
+// What an operation leaves behind: a Node, which knows how to turn the gradient of its outputs into gradients of its
+// inputs.
+//
+// A node is one pooled allocation (autograd/record.h makes them): the rule, the edges to the nodes that made the
+// inputs, and the saved tensors. Edges and saved tensors are reached through pointers into the same block.
+// The engine runs nodes in falling order of `sequence`, which is the order of recording.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "autograd/mode.h"
+#include "core/tensor.h"
+
+namespace genesis {
+
+class Node;
+using Grads = InlineVec<Tensor, 4>;
+
+// Where the gradient of one input goes. Broadcasting and casts are undone on the way, by the engine.
+struct Edge {
+  Ref<Node> node;               // null: nobody wants this gradient
+  uint32_t index = 0;           // which output of `node`
+  DType dtype = DType::Float32;
+  std::unique_ptr<Dims> shape;  // set where the operation broadcast this input: sum down to it
+};
+
+// A tensor kept for the backward pass, with the version that it had.
+struct SavedTensor {
+  Tensor tensor;
+  uint32_t version = 0;
+  bool own_output = false;  // saved as storage only: holding the tensor would be a cycle y -> node -> y
+  uint32_t output_index = 0;
+};
+
+// Python callables, behind an interface: the engine does not see Python.
+class Hook : public Counted {
+ public:
+  // Returns the gradient to go on with, or an undefined tensor to keep `grad`.
+  virtual Tensor call(const Tensor& grad) = 0;
+  virtual void* object() const = 0;  // for the cycle collector
+};
+class NodeHook : public Counted {
+ public:
+  // Before the rule: (grad_outputs, {}) ; after: (grad_outputs, grad_inputs). May replace `grads`.
+  virtual void call(Grads& grads, const Grads& other) = 0;
+  virtual void* object() const = 0;
+};
+
+// What few nodes have.
+struct NodeExtras {
+  struct OutputHook {
+    uint32_t index;
+    Ref<Hook> hook;
+  };
+  struct Retained {
+    uint32_t index;
+    TensorImpl* tensor;  // not owned; the tensor takes itself off this list when it dies
+  };
+  std::vector<OutputHook> output_hooks;  // of tensors that this node made
+  std::vector<Retained> retained;
+  std::vector<Ref<NodeHook>> pre_hooks, post_hooks;
+  void* metadata = nullptr;  // a Python dict, owned
+  void (*free_metadata)(void*) = nullptr;
+  ~NodeExtras() {
+    if (metadata) free_metadata(metadata);
+  }
+};
+
+class Node : public Counted {
+ public:
+  explicit Node(const char* op) : op(op), sequence(next_sequence++) {}
+
+  // The gradients of the inputs, from those of the outputs (undefined where none arrived).
+  virtual Grads apply(Grads&& dy) = 0;
+  virtual void release_saved();
+  virtual std::string name() const;
+  virtual bool is_leaf() const { return false; }
+  virtual void traverse(int (*)(void* object, void* arg), void*) const {}  // Python objects owned beyond the extras
+  void destroy() noexcept final;
+
+  std::span<Edge> edges() const { return {edges_, num_edges_}; }
+  std::span<SavedTensor> saved() const { return {saved_, num_saved_}; }
+  NodeExtras& extras() {
+    if (!extras_) extras_ = std::make_unique<NodeExtras>();
+    return *extras_;
+  }
+  NodeExtras* extras_if_any() const { return extras_.get(); }
+
+  const char* op;
+  uint64_t sequence;
+  uint32_t num_outputs = 1;
+  bool released = false;  // saved tensors are gone: a second backward is an error
+
+  // Scratch space of the backward pass that runs (engine/backward.cpp).
+  uint32_t pass_slot = 0;
+  uint64_t pass_id = 0;
+
+  static inline uint64_t next_sequence = 1;
+  static inline int64_t alive = 0;
+
+ protected:
+  virtual void free() noexcept = 0;  // run the destructor, give the block back
+  Edge* edges_ = nullptr;
+  SavedTensor* saved_ = nullptr;
+  uint32_t num_edges_ = 0, num_saved_ = 0;
+
+ private:
+  std::unique_ptr<NodeExtras> extras_;
+};
+
+// What a rule sees of its node: the saved tensors, checked, and which gradients are wanted.
+class Saved {
+ public:
+  explicit Saved(const Node& node) : node_(node) {}
+  Tensor operator[](int i) const;
+  bool needs(int input) const { return static_cast<bool>(node_.edges()[static_cast<size_t>(input)].node); }
+  int num_inputs() const { return static_cast<int>(node_.edges().size()); }
+
+ private:
+  const Node& node_;
+};
+
+inline Node* node_of(const Tensor& t) { return static_cast<Node*>(t->grad_fn.get()); }
+
+}  // namespace genesis

@@ -1,0 +1,296 @@
+#include "bindings/args.h"
+
+#include <cstring>
+#include <map>
+
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+Signature::Signature(const char* t) : text(t) {
+  const size_t open = text.find('(');
+  name = text.substr(0, open);
+  std::string inside = text.substr(open + 1, text.rfind(')') - open - 1);
+  bool keyword_only = false;
+  size_t at = 0;
+  while (at < inside.size()) {
+    size_t end = at;
+    for (int depth = 0; end < inside.size() && (depth > 0 || inside[end] != ','); ++end)
+      depth += (inside[end] == '(') - (inside[end] == ')');
+    std::string part = inside.substr(at, end - at);
+    at = end + 1;
+    part.erase(0, part.find_first_not_of(' '));
+    if (part == "*") {
+      keyword_only = true;
+      continue;
+    }
+    if (part[0] == '*') {
+      variadic = static_cast<int>(params.size());
+      part.erase(0, 1);
+      keyword_only = true;
+      params.push_back({part.substr(0, part.find('=')), nullptr, false});
+      ++positional;
+    } else {
+      const size_t eq = part.find('=');
+      params.push_back({part.substr(0, eq), nullptr, eq == std::string::npos});
+      if (!keyword_only) ++positional;
+    }
+    params.back().key = PyUnicode_InternFromString(params.back().name.c_str());
+  }
+}
+
+static int find_keyword(const Signature& sig, PyObject* key) {
+  const int n = static_cast<int>(sig.params.size());
+  for (int i = 0; i < n; ++i)
+    if (sig.params[static_cast<size_t>(i)].key == key) return i;
+  const char* text = PyUnicode_AsUTF8(key);
+  if (!text) throw_python();
+  if (!std::strcmp(text, "axis") || !std::strcmp(text, "axes")) text = "dim";
+  if (!std::strcmp(text, "keepdims")) text = "keepdim";
+  if (!std::strcmp(text, "self") || !std::strcmp(text, "x")) text = "input";
+  for (int i = 0; i < n; ++i)
+    if (sig.params[static_cast<size_t>(i)].name == text) return i;
+  if (!std::strcmp(text, "dim"))
+    for (int i = 0; i < n; ++i)
+      if (sig.params[static_cast<size_t>(i)].name == "dims") return i;
+  return -1;
+}
+
+Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) : sig_(sig) {
+  int at = 0;
+  if (self) slot_[at++] = self;
+  const int fixed = sig.variadic >= 0 ? sig.variadic : sig.positional;
+  Py_ssize_t i = 0;
+  for (; i < nargs && at < fixed; ++i) slot_[at++] = args[i];
+  if (i < nargs) {
+    if (sig.variadic < 0)
+      throw_type_error(str(sig.name, "(): takes at most ", sig.positional, " positional arguments, got ",
+                           nargs + (self ? 1 : 0), "; signature: ", sig.text));
+    rest_ = args + i;
+    num_rest_ = nargs - i;
+    slot_[sig.variadic] = args[i];
+  }
+  if (kwnames) {
+    const Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
+    for (Py_ssize_t k = 0; k < n; ++k) {
+      PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+      const int p = find_keyword(sig, key);
+      if (p < 0)
+        throw_type_error(str(sig.name, "(): unexpected keyword argument '", PyUnicode_AsUTF8(key), "'; signature: ", sig.text));
+      if (slot_[p])
+        throw_type_error(str(sig.name, "(): argument '", sig.params[static_cast<size_t>(p)].name, "' given twice"));
+      slot_[p] = args[nargs + k];
+      if (p == sig.variadic) {
+        rest_ = args + nargs + k;
+        num_rest_ = 1;
+      }
+    }
+  }
+  for (size_t p = 0; p < sig.params.size(); ++p)
+    if (sig.params[p].required && !slot_[p])
+      throw_type_error(str(sig.name, "(): missing argument '", sig.params[p].name, "'; signature: ", sig.text));
+}
+
+void Args::fail(int i, const char* expected) const {
+  throw_type_error(str(sig_.name, "(): argument '", sig_.params[static_cast<size_t>(i)].name, "' must be ", expected, ", got ",
+                       slot_[i] ? Py_TYPE(slot_[i])->tp_name : "nothing"));
+}
+
+const Tensor& Args::tensor(int i) {
+  PyObject* o = slot_[i];
+  if (o && is_tensor(o)) return unwrap(o);
+  if (o && is_ndarray(o)) {
+    converted_.reserve(kMaxArgs);  // references into it stay good
+    converted_.push_back(from_ndarray(o));
+    return converted_.back();
+  }
+  fail(i, "a Tensor");
+}
+
+Tensor Args::optional_tensor(int i) { return has(i) ? tensor(i) : Tensor(); }
+
+Operand Args::operand(int i) {
+  PyObject* o = slot_[i];
+  if (o && !is_tensor(o) && is_number(o)) return to_scalar(o);
+  if (o && (is_tensor(o) || is_ndarray(o))) return tensor(i);
+  fail(i, "a Tensor or a number");
+}
+
+std::vector<Tensor> Args::tensors(int i) {
+  PyObject* o = slot_[i];
+  if (i == sig_.variadic && num_rest_ > 0 && (num_rest_ > 1 || is_tensor(o))) {
+    std::vector<Tensor> list;
+    for (Py_ssize_t k = 0; k < num_rest_; ++k) {
+      if (!is_tensor(rest_[k])) fail(i, "tensors");
+      list.push_back(unwrap(rest_[k]));
+    }
+    return list;
+  }
+  if (!o || is_tensor(o) || !PySequence_Check(o)) fail(i, "a tuple or list of tensors");
+  const Object sequence(PySequence_Fast(o, "a sequence of tensors"));
+  std::vector<Tensor> list;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(sequence.get());
+  for (Py_ssize_t k = 0; k < n; ++k) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), k);
+    if (!is_tensor(item))
+      throw_type_error(str(sig_.name, "(): element ", k, " of '", sig_.params[static_cast<size_t>(i)].name,
+                           "' must be a Tensor, got ", Py_TYPE(item)->tp_name));
+    list.push_back(unwrap(item));
+  }
+  return list;
+}
+
+Scalar Args::scalar(int i) const {
+  PyObject* o = slot_[i];
+  if (o && (is_number(o) || (is_tensor(o) && unwrap(o).numel() == 1))) return to_scalar(o);
+  fail(i, "a number");
+}
+
+int64_t Args::integer(int i) const {
+  PyObject* o = slot_[i];
+  if (!o || PyFloat_Check(o) || !PyIndex_Check(o)) fail(i, "an int");
+  return to_index(o, sig_.name.c_str());
+}
+std::optional<int64_t> Args::optional_integer(int i) const {
+  return has(i) ? std::optional<int64_t>(integer(i)) : std::nullopt;
+}
+
+bool Args::boolean(int i, bool absent) const {
+  if (!has(i)) return absent;
+  const int truth = PyObject_IsTrue(slot_[i]);
+  if (truth < 0) throw_python();
+  return truth != 0;
+}
+
+std::string Args::string(int i) const {
+  if (!slot_[i] || !PyUnicode_Check(slot_[i])) fail(i, "a str");
+  return PyUnicode_AsUTF8(slot_[i]);
+}
+
+static void append_ints(Dims& dims, PyObject* o, const Args& args, int i) {
+  if (PyLong_Check(o) || (PyIndex_Check(o) && !PySequence_Check(o)) || is_tensor(o)) {
+    dims.push_back(to_index(o, args.name()));
+    return;
+  }
+  if (!PyTuple_Check(o) && !PyList_Check(o)) {
+    if (PyFloat_Check(o) || PyUnicode_Check(o) || !PySequence_Check(o)) args.fail(i, "an int or a tuple of ints");
+  }
+  const Object sequence(PySequence_Fast(o, "a sequence of ints"));
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(sequence.get());
+  for (Py_ssize_t k = 0; k < n; ++k) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), k);
+    if (!PyIndex_Check(item)) args.fail(i, "an int or a tuple of ints");
+    dims.push_back(to_index(item, args.name()));
+  }
+}
+
+Dims Args::dims(int i) const {
+  Dims dims;
+  if (i == sig_.variadic) {
+    if (num_rest_ == 1) append_ints(dims, rest_[0], *this, i);
+    else
+      for (Py_ssize_t k = 0; k < num_rest_; ++k) {
+        if (!PyIndex_Check(rest_[k]) || PyFloat_Check(rest_[k])) fail(i, "ints");
+        dims.push_back(to_index(rest_[k], name()));
+      }
+    return dims;
+  }
+  if (!slot_[i]) fail(i, "an int or a tuple of ints");
+  append_ints(dims, slot_[i], *this, i);
+  return dims;
+}
+
+DType Args::dtype(int i) const { return to_dtype(slot_[i]); }
+std::optional<DType> Args::optional_dtype(int i) const {
+  return has(i) ? std::optional<DType>(to_dtype(slot_[i])) : std::nullopt;
+}
+void Args::device(int i) const {
+  if (has(i)) check_device(slot_[i]);
+}
+ops::Out Args::out(int i) {
+  if (!has(i)) return {};
+  if (!is_tensor(slot_[i])) fail(i, "a Tensor");
+  const Tensor& t = unwrap(slot_[i]);
+  require<GraphError>(!(grad_mode.enabled && t->requires_grad), sig_.name, ": out= cannot be a tensor that requires grad");
+  t->storage->written(sig_.name.c_str());
+  return {&t};
+}
+
+PyObject* to_python(const Dims& shape) {
+  Object tuple(PyTuple_New(shape.size()));
+  for (int i = 0; i < shape.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(shape[i]));
+  return tuple.release();
+}
+PyObject* to_python(const std::vector<Tensor>& list) {
+  Object tuple(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
+  for (size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), to_python(list[i]));
+  return tuple.release();
+}
+
+PyTypeObject* return_type(const char* name, std::initializer_list<const char*> fields) {
+  // The type keeps pointers to these for the life of the process.
+  auto* list = new std::vector<PyStructSequence_Field>;
+  for (const char* field : fields) list->push_back({field, nullptr});
+  list->push_back({nullptr, nullptr});
+  auto* full = new std::string(std::string("genesis.return_types.") + name);
+  auto* desc = new PyStructSequence_Desc{full->c_str(), nullptr, list->data(), static_cast<int>(fields.size())};
+  PyTypeObject* type = PyStructSequence_NewType(desc);
+  if (!type) throw_python();
+  return type;
+}
+PyObject* named(PyTypeObject* type, std::initializer_list<Tensor> values) {
+  Object tuple(PyStructSequence_New(type));
+  Py_ssize_t i = 0;
+  for (const Tensor& t : values) PyStructSequence_SetItem(tuple.get(), i++, wrap(t));
+  return tuple.release();
+}
+
+bool is_number(PyObject* o) {
+  if (PyFloat_Check(o) || PyLong_Check(o)) return true;
+  return is_numpy_scalar(o);
+}
+
+Scalar to_scalar(PyObject* o) {
+  if (PyFloat_Check(o)) return PyFloat_AS_DOUBLE(o);
+  if (PyBool_Check(o)) return o == Py_True;
+  if (PyLong_Check(o)) {
+    int overflow;
+    const long long value = PyLong_AsLongLongAndOverflow(o, &overflow);
+    require(overflow == 0, "a Python int is too large for int64");
+    return static_cast<int64_t>(value);
+  }
+  if (is_tensor(o)) return tensor_item(unwrap(o));
+  const Object plain(PyObject_CallMethod(o, "item", nullptr));  // a NumPy scalar
+  return to_scalar(plain.get());
+}
+
+int64_t to_index(PyObject* o, const char* what) {
+  const Py_ssize_t i = PyNumber_AsSsize_t(o, PyExc_IndexError);
+  if (i == -1 && PyErr_Occurred()) throw_python();
+  (void)what;
+  return i;
+}
+
+// ---- publishing --------------------------------------------------------------------------------------------------
+
+static std::vector<std::string>& published() {
+  static std::vector<std::string> names;
+  return names;
+}
+const std::vector<std::string>& op_names() { return published(); }
+
+void publish(const Signature& sig, PyMethodDef* function, PyMethodDef* method, int where) {
+  if (static_cast<int>(sig.params.size()) > kMaxArgs) fail("too many parameters: ", sig.text);
+  if (where & kFunction) {
+    const Object f(PyCFunction_NewEx(function, nullptr, module_name()));
+    PyModule_AddObjectRef(current_module(), function->ml_name, f.get());
+    published().push_back(sig.name);
+  }
+  if (where & kMethod) {
+    const Object f(PyDescr_NewMethod(TensorType, method));
+    if (PyDict_SetItemString(TensorType->tp_dict, method->ml_name, f.get()) < 0) throw_python();
+    if (!(where & kFunction)) published().push_back("Tensor." + sig.name);
+  }
+}
+
+}  // namespace genesis::py

@@ -1,0 +1,145 @@
+// Binding operators: a signature as a string, and a function of the parsed arguments.
+//
+//   def<"softplus(input, beta=1.0)", [](Args& a) { return ops::softplus(a.tensor(0), a.number(1, 1.0)); }>(kBoth);
+//
+// makes the function genesis.softplus(x, beta) and the method x.softplus(beta). Parameters after a lone * are given by
+// keyword only; a parameter written *name collects positional integers, so that x.reshape(2, 3) and x.reshape((2, 3))
+// are the same. `axis` is accepted for `dim`, `keepdims` for `keepdim`. Defaults in the text are for the reader and
+// for the stubs; the function itself says what it does when an argument is missing.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bindings/object.h"
+#include "core/scalar.h"
+#include "ops/inplace.h"
+#include "ops/operand.h"
+
+namespace genesis::py {
+
+struct Signature {
+  struct Param {
+    std::string name;
+    PyObject* key = nullptr;  // interned
+    bool required = false;
+  };
+  std::string text;            // "softplus(input, beta=1.0)"
+  std::string name;            // "softplus"
+  std::vector<Param> params;
+  int positional = 0;          // how many may be given by position
+  int variadic = -1;           // the one that collects integers
+  explicit Signature(const char* text);
+};
+
+inline constexpr int kMaxArgs = 12;
+
+class Args {
+ public:
+  Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+
+  const char* name() const { return sig_.name.c_str(); }
+  PyObject* operator[](int i) const { return slot_[i]; }
+  // Given, and not None.
+  bool has(int i) const { return slot_[i] && slot_[i] != Py_None; }
+
+  // Each raises a TypeError that names the function and the argument if the value is of another kind.
+  const Tensor& tensor(int i);                  // a tensor, or an ndarray, which is converted
+  Tensor optional_tensor(int i);                // undefined if absent
+  Operand operand(int i);                       // a tensor, an ndarray or a number
+  std::vector<Tensor> tensors(int i);           // a sequence of tensors
+  Scalar scalar(int i) const;
+  Scalar scalar(int i, Scalar absent) const { return has(i) ? scalar(i) : absent; }
+  double number(int i) const { return scalar(i).to_double(); }
+  double number(int i, double absent) const { return has(i) ? number(i) : absent; }
+  int64_t integer(int i) const;
+  int64_t integer(int i, int64_t absent) const { return has(i) ? integer(i) : absent; }
+  std::optional<int64_t> optional_integer(int i) const;
+  bool boolean(int i, bool absent) const;
+  std::string string(int i) const;
+  Dims dims(int i) const;                       // an int, a sequence of ints, or the collected positionals
+  Dims optional_dims(int i) const { return has(i) ? dims(i) : Dims(); }
+  DType dtype(int i) const;
+  std::optional<DType> optional_dtype(int i) const;
+  void device(int i) const;                     // checks that it is one we have
+  ops::Out out(int i);
+
+  [[noreturn]] void fail(int i, const char* expected) const;
+
+ private:
+  const Signature& sig_;
+  PyObject* slot_[kMaxArgs] = {};
+  PyObject* const* rest_ = nullptr;  // collected by the variadic parameter
+  Py_ssize_t num_rest_ = 0;
+  std::vector<Tensor> converted_;    // ndarrays that became tensors
+};
+
+// What a bound function may return.
+inline PyObject* to_python(Tensor t) {
+  if (!t.defined()) Py_RETURN_NONE;
+  return wrap(std::move(t));
+}
+inline PyObject* to_python(PyObject* o) { return o; }
+inline PyObject* to_python(Object o) { return o.release(); }
+inline PyObject* to_python(bool b) { return PyBool_FromLong(b); }
+inline PyObject* to_python(int64_t i) { return PyLong_FromLongLong(i); }
+inline PyObject* to_python(double f) { return PyFloat_FromDouble(f); }
+PyObject* to_python(const Dims& shape);                // a tuple
+PyObject* to_python(const std::vector<Tensor>& list);  // a tuple
+
+// A named tuple of tensors, as x.max(dim=0) returns: return_type("max", {"values", "indices"}), made once.
+PyTypeObject* return_type(const char* name, std::initializer_list<const char*> fields);
+PyObject* named(PyTypeObject* type, std::initializer_list<Tensor> values);
+
+template <size_t N>
+struct FixedString {
+  char text[N];
+  constexpr FixedString(const char (&s)[N]) { std::copy_n(s, N, text); }
+};
+
+enum Where { kFunction = 1, kMethod = 2, kBoth = 3, kStatic = 4 };
+// Adds a callable to the module and/or to the type.
+void publish(const Signature& sig, PyMethodDef* function, PyMethodDef* method, int where);
+
+template <FixedString Text, auto F>
+struct Binding {
+  static const Signature& signature() {
+    static const Signature s(Text.text);
+    return s;
+  }
+  static PyObject* function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    return guarded([&]() -> PyObject* {
+      Args a(signature(), nullptr, args, n, kwnames);
+      return to_python(F(a));
+    });
+  }
+  static PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    return guarded([&]() -> PyObject* {
+      Args a(signature(), self, args, n, kwnames);
+      return to_python(F(a));
+    });
+  }
+};
+
+template <FixedString Text, auto F>
+void def(int where = kBoth, const char* doc = nullptr) {
+  using B = Binding<Text, F>;
+  const Signature& sig = B::signature();
+  static const std::string text = doc ? sig.text + "\n--\n\n" + doc : sig.text + "\n--\n\n";
+  static const auto cast = [](auto* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); };
+  static PyMethodDef function{sig.name.c_str(), cast(&B::function), METH_FASTCALL | METH_KEYWORDS, text.c_str()};
+  static PyMethodDef method{sig.name.c_str(), cast(&B::method), METH_FASTCALL | METH_KEYWORDS, text.c_str()};
+  publish(sig, &function, &method, where);
+}
+
+// Shared conversions.
+bool is_number(PyObject* o);               // int, float, bool, or a NumPy scalar
+Scalar to_scalar(PyObject* o);             // is_number(o)
+bool is_ndarray(PyObject* o);
+DType to_dtype(PyObject* o);               // a dtype, its name, a NumPy dtype, or float/int/bool
+PyObject* dtype_object(DType t);           // borrowed
+int64_t to_index(PyObject* o, const char* what);
+
+}  // namespace genesis::py

@@ -1,0 +1,178 @@
+// genesis.dtype and genesis.device. A dtype equals its name and the NumPy dtype of that name.
+#include "bindings/args.h"
+#include "bindings/module.h"
+#include "core/promote.h"
+
+namespace genesis::py {
+
+namespace {
+
+struct PyDType {
+  PyObject_HEAD
+  DType dtype;
+};
+struct PyDevice {
+  PyObject_HEAD
+};
+
+PyTypeObject *DTypeType, *DeviceType;
+PyObject* objects[kNumDTypes];
+PyObject* cpu;
+
+DType get(PyObject* self) { return reinterpret_cast<PyDType*>(self)->dtype; }
+
+// The dtype that a name stands for; false if none.
+bool by_name(const std::string& text, DType& out) {
+  static const std::pair<const char*, DType> aliases[] = {
+      {"float", DType::Float32}, {"double", DType::Float64}, {"half", DType::Float16},
+      {"long", DType::Int64},    {"int", DType::Int32},      {"short", DType::Int16}};
+  const std::string plain = text.rfind("genesis.", 0) == 0 ? text.substr(8) : text;
+  for (int i = 0; i < kNumDTypes; ++i)
+    if (plain == name(static_cast<DType>(i))) {
+      out = static_cast<DType>(i);
+      return true;
+    }
+  for (const auto& [alias, dtype] : aliases)
+    if (plain == alias) {
+      out = dtype;
+      return true;
+    }
+  return false;
+}
+
+// numpy.dtype('float32'), numpy.float32 and ml_dtypes.bfloat16 all have a name that says it.
+bool from_numpy_name(PyObject* o, DType& out) {
+  for (const char* attribute : {"name", "__name__"}) {
+    const Object text = Object::maybe(PyObject_GetAttrString(o, attribute));
+    if (!text) {
+      PyErr_Clear();
+      continue;
+    }
+    if (!PyUnicode_Check(text.get())) continue;
+    const std::string n = PyUnicode_AsUTF8(text.get());
+    if (n == "bool_") {
+      out = DType::Bool;
+      return true;
+    }
+    if (n == "int" || n == "long" || n == "float" || n == "half" || n == "double" || n == "short") continue;
+    if (by_name(n, out)) return true;
+  }
+  return false;
+}
+
+bool convert(PyObject* o, DType& out) {
+  if (Py_TYPE(o) == DTypeType) {
+    out = get(o);
+    return true;
+  }
+  if (PyUnicode_Check(o)) return by_name(PyUnicode_AsUTF8(o), out);
+  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return out = default_dtype, true;
+  if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return out = DType::Int64, true;
+  if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return out = DType::Bool, true;
+  return from_numpy_name(o, out);
+}
+
+PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("genesis.%s", name(get(self))); }
+Py_hash_t hash(PyObject* self) {
+  const Object text(PyUnicode_FromString(name(get(self))));
+  return PyObject_Hash(text.get());
+}
+PyObject* compare(PyObject* self, PyObject* other, int op) {
+  if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  DType t;
+  const bool is_type = other == reinterpret_cast<PyObject*>(&PyFloat_Type) || other == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+                       other == reinterpret_cast<PyObject*>(&PyBool_Type);
+  const bool equal = other != Py_None && !is_type && convert(other, t) && t == get(self);
+  return PyBool_FromLong(equal == (op == Py_EQ));
+}
+PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name(get(self))); }  // a global of genesis
+
+PyGetSetDef getset[] = {
+    {"itemsize", [](PyObject* s, void*) { return PyLong_FromLongLong(itemsize(get(s))); }, nullptr, "Bytes of one element.", nullptr},
+    {"is_floating_point", [](PyObject* s, void*) { return PyBool_FromLong(is_floating(get(s))); }, nullptr, "Whether it is floating.", nullptr},
+    {"is_complex", [](PyObject*, void*) { return PyBool_FromLong(0); }, nullptr, "Whether it is complex.", nullptr},
+    {"is_signed", [](PyObject* s, void*) { return PyBool_FromLong(get(s) != DType::Bool && get(s) != DType::UInt8); }, nullptr, "Whether it can hold negative values.", nullptr},
+    {"name", [](PyObject* s, void*) { return PyUnicode_FromString(name(get(s))); }, nullptr, "The name, e.g. 'float32'.", nullptr},
+    {}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
+
+PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"type", "index", nullptr};
+  PyObject *type, *index = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index)) return nullptr;
+  return guarded([&] {
+    check_device(type);
+    Py_INCREF(cpu);
+    return cpu;
+  });
+}
+PyObject* device_compare(PyObject*, PyObject* other, int op) {
+  if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  bool equal = other == cpu;
+  if (PyUnicode_Check(other)) {
+    const std::string s = PyUnicode_AsUTF8(other);
+    equal = s == "cpu" || s == "cpu:0";
+  }
+  return PyBool_FromLong(equal == (op == Py_EQ));
+}
+PyGetSetDef device_getset[] = {
+    {"type", [](PyObject*, void*) { return PyUnicode_FromString("cpu"); }, nullptr, "The kind of device.", nullptr},
+    {"index", [](PyObject*, void*) -> PyObject* { Py_RETURN_NONE; }, nullptr, "Which of several.", nullptr},
+    {}};
+PyMethodDef device_methods[] = {
+    {"__reduce__", [](PyObject*, PyObject*) { return Py_BuildValue("O(s)", DeviceType, "cpu"); }, METH_NOARGS, nullptr}, {}};
+
+}  // namespace
+
+PyObject* dtype_object(DType t) { return objects[static_cast<int>(t)]; }
+PyObject* device_object() { return cpu; }
+
+DType to_dtype(PyObject* o) {
+  DType t;
+  if (convert(o, t)) return t;
+  const Object text(PyObject_Repr(o));
+  throw_type_error(str("not a dtype: ", PyUnicode_AsUTF8(text.get()), "; use e.g. genesis.float32, 'float32' or numpy.float32"));
+}
+
+void check_device(PyObject* o) {
+  if (o == cpu || o == Py_None) return;
+  const Object text(PyObject_Str(o));
+  const std::string s = PyUnicode_AsUTF8(text.get());
+  if (s == "cpu" || s == "cpu:0") return;
+  fail<GraphError>("device: '", s, "' is not available; this build of genesis computes on 'cpu'");
+}
+
+void init_dtype(PyObject* module) {
+  static PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
+                                {Py_tp_hash, reinterpret_cast<void*>(hash)},
+                                {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                                {Py_tp_getset, getset},
+                                {Py_tp_methods, methods},
+                                {Py_tp_doc, const_cast<char*>("The type of a tensor's elements.")},
+                                {0, nullptr}};
+  static PyType_Spec spec{"genesis.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  DTypeType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
+  PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(DTypeType));
+  for (int i = 0; i < kNumDTypes; ++i) {
+    auto* o = PyObject_New(PyDType, DTypeType);
+    o->dtype = static_cast<DType>(i);
+    objects[i] = reinterpret_cast<PyObject*>(o);
+    PyModule_AddObjectRef(module, name(o->dtype), objects[i]);
+  }
+  static PyType_Slot device_slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(device_new)},
+      {Py_tp_repr, reinterpret_cast<void*>(+[](PyObject*) { return PyUnicode_FromString("device(type='cpu')"); })},
+      {Py_tp_str, reinterpret_cast<void*>(+[](PyObject*) { return PyUnicode_FromString("cpu"); })},
+      {Py_tp_hash, reinterpret_cast<void*>(+[](PyObject*) -> Py_hash_t { return 7; })},
+      {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
+      {Py_tp_getset, device_getset},
+      {Py_tp_methods, device_methods},
+      {Py_tp_doc, const_cast<char*>("device(type)\n--\n\nWhere tensors live; 'cpu' is the one there is.")},
+      {0, nullptr}};
+  static PyType_Spec device_spec{"genesis.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
+  DeviceType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&device_spec)).release());
+  PyModule_AddObjectRef(module, "device", reinterpret_cast<PyObject*>(DeviceType));
+  cpu = reinterpret_cast<PyObject*>(PyObject_New(PyDevice, DeviceType));
+}
+
+}  // namespace genesis::py

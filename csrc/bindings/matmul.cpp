@@ -1,0 +1,12 @@
+#include "ops/matmul.h"
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+void init_matmul() {
+  def<"matmul(input, other)", [](Args& a) { return ops::matmul(a.tensor(0), a.tensor(1)); }>();
+}
+
+}  // namespace genesis::py

@@ -1,0 +1,47 @@
+#include "bindings/module.h"
+
+#include <nanobind/nanobind.h>
+
+#include "bindings/args.h"
+#include "bindings/hooks.h"
+#include "bindings/size.h"
+
+namespace genesis::py {
+
+static PyObject* module_;
+
+PyObject* current_module() { return module_; }
+PyObject* module_name() {
+  static PyObject* name = PyUnicode_InternFromString("genesis");
+  return name;
+}
+
+}  // namespace genesis::py
+
+NB_MODULE(_C, m) {
+  using namespace genesis::py;
+  module_ = m.ptr();
+  try {
+    init_errors(m.ptr());
+    init_dtype(m.ptr());
+    init_size(m.ptr());
+    init_node_type(m.ptr());
+    init_hooks(m.ptr());
+    init_tensor_type(m.ptr());
+    init_runtime();
+    init_convert();
+    init_autograd();
+    init_create();
+    init_pointwise();
+    init_reduce();
+    init_view();
+    init_matmul();
+    m.def("op_names", [] {
+      nanobind::list names;
+      for (const std::string& n : op_names()) names.append(n.c_str());
+      return names;
+    }, "The names of all operators, for the tests of completeness.");
+  } catch (const PythonError&) {
+    throw nanobind::python_error();
+  }
+}

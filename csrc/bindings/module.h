@@ -1,0 +1,41 @@
+// The parts of the extension module, one init function for each file of bindings/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bindings/object.h"
+#include "core/scalar.h"
+
+namespace genesis::py {
+
+PyObject* current_module();  // while the module is being made
+PyObject* module_name();
+
+// dtype.cpp
+void check_device(PyObject* o);
+PyObject* device_object();  // borrowed: the CPU
+// convert.cpp: between Python data and tensors
+bool is_numpy_scalar(PyObject* o);
+Tensor from_ndarray(PyObject* array);  // shares memory where it can
+Tensor from_data(PyObject* data, PyObject* dtype);
+PyObject* to_ndarray(const Tensor& t);
+Scalar tensor_item(const Tensor& t);
+PyObject* scalar_to_python(Scalar s);
+// args.cpp
+const std::vector<std::string>& op_names();
+
+void init_dtype(PyObject* module);
+void init_node_type(PyObject* module);
+PyObject* node_object(Node* node);  // new reference, None for null
+
+void init_autograd();
+void init_convert();
+void init_runtime();
+void init_create();
+void init_pointwise();
+void init_reduce();
+void init_view();
+void init_matmul();
+
+}  // namespace genesis::py

@@ -1,0 +1,135 @@
+// The Python face of a graph node (x.grad_fn), of Python hooks, and of the handle that removes one.
+#include "autograd/meta.h"
+#include "bindings/args.h"
+#include "bindings/hooks.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+namespace {
+
+struct PyNode {
+  PyObject_HEAD
+  Node* node;
+  PyObject* weakrefs;
+};
+
+PyTypeObject* NodeType;
+
+Node* get(PyObject* o) { return reinterpret_cast<PyNode*>(o)->node; }
+
+void dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  auto* self = reinterpret_cast<PyNode*>(o);
+  PyTypeObject* type = Py_TYPE(o);
+  if (self->weakrefs) PyObject_ClearWeakRefs(o);
+  if (self->node) self->node->destroy();
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+int traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(o));
+  return get(o) ? traverse_node(get(o), visit, arg) : 0;
+}
+int clear(PyObject* o) {
+  if (Node* node = get(o)) {
+    node->release_saved();
+    if (NodeExtras* extras = node->extras_if_any()) {
+      const auto output = std::move(extras->output_hooks);
+      const auto pre = std::move(extras->pre_hooks), post = std::move(extras->post_hooks);
+    }
+    for (Edge& edge : node->edges()) const Ref<Node> dropped = std::move(edge.node);
+  }
+  return 0;
+}
+
+PyObject* repr(PyObject* o) { return PyUnicode_FromFormat("<%s>", get(o)->name().c_str()); }
+PyObject* name_of(PyObject* o, PyObject*) { return PyUnicode_FromString(get(o)->name().c_str()); }
+
+PyObject* next_functions(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    const auto edges = get(o)->edges();
+    Object tuple(PyTuple_New(static_cast<Py_ssize_t>(edges.size())));
+    for (size_t i = 0; i < edges.size(); ++i) {
+      const Object node(node_object(edges[i].node.get()));
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_BuildValue("(OI)", node.get(), edges[i].index));
+    }
+    return tuple.release();
+  });
+}
+PyObject* metadata(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    NodeExtras& extras = get(o)->extras();
+    if (!extras.metadata) {
+      extras.metadata = Object(PyDict_New()).release();
+      extras.free_metadata = [](void* dict) { Py_DECREF(static_cast<PyObject*>(dict)); };
+    }
+    auto* dict = static_cast<PyObject*>(extras.metadata);
+    Py_INCREF(dict);
+    return dict;
+  });
+}
+PyObject* variable(PyObject* o, void*) {
+  if (!get(o)->is_leaf()) {
+    PyErr_SetString(PyExc_AttributeError, "variable: only AccumulateGrad nodes have a variable");
+    return nullptr;
+  }
+  return wrap(static_cast<AccumulateGrad*>(get(o))->leaf);
+}
+PyObject* sequence_number(PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(get(o)->sequence); }
+PyObject* register_hook(PyObject* o, PyObject* callable) {
+  return guarded([&] { return register_node_hook(get(o), o, callable, false); });
+}
+PyObject* register_prehook(PyObject* o, PyObject* callable) {
+  return guarded([&] { return register_node_hook(get(o), o, callable, true); });
+}
+
+}  // namespace
+
+PyObject* node_object(Node* node) {
+  if (!node) Py_RETURN_NONE;
+  if (void* object = node->foreign()) {
+    Py_INCREF(static_cast<PyObject*>(object));
+    return static_cast<PyObject*>(object);
+  }
+  node->retain();  // the reference that is returned
+  auto* self = reinterpret_cast<PyNode*>(NodeType->tp_alloc(NodeType, 0));
+  if (!self) throw_python();
+  self->node = node;
+  Py_SET_REFCNT(reinterpret_cast<PyObject*>(self), node->hand_over(self));
+  return reinterpret_cast<PyObject*>(self);
+}
+bool is_node(PyObject* o) { return Py_TYPE(o) == NodeType; }
+Node* node_of(PyObject* o) { return get(o); }
+
+void init_node_type(PyObject* module) {
+  static PyGetSetDef getset[] = {
+      {"next_functions", next_functions, nullptr, "The nodes that made the inputs, each with an output number.", nullptr},
+      {"metadata", metadata, nullptr, "A dict for the user's notes.", nullptr},
+      {"variable", variable, nullptr, "The leaf of an AccumulateGrad node.", nullptr},
+      {}};
+  static PyMethodDef methods[] = {
+      {"name", name_of, METH_NOARGS, "name($self)\n--\n\nThe name, e.g. 'AddBackward'."},
+      {"_sequence_nr", sequence_number, METH_NOARGS, "_sequence_nr($self)\n--\n\nThe place in the order of recording."},
+      {"register_hook", register_hook, METH_O,
+       "register_hook($self, hook)\n--\n\nCalls hook(grad_inputs, grad_outputs) after this node's backward."},
+      {"register_prehook", register_prehook, METH_O,
+       "register_prehook($self, hook)\n--\n\nCalls hook(grad_outputs) before this node's backward."},
+      {}};
+  static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr}, {}};
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                                {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                                {Py_tp_getset, getset},
+                                {Py_tp_methods, methods},
+                                {Py_tp_members, members},
+                                {Py_tp_doc, const_cast<char*>("A recorded operation.")},
+                                {0, nullptr}};
+  static PyType_Spec spec{"genesis.autograd.Node", sizeof(PyNode), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  NodeType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
+  PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(NodeType));
+}
+
+}  // namespace genesis::py

@@ -1,0 +1,70 @@
+#include "bindings/size.h"
+
+#include "bindings/args.h"
+
+namespace genesis::py {
+
+static PyTypeObject *SizeType, *CountType;
+
+PyObject* size_tuple(const Dims& shape) {
+  Object tuple(SizeType->tp_alloc(SizeType, shape.size()));
+  for (int i = 0; i < shape.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(shape[i]));
+  return tuple.release();
+}
+
+static PyObject* size_numel(PyObject* self, PyObject*) {
+  int64_t n = 1;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) n *= PyLong_AsLongLong(PyTuple_GET_ITEM(self, i));
+  return PyErr_Occurred() ? nullptr : PyLong_FromLongLong(n);
+}
+
+static PyObject* size_repr(PyObject* self) {
+  const Object list = Object::maybe(PySequence_List(self));
+  return list ? PyUnicode_FromFormat("genesis.Size(%R)", list.get()) : nullptr;
+}
+
+// x.size: the number of elements, an int, with the shape in its dict so that calling it answers as PyTorch's does.
+PyObject* size_property(const Tensor& t) {
+  const Object count(PyLong_FromLongLong(t.numel()));
+  Object self(PyObject_CallOneArg(reinterpret_cast<PyObject*>(CountType), count.get()));
+  const Object shape(size_tuple(t.shape()));
+  if (PyObject_SetAttrString(self.get(), "shape", shape.get()) < 0) throw_python();
+  return self.release();
+}
+
+static PyObject* count_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"dim", nullptr};
+  PyObject* dim = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:size", const_cast<char**>(names), &dim)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Object shape(PyObject_GetAttrString(self, "shape"));
+    if (dim == Py_None) return shape.release();
+    const Py_ssize_t n = PyTuple_GET_SIZE(shape.get());
+    const int d = wrap_dim("size", to_index(dim, "size"), static_cast<int>(n));
+    require<IndexError>(n > 0, "size: a 0-d tensor has no dimensions");
+    PyObject* item = PyTuple_GET_ITEM(shape.get(), d);
+    Py_INCREF(item);
+    return item;
+  });
+}
+
+void init_size(PyObject* module) {
+  static PyMethodDef methods[] = {{"numel", size_numel, METH_NOARGS, "numel($self)\n--\n\nThe product of the sizes."}, {}};
+  static PyType_Slot slots[] = {{Py_tp_base, &PyTuple_Type},
+                                {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+                                {Py_tp_methods, methods},
+                                {Py_tp_doc, const_cast<char*>("The shape of a tensor: a tuple of ints.")},
+                                {0, nullptr}};
+  static PyType_Spec spec{"genesis.Size", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  SizeType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
+  PyModule_AddObjectRef(module, "Size", reinterpret_cast<PyObject*>(SizeType));
+  // A class with a __dict__, which only a call of type() gives to a subclass of int.
+  static PyMethodDef call{"__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(count_call)),
+                          METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dimension."};
+  CountType = reinterpret_cast<PyTypeObject*>(
+      Object(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){}", "_Count", &PyLong_Type)).release());
+  const Object method(PyDescr_NewMethod(CountType, &call));
+  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(CountType), "__call__", method.get()) < 0) throw_python();
+}
+
+}  // namespace genesis::py

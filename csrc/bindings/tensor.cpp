@@ -1,0 +1,312 @@
+// The type Tensor: its slots and properties. Methods are added by the files of their families (def<...>(kMethod)).
+#include "autograd/meta.h"
+#include "bindings/args.h"
+#include "bindings/module.h"
+#include "bindings/size.h"
+#include "bindings/subscript.h"
+#include "ops/create.h"
+#include "ops/matmul.h"
+#include "ops/pointwise.h"
+#include "ops/view.h"
+
+namespace genesis::py {
+
+int get_buffer(PyObject* o, Py_buffer* view, int flags);
+void release_tensor_buffer(PyObject*, Py_buffer* view);
+
+namespace {
+
+// ---- numbers ------------------------------------------------------------------------------------------------------
+
+// The two sides of an operator, of which one is a Tensor; false means NotImplemented.
+struct Sides {
+  Tensor converted;
+  std::optional<Operand> x, y;
+
+  bool take(PyObject* o, std::optional<Operand>& side) {
+    if (is_tensor(o)) side.emplace(unwrap(o));
+    else if (PyFloat_Check(o)) side.emplace(PyFloat_AS_DOUBLE(o));
+    else if (is_number(o)) side.emplace(to_scalar(o));
+    else if (is_ndarray(o)) {
+      converted = from_ndarray(o);
+      side.emplace(converted);
+    } else {
+      return false;
+    }
+    return true;
+  }
+};
+
+template <auto Op>
+PyObject* binary(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Sides sides;
+    if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
+    return to_python(Op(*sides.x, *sides.y));
+  });
+}
+
+template <auto Op>
+PyObject* inplace_binary(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Sides sides;
+    if (!is_tensor(a) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
+    Op(unwrap(a), *sides.y);
+    Py_INCREF(a);
+    return a;
+  });
+}
+
+PyObject* matmul_slot(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Sides sides;
+    if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
+    if (sides.x->is_scalar() || sides.y->is_scalar()) throw_type_error("matmul: both operands must be tensors; use * for numbers");
+    return to_python(ops::matmul(*sides.x->tensor, *sides.y->tensor));
+  });
+}
+
+template <auto Op>
+PyObject* unary(PyObject* a) {
+  return guarded([&] { return to_python(Op(unwrap(a))); });
+}
+
+int truth(PyObject* a) {
+  return guarded_int([&] {
+    const Tensor& t = unwrap(a);
+    require(t.numel() == 1, "the truth value of a tensor of shape ", t.shape(), " with ", t.numel(),
+            " elements is ambiguous; use any(), all() or item()");
+    return static_cast<int>(tensor_item(t).to_bool());
+  });
+}
+PyObject* as_float(PyObject* a) {
+  return guarded([&] { return PyFloat_FromDouble(tensor_item(unwrap(a)).to_double()); });
+}
+PyObject* as_int(PyObject* a) {
+  return guarded([&]() -> PyObject* {
+    const Scalar s = tensor_item(unwrap(a));
+    return s.is_float() ? PyLong_FromDouble(s.f) : PyLong_FromLongLong(s.i);
+  });
+}
+PyObject* as_index(PyObject* a) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = unwrap(a);
+    if (t.numel() != 1 || is_floating(t.dtype()))
+      throw_type_error(str("only an integer tensor with one element can be used as an index, got ", t.dtype(), " of shape ", t.shape()));
+    return PyLong_FromLongLong(tensor_item(t).to_int());
+  });
+}
+
+// ---- sequence -----------------------------------------------------------------------------------------------------
+
+Py_ssize_t length(PyObject* a) {
+  const Tensor& t = unwrap(a);
+  if (t.dim() == 0) {
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+  }
+  return t.size(0);
+}
+
+// ---- properties ---------------------------------------------------------------------------------------------------
+
+const Tensor& self_of(PyObject* o) { return unwrap(o); }
+
+PyObject* get_grad(PyObject* o, void*) {
+  TensorMeta* m = meta_if_any(self_of(o));
+  if (!m || !m->grad.defined()) Py_RETURN_NONE;
+  return wrap(m->grad);
+}
+int set_grad(PyObject* o, PyObject* value, void*) {
+  return guarded_int([&] {
+    const Tensor& t = self_of(o);
+    if (!value || value == Py_None) {
+      if (TensorMeta* m = meta_if_any(t)) m->grad = Tensor();
+      return 0;
+    }
+    if (!is_tensor(value)) throw_type_error(str("grad: must be a Tensor or None, got ", Py_TYPE(value)->tp_name));
+    const Tensor& g = unwrap(value);
+    require(g.shape() == t.shape(), "grad: shape ", g.shape(), " does not fit the tensor's shape ", t.shape());
+    require<DTypeError>(g.dtype() == t.dtype(), "grad: dtype ", g.dtype(), " does not fit the tensor's dtype ", t.dtype());
+    require(!g.same(t), "grad: a tensor cannot be its own gradient");
+    meta(t).grad = g;
+    return 0;
+  });
+}
+int set_requires(PyObject* o, PyObject* value, void*) {
+  return guarded_int([&] {
+    const int on = value ? PyObject_IsTrue(value) : -1;
+    if (on < 0) throw_type_error("requires_grad: must be a bool");
+    set_requires_grad(self_of(o), on != 0);
+    return 0;
+  });
+}
+int set_data(PyObject* o, PyObject* value, void*) {
+  return guarded_int([&] {
+    if (!value || !is_tensor(value)) throw_type_error("data: must be a Tensor");
+    TensorImpl* to = self_of(o).impl();
+    TensorImpl* from = unwrap(value).impl();
+    require<GraphError>(!(meta_if_any(self_of(o)) && meta_if_any(self_of(o))->base.defined()) || !to->requires_grad,
+                        "data: cannot be set on a view that requires grad");
+    from->storage->retain();
+    to->storage->release();
+    to->storage = from->storage;
+    to->data = from->data;
+    to->dtype = from->dtype;
+    to->shape = from->shape;
+    to->strides = from->strides;
+    to->geometry_changed();
+    return 0;
+  });
+}
+PyObject* get_hooks(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = self_of(o);
+    Object list(PyList_New(0));
+    const auto add = [&](const Ref<Hook>& h) { PyList_Append(list.get(), static_cast<PyObject*>(h->object())); };
+    if (Node* node = node_of(t)) {
+      if (NodeExtras* extras = node->extras_if_any())
+        for (const auto& h : extras->output_hooks)
+          if (h.index == t->output_index) add(h.hook);
+    } else if (TensorMeta* m = meta_if_any(t)) {
+      for (const auto& h : m->hooks) add(h);
+    }
+    return list.release();
+  });
+}
+PyObject* get_base(PyObject* o, void*) {
+  TensorMeta* m = meta_if_any(self_of(o));
+  if (!m || !m->base.defined()) Py_RETURN_NONE;
+  return wrap(m->base);
+}
+template <auto F>
+PyObject* prop(PyObject* o, void*) {
+  return guarded([&] { return to_python(F(self_of(o))); });
+}
+PyObject* incref(PyObject* o) {
+  Py_INCREF(o);
+  return o;
+}
+
+PyGetSetDef getset[] = {
+    {"shape", prop<[](const Tensor& t) { return size_tuple(t.shape()); }>, nullptr, "The sizes of the dimensions.", nullptr},
+    {"size", prop<[](const Tensor& t) { return size_property(t); }>, nullptr,
+     "The number of elements; called, size() is the shape and size(dim) one size.", nullptr},
+    {"ndim", prop<[](const Tensor& t) { return static_cast<int64_t>(t.dim()); }>, nullptr, "The number of dimensions.", nullptr},
+    {"dtype", prop<[](const Tensor& t) { return incref(dtype_object(t.dtype())); }>, nullptr, "The type of the elements.", nullptr},
+    {"device", prop<[](const Tensor&) { return incref(device_object()); }>, nullptr, "Where the tensor lives.", nullptr},
+    {"itemsize", prop<[](const Tensor& t) { return itemsize(t.dtype()); }>, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", prop<[](const Tensor& t) { return t.numel() * itemsize(t.dtype()); }>, nullptr, "Bytes of all elements.", nullptr},
+    {"requires_grad", prop<[](const Tensor& t) { return t.requires_grad(); }>, set_requires, "Whether gradients are computed for it.", nullptr},
+    {"is_leaf", prop<[](const Tensor& t) { return !t->requires_grad || grad_fn(t) == nullptr; }>, nullptr,
+     "Whether it was made by the user rather than by a recorded operation.", nullptr},
+    {"retains_grad", prop<[](const Tensor& t) { return meta_if_any(t) && meta_if_any(t)->retains_grad; }>, nullptr,
+     "Whether retain_grad() was called.", nullptr},
+    {"grad", get_grad, set_grad, "The gradient, or None.", nullptr},
+    {"grad_fn", prop<[](const Tensor& t) { return node_object(grad_fn(t)); }>, nullptr, "The node that made it.", nullptr},
+    {"creator", prop<[](const Tensor& t) { return node_object(grad_fn(t)); }>, nullptr, "The node that made it.", nullptr},
+    {"data", prop<[](const Tensor& t) { return ops::detach(t); }>, set_data, "The same memory outside the graph.", nullptr},
+    {"hooks", get_hooks, nullptr, "The hooks registered on it.", nullptr},
+    {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
+    {"_version", prop<[](const Tensor& t) { return static_cast<int64_t>(t->storage->version); }>, nullptr,
+     "How often its memory was written in place.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {}};
+
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
+                         {"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
+                         {}};
+
+// Tensor(array, device=None, dtype=None, requires_grad=False); also Tensor(2, 3), new memory as in PyTorch.
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    static const Signature signature("Tensor(array=(), device=None, dtype=None, requires_grad=False)");
+    Object kwnames, values(PyList_New(0));
+    std::vector<PyObject*> all;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
+    const auto positional = static_cast<Py_ssize_t>(all.size());
+    if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
+      Object keys(PyList_New(0));
+      PyObject *key, *value;
+      Py_ssize_t at = 0;
+      while (PyDict_Next(kwargs, &at, &key, &value)) {
+        PyList_Append(keys.get(), key);
+        all.push_back(value);
+      }
+      kwnames = Object(PyList_AsTuple(keys.get()));
+    }
+    bool sizes = positional > 1;
+    for (Py_ssize_t i = 0; i < positional && sizes; ++i) sizes = PyLong_Check(all[static_cast<size_t>(i)]) && !PyBool_Check(all[static_cast<size_t>(i)]);
+    if (sizes && !kwnames) {
+      Dims shape;
+      for (PyObject* o : all) shape.push_back(to_index(o, "Tensor"));
+      return wrap_as(type, empty(shape, default_dtype));
+    }
+    Args a(signature, nullptr, all.data(), positional, kwnames.get());
+    a.device(1);
+    Tensor t = a[0] ? from_data(a[0], a[2]) : empty({0}, a.has(2) ? a.dtype(2) : default_dtype);
+    if (a.boolean(3, false)) set_requires_grad(t, true);
+    return wrap_as(type, std::move(t));
+  });
+}
+
+Py_hash_t hash(PyObject* o) { return _Py_HashPointer(o); }
+
+PyObject* repr(PyObject* o) {
+  const Object printing = Object::maybe(PyImport_ImportModule("genesis._printing"));
+  if (!printing) return nullptr;
+  return PyObject_CallMethod(printing.get(), "tensor_str", "O", o);
+}
+
+template <class F>
+void* slot(F* f) {
+  return reinterpret_cast<void*>(f);
+}
+
+}  // namespace
+
+void init_tensor_type(PyObject* module) {
+  foreign_retain = [](void* o) { Py_INCREF(static_cast<PyObject*>(o)); };
+  foreign_release = [](void* o) { Py_DECREF(static_cast<PyObject*>(o)); };
+  static PyType_Slot slots[] = {
+      {Py_tp_new, slot(tensor_new)},
+      {Py_tp_dealloc, slot(tensor_dealloc)},
+      {Py_tp_traverse, slot(tensor_traverse)},
+      {Py_tp_clear, slot(tensor_clear)},
+      {Py_tp_repr, slot(repr)},
+      {Py_tp_hash, slot(hash)},
+      {Py_tp_richcompare, slot(tensor_compare)},
+      {Py_tp_getset, getset},
+      {Py_tp_members, members},
+      {Py_bf_getbuffer, slot(get_buffer)},
+      {Py_bf_releasebuffer, slot(release_tensor_buffer)},
+      {Py_mp_length, slot(length)},
+      {Py_sq_length, slot(length)},
+      {Py_mp_subscript, slot(tensor_subscript)},
+      {Py_mp_ass_subscript, slot(tensor_ass_subscript)},
+      {Py_sq_item, slot(tensor_item_at)},
+      {Py_nb_add, slot(binary<[](const Operand& x, const Operand& y) { return ops::add(x, y); }>)},
+      {Py_nb_subtract, slot(binary<[](const Operand& x, const Operand& y) { return ops::sub(x, y); }>)},
+      {Py_nb_multiply, slot(binary<[](const Operand& x, const Operand& y) { return ops::mul(x, y); }>)},
+      {Py_nb_true_divide, slot(binary<[](const Operand& x, const Operand& y) { return ops::div(x, y); }>)},
+      {Py_nb_matrix_multiply, slot(matmul_slot)},
+      {Py_nb_negative, slot(unary<[](const Tensor& x) { return ops::neg(x); }>)},
+      {Py_nb_positive, slot(unary<[](const Tensor& x) { return x; }>)},
+      {Py_nb_inplace_add, slot(inplace_binary<[](const Tensor& x, const Operand& y) { ops::add_(x, y); }>)},
+      {Py_nb_inplace_subtract, slot(inplace_binary<[](const Tensor& x, const Operand& y) { ops::sub_(x, y); }>)},
+      {Py_nb_inplace_multiply, slot(inplace_binary<[](const Tensor& x, const Operand& y) { ops::mul_(x, y); }>)},
+      {Py_nb_inplace_true_divide, slot(inplace_binary<[](const Tensor& x, const Operand& y) { ops::div_(x, y); }>)},
+      {Py_nb_bool, slot(truth)},
+      {Py_nb_float, slot(as_float)},
+      {Py_nb_int, slot(as_int)},
+      {Py_nb_index, slot(as_index)},
+      {Py_tp_doc, const_cast<char*>("Tensor(array, device=None, dtype=None, requires_grad=False)\n--\n\n"
+                                    "An n-dimensional array that can record how it was computed.")},
+      {0, nullptr}};
+  static PyType_Spec spec{"genesis.Tensor", sizeof(PyTensor), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  TensorType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
+  PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(TensorType));
+}
+
+}  // namespace genesis::py

@@ -1,0 +1,41 @@
+#include "core/isa.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+namespace genesis {
+
+static Isa detect() {
+  Isa best = Isa::baseline;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2")) {
+    best = Isa::avx2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+      best = Isa::avx512;
+  }
+#endif
+  if (const char* cap = std::getenv("GENESIS_ISA")) {
+    for (Isa level : {Isa::baseline, Isa::avx2, Isa::avx512})
+      if (std::strcmp(cap, isa_name(level)) == 0 && level < best) best = level;
+  }
+  return best;
+}
+
+Isa isa() {
+  static const Isa chosen = detect();
+  return chosen;
+}
+
+const char* isa_name(Isa isa) {
+  switch (isa) {
+    case Isa::avx512: return "avx512";
+    case Isa::avx2: return "avx2";
+    default: return "baseline";
+  }
+}
+
+}  // namespace genesis

@@ -1,0 +1,72 @@
+// The one thread pool, and how work is cut for it.
+//
+// [0, n) is always cut into the same chunks, [k * grain, min(n, (k + 1) * grain)), however many
+// threads there are and whether or not they are used: a reduction that keeps one partial result per
+// chunk is bitwise the same for 1, 2 or 7 threads. Work of one chunk runs inline and costs nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace genesis {
+
+/// Most threads the pool will run; set_num_threads refuses more.
+inline constexpr int kMaxThreads = 512;
+
+/// CPUs this process may use: affinity mask and cgroup quota (rounded up), at least 1.
+int available_cpus();
+
+/// Threads used by a parallel region, the caller included. The default is GENESIS_NUM_THREADS, or
+/// else available_cpus().
+int get_num_threads();
+void set_num_threads(int n);
+
+/// True inside parallel_for's body (if it was cut into several chunks) and on pool threads.
+bool in_parallel_region();
+
+// The interpreter lock, which the core cannot see. `release` gives it up and returns what `acquire`
+// needs to take it back, or nullptr if this thread did not hold it (`acquire` is then not called).
+struct UnlockHooks {
+  void* (*release)();
+  void (*acquire)(void*);
+};
+/// Called once, at import, before other threads compute.
+void set_unlock_hooks(UnlockHooks hooks);
+
+/// Gives up the interpreter lock for a scope. Nested scopes, pool threads, and a core without an
+/// interpreter do nothing. Inside the scope: no tensors, no reference counts, no allocate().
+class Unlocked {
+ public:
+  Unlocked();
+  ~Unlocked();
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  void* state_ = nullptr;
+};
+
+namespace detail {
+using ChunkFn = void (*)(void* f, int64_t begin, int64_t end);
+void run_chunks(int64_t n, int64_t grain, ChunkFn call, void* f);
+}  // namespace detail
+
+/// Calls f(begin, end) for each chunk of [0, n), on any thread and in any order; returns when all
+/// are done. Chunks run one after another on this thread if there is one chunk, one thread, an
+/// enclosing region, or a pool busy with another submitter. The first exception is rethrown here,
+/// and chunks not yet begun are dropped. With more than one chunk the interpreter lock is released.
+template <class F>
+inline void parallel_for(int64_t n, int64_t grain, F&& f) {
+  if (n <= grain) {
+    if (n > 0) f(int64_t{0}, n);
+    return;
+  }
+  using Fn = std::remove_reference_t<F>;
+  detail::run_chunks(
+      n, grain,
+      [](void* fn, int64_t begin, int64_t end) { (*static_cast<Fn*>(fn))(begin, end); },
+      const_cast<void*>(static_cast<const void*>(std::addressof(f))));
+}
+
+}  // namespace genesis

@@ -1,0 +1,59 @@
+#include "core/storage.h"
+
+#include <new>
+
+#include "core/allocator.h"
+#include "core/pool.h"
+
+namespace genesis {
+
+// Small tensors keep header and data in one block; past this size the header would spoil the size class.
+static constexpr size_t kHeader = 64;
+static constexpr size_t kTogether = 4096;
+static_assert(sizeof(Storage) <= kHeader);
+
+static void free_together(Storage* s) { deallocate(s, kHeader + s->nbytes); }
+
+static void free_apart(Storage* s) {
+  deallocate(s->data, s->nbytes);
+  Pool<sizeof(Storage)>::give(s);
+}
+
+Storage* Storage::allocate(size_t nbytes) {
+  Storage* s;
+  if (nbytes <= kTogether) {
+    char* block = static_cast<char*>(genesis::allocate(kHeader + nbytes));
+    s = new (block) Storage;
+    s->data = block + kHeader;
+    s->free = free_together;
+  } else {
+    char* data = static_cast<char*>(genesis::allocate(nbytes));
+    s = new (Pool<sizeof(Storage)>::take()) Storage;
+    s->data = data;
+    s->free = free_apart;
+  }
+  s->nbytes = nbytes;
+  return s;
+}
+
+namespace {
+struct Borrowed : Storage {
+  void (*done)(void* owner);
+};
+}  // namespace
+
+Storage* Storage::borrow(void* data, size_t nbytes, void* owner, void (*done)(void* owner)) {
+  auto* s = new (Pool<sizeof(Borrowed)>::take()) Borrowed;
+  s->data = static_cast<char*>(data);
+  s->nbytes = nbytes;
+  s->owner = owner;
+  s->done = done;
+  s->free = [](Storage* storage) {
+    auto* b = static_cast<Borrowed*>(storage);
+    b->done(b->owner);
+    Pool<sizeof(Borrowed)>::give(b);
+  };
+  return s;
+}
+
+}  // namespace genesis

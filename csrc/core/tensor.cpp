@@ -1,0 +1,130 @@
+#include "core/tensor.h"
+
+#include <numeric>
+
+#include "core/pool.h"
+
+namespace genesis {
+
+TensorImpl* TensorImpl::create(Storage* storage, char* data, DType dtype) {
+  auto* impl = new (Pool<sizeof(TensorImpl)>::take()) TensorImpl(storage, data, dtype);
+  impl->retain();
+  return impl;
+}
+
+void TensorImpl::destroy() noexcept {
+  this->~TensorImpl();
+  Pool<sizeof(TensorImpl)>::give(this);
+}
+
+void TensorImpl::geometry_changed() {
+  numel = 1;
+  contiguous = true;
+  for (int d = shape.size() - 1; d >= 0; --d) {
+    if (shape[d] != 1 && strides[d] != numel) contiguous = false;
+    numel *= shape[d];
+  }
+  if (numel == 0) contiguous = true;
+}
+
+int64_t numel(const Dims& shape) {
+  int64_t n = 1;
+  bool overflow = false;
+  for (int64_t s : shape) overflow |= __builtin_mul_overflow(n, s, &n);
+  for (int64_t s : shape)
+    if (s == 0) return 0;
+  require(!overflow, "shape ", shape, " has more elements than can be counted");
+  return n;
+}
+
+Dims contiguous_strides(const Dims& shape) {
+  Dims strides(shape.size());
+  int64_t step = 1;
+  for (int d = shape.size() - 1; d >= 0; --d) {
+    strides[d] = step;
+    step *= std::max<int64_t>(shape[d], 1);
+  }
+  return strides;
+}
+
+static Tensor make(const Dims& shape, Dims strides, DType dtype, bool contiguous) {
+  for (int64_t s : shape) require(s >= 0, "empty: negative size in shape ", shape);
+  const int64_t n = numel(shape);
+  int64_t bytes;
+  require(!__builtin_mul_overflow(n, itemsize(dtype), &bytes), "empty: shape ", shape, " is too large");
+  Storage* storage = Storage::allocate(static_cast<size_t>(bytes));
+  TensorImpl* impl = TensorImpl::create(storage, storage->data, dtype);
+  impl->shape = shape;
+  impl->strides = std::move(strides);
+  impl->numel = n;
+  impl->contiguous = contiguous;
+  return Tensor::adopt(impl);
+}
+
+Tensor empty(const Dims& shape, DType dtype) { return make(shape, contiguous_strides(shape), dtype, true); }
+
+Tensor empty_like(const Tensor& like, DType dtype) {
+  if (like.contiguous()) return empty(like.shape(), dtype);
+  // Dense: sorted by stride, each dimension begins where the smaller ones end.
+  InlineVec<int, 6> order(like.dim());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return like.stride(a) < like.stride(b); });
+  int64_t step = 1;
+  for (int d : order) {
+    if (like.size(d) == 1) continue;
+    if (like.stride(d) != step) return empty(like.shape(), dtype);
+    step *= like.size(d);
+  }
+  return make(like.shape(), like.strides(), dtype, false);
+}
+
+Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset) {
+  const int64_t item = itemsize(t.dtype());
+  TensorImpl* impl = TensorImpl::create(t->storage, t->data + offset * item, t.dtype());
+  Tensor out = Tensor::adopt(impl);
+  impl->shape = shape;
+  impl->strides = strides;
+  impl->geometry_changed();
+  impl->inference = t->inference;
+  if (impl->numel == 0) {
+    impl->data = t->storage->data;
+    return out;
+  }
+  int64_t last = 0;
+  bool overflow = false;
+  for (int d = 0; d < shape.size(); ++d) {
+    int64_t reach;
+    overflow |= strides[d] < 0 || __builtin_mul_overflow(shape[d] - 1, strides[d], &reach) ||
+                __builtin_add_overflow(last, reach, &last);
+  }
+  const int64_t first = t.offset() + offset;
+  require(!overflow && first >= 0 && last < static_cast<int64_t>(t->storage->nbytes) / item - first,
+          "view: shape ", shape, " with strides ", strides, " and offset ", first,
+          " reaches outside a storage of ", t->storage->nbytes / static_cast<size_t>(item), " elements");
+  return out;
+}
+
+Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
+  const Dims& longer = a.size() >= b.size() ? a : b;
+  const Dims& shorter = a.size() >= b.size() ? b : a;
+  Dims out = longer;
+  const int lead = longer.size() - shorter.size();
+  for (int d = 0; d < shorter.size(); ++d) {
+    int64_t& x = out[lead + d];
+    const int64_t y = shorter[d];
+    if (x == y || y == 1) continue;
+    require(x == 1, op, ": shapes ", a, " and ", b, " do not broadcast: dimension ",
+            d - shorter.size(), " is ", x, " and ", y, "; sizes must be equal or 1");
+    x = y;
+  }
+  return out;
+}
+
+int wrap_dim(const char* op, int64_t dim, int ndim) {
+  const int n = std::max(ndim, 1);
+  require<IndexError>(dim >= -n && dim < n, op, ": dim ", dim, " is out of range for a tensor of ",
+                      ndim, " dimension", ndim == 1 ? "" : "s", "; valid: ", -n, "..", n - 1);
+  return static_cast<int>(dim < 0 ? dim + n : dim);
+}
+
+}  // namespace genesis

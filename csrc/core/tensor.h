@@ -1,0 +1,109 @@
+// What a tensor is: a storage seen through a shape and strides. Autograd's state hangs off it, opaque to this layer.
+#pragma once
+
+#include <memory>
+
+#include "core/counted.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/inline_vec.h"
+#include "core/storage.h"
+#include "core/view.h"
+
+namespace genesis {
+
+// Base of what autograd hangs on a tensor (autograd/meta.h) beside the node that made it.
+struct TensorExtras {
+  virtual ~TensorExtras() = default;
+};
+
+class TensorImpl final : public Counted {
+ public:
+  TensorImpl(Storage* storage, char* data, DType dtype) : storage(storage), data(data), dtype(dtype) {
+    storage->retain();
+  }
+  static TensorImpl* create(Storage* storage, char* data, DType dtype);
+  void destroy() noexcept override;
+  // Derives numel and contiguity from shape and strides.
+  void geometry_changed();
+
+  Storage* storage;
+  char* data;  // the first element
+  Dims shape, strides;
+  int64_t numel = 1;
+  DType dtype;
+  bool contiguous = true;
+  bool requires_grad = false;  // for a leaf: asked for; otherwise: has a grad_fn
+  bool parameter = false;      // nn.Parameter: may be updated in place though a leaf
+  bool inference = false;      // made in inference mode: never enters a graph
+  uint32_t output_index = 0;   // which output of grad_fn this is
+  Ref<Counted> grad_fn;        // a Node
+  std::unique_ptr<TensorExtras> extras;
+
+ private:
+  ~TensorImpl() override { storage->release(); }
+};
+
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(TensorImpl* impl) : impl_(impl) {}
+  static Tensor adopt(TensorImpl* impl) {
+    Tensor t;
+    t.impl_ = Ref<TensorImpl>::adopt(impl);
+    return t;
+  }
+
+  bool defined() const { return static_cast<bool>(impl_); }
+  explicit operator bool() const { return defined(); }
+  TensorImpl* impl() const { return impl_.get(); }
+  TensorImpl* operator->() const { return impl_.get(); }
+  TensorImpl* detach_impl() { return impl_.detach(); }
+  bool same(const Tensor& other) const { return impl_ == other.impl_; }
+
+  const Dims& shape() const { return impl_->shape; }
+  const Dims& strides() const { return impl_->strides; }
+  int dim() const { return impl_->shape.size(); }
+  int64_t size(int d) const { return impl_->shape[d < 0 ? d + dim() : d]; }
+  int64_t stride(int d) const { return impl_->strides[d < 0 ? d + dim() : d]; }
+  int64_t numel() const { return impl_->numel; }
+  DType dtype() const { return impl_->dtype; }
+  bool contiguous() const { return impl_->contiguous; }
+  bool requires_grad() const { return impl_->requires_grad; }
+  int64_t offset() const { return (impl_->data - impl_->storage->data) / itemsize(impl_->dtype); }
+  template <class T>
+  T* data() const {
+    return reinterpret_cast<T*>(impl_->data);
+  }
+  View view() const {
+    return {impl_->data, impl_->dtype, dim(), impl_->shape.data(), impl_->strides.data()};
+  }
+  // Ours alone and without overlaps: nobody else sees this tensor or its memory, so it may be written at will.
+  bool exclusive() const {
+    return !impl_->foreign() && impl_->count() == 1 && impl_->storage->refs == 1 && impl_->contiguous &&
+           !impl_->requires_grad && impl_->storage->owner == nullptr;
+  }
+
+ private:
+  Ref<TensorImpl> impl_;
+};
+
+int64_t numel(const Dims& shape);
+Dims contiguous_strides(const Dims& shape);
+
+// New memory, not initialised, contiguous.
+Tensor empty(const Dims& shape, DType dtype);
+// New memory in the layout of `like` when that is dense, else contiguous.
+Tensor empty_like(const Tensor& like, DType dtype);
+inline Tensor empty_like(const Tensor& like) { return empty_like(like, like.dtype()); }
+// Another tensor on the same storage, outside any graph; `offset` in elements of `t`'s type from t's first element.
+// Checks that it stays within the storage.
+Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset = 0);
+inline Tensor alias(const Tensor& t) { return alias(t, t.shape(), t.strides()); }
+
+// Shapes.
+Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b);
+// `dim` counted from the front; raises IndexError naming `op` when out of range. A 0-d tensor takes -1 and 0.
+int wrap_dim(const char* op, int64_t dim, int ndim);
+
+}  // namespace genesis

@@ -1,0 +1,28 @@
+// What a kernel sees of a tensor: raw memory and its geometry, never a tensor, never a reference count.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace genesis {
+
+struct View {
+  void* data;
+  DType dtype;
+  int ndim;
+  const int64_t* shape;
+  const int64_t* strides;  // in elements; 0 along broadcast dimensions
+
+  int64_t numel() const {
+    int64_t n = 1;
+    for (int d = 0; d < ndim; ++d) n *= shape[d];
+    return n;
+  }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+};
+
+}  // namespace genesis

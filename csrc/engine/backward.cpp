@@ -1,0 +1,282 @@
+// One backward pass. Read Pass::run first.
+//
+// 1. discover() walks from the roots, iteratively, and counts how many gradients each node will receive; with
+//    particular tensors wanted, it also marks the nodes that lead to them.
+// 2. run() takes nodes whose gradients have all arrived, newest first, calls their rule, and hands the results on.
+//    The order depends on the graph alone, so a sum of gradients is always taken in the same order.
+//
+// The bookkeeping of a node is a Slot. The node remembers the number of its slot; only when another pass is under way
+// (a backward inside a hook, or in another thread) is a map used instead, since the node has room for one pass.
+#include "engine/backward.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ops/create.h"
+#include "ops/pointwise.h"
+#include "ops/reduce.h"
+
+namespace genesis::engine {
+
+namespace {
+
+struct Slot {
+  Node* node;
+  uint32_t pending = 0;     // gradients still to come
+  uint32_t next_child = 0;  // of the walk in discover()
+  bool needed = true;
+  bool captured = false;
+  Grads grads = {};         // one for each output of the node
+};
+
+class Pass {
+ public:
+  Pass(std::span<const Tensor> wanted, Options options) : wanted_(wanted), options_(options), id_(++last_id) {
+    exclusive_ = running++ == 0;
+    results_.resize(wanted.size());
+    for (const Tensor& t : wanted) {
+      targets_.push_back(gradient_edge(t));
+    }
+  }
+  ~Pass() { --running; }
+
+  void add_root(Edge edge, Tensor grad) {
+    discover(edge.node.get());
+    roots_.push_back({std::move(edge), std::move(grad)});
+  }
+  std::vector<Tensor> run();
+
+ private:
+  Slot* find(Node* node) {
+    if (exclusive_) return node->pass_id == id_ ? &slots_[node->pass_slot] : nullptr;
+    auto it = map_.find(node);
+    return it == map_.end() ? nullptr : &slots_[it->second];
+  }
+  uint32_t make_slot(Node* node);
+  void discover(Node* root);
+  void deliver(Slot& slot, uint32_t index, Tensor&& grad);
+  void run_node(uint32_t number);
+  void run_hooks(Node* node, Grads& grads);
+  void ready(uint32_t number) {
+    const Node* node = slots_[number].node;
+    heap_.push_back({node->is_leaf() ? UINT64_MAX : node->sequence, number});
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+
+  std::span<const Tensor> wanted_;
+  Options options_;
+  uint64_t id_;
+  bool exclusive_;
+  std::vector<Slot> slots_;
+  std::unordered_map<Node*, uint32_t> map_;
+  std::vector<std::pair<Edge, Tensor>> roots_;
+  std::vector<Edge> targets_;
+  std::vector<Tensor> results_;
+  std::vector<std::pair<uint64_t, uint32_t>> heap_;
+
+  static inline uint64_t last_id = 0;
+  static inline int running = 0;
+};
+
+uint32_t Pass::make_slot(Node* node) {
+  const auto number = static_cast<uint32_t>(slots_.size());
+  Slot slot{.node = node};
+  if (!wanted_.empty()) {
+    slot.needed = false;
+    for (const Edge& target : targets_)
+      if (target.node.get() == node) slot.needed = slot.captured = true;
+  }
+  slots_.push_back(std::move(slot));
+  if (exclusive_) {
+    node->pass_id = id_;
+    node->pass_slot = number;
+  } else {
+    map_[node] = number;
+  }
+  return number;
+}
+
+void Pass::discover(Node* root) {
+  if (find(root)) return;
+  std::vector<uint32_t> path{make_slot(root)};
+  while (!path.empty()) {
+    const uint32_t number = path.back();
+    const std::span<Edge> edges = slots_[number].node->edges();
+    if (slots_[number].next_child == edges.size()) {
+      path.pop_back();
+      if (!wanted_.empty())
+        for (const Edge& edge : edges)
+          if (edge.node && find(edge.node.get())->needed) slots_[number].needed = true;
+      continue;
+    }
+    Node* child = edges[slots_[number].next_child++].node.get();
+    if (!child) continue;
+    Slot* slot = find(child);
+    if (!slot) {
+      path.push_back(make_slot(child));
+      slot = &slots_[path.back()];
+    }
+    ++slot->pending;
+  }
+}
+
+// Into `sum`, which is undefined at first.
+void add_gradient(Tensor& sum, Tensor&& grad, bool create_graph) {
+  if (!sum.defined()) {
+    sum = std::move(grad);
+  } else if (!create_graph && sum.exclusive() && sum.dtype() == grad.dtype()) {
+    ops::add_into(sum, sum, grad);
+  } else if (!create_graph && grad.exclusive() && sum.dtype() == grad.dtype()) {
+    ops::add_into(grad, sum, grad);
+    sum = std::move(grad);
+  } else {
+    sum = ops::add(sum, grad);
+  }
+}
+
+void Pass::deliver(Slot& slot, uint32_t index, Tensor&& grad) {
+  if (slot.grads.size() < static_cast<int>(slot.node->num_outputs))
+    slot.grads.resize(static_cast<int>(slot.node->num_outputs));
+  add_gradient(slot.grads[static_cast<int>(index)], std::move(grad), options_.create_graph);
+}
+
+Tensor call_hook(Hook& hook, Tensor grad, bool create_graph) {
+  if (!create_graph && !grad.exclusive() && !grad->foreign()) grad = ops::clone(grad);  // a buffer of the hook's own
+  Tensor replaced = hook.call(grad);
+  if (!replaced.defined()) return grad;
+  require<GraphError>(replaced.shape() == grad.shape(), "register_hook: the hook returned a gradient of shape ",
+                      replaced.shape(), " in place of one of shape ", grad.shape());
+  return replaced;
+}
+
+void Pass::run_hooks(Node* node, Grads& grads) {
+  if (node->is_leaf()) {
+    TensorMeta* m = meta_if_any(static_cast<AccumulateGrad*>(node)->leaf);
+    if (!m || m->hooks.empty() || !grads[0].defined()) return;
+    const auto hooks = m->hooks;  // a hook may remove itself
+    for (const Ref<Hook>& hook : hooks) grads[0] = call_hook(*hook, grads[0], options_.create_graph);
+    return;
+  }
+  NodeExtras* extras = node->extras_if_any();
+  if (!extras) return;
+  const auto output_hooks = extras->output_hooks;
+  for (const auto& h : output_hooks) {
+    Tensor& grad = grads[static_cast<int>(h.index)];
+    if (grad.defined()) grad = call_hook(*h.hook, grad, options_.create_graph);
+  }
+  for (const auto& r : extras->retained) {
+    Tensor& grad = grads[static_cast<int>(r.index)];
+    if (grad.defined()) accumulate_grad(Tensor(r.tensor), grad, options_.create_graph);
+  }
+  const auto pre_hooks = extras->pre_hooks;
+  for (const Ref<NodeHook>& hook : pre_hooks) hook->call(grads, Grads{});
+}
+
+void Pass::run_node(uint32_t number) {
+  Ref<Node> node(slots_[number].node);
+  Grads grads = std::move(slots_[number].grads);
+  bool any = false;
+  for (const Tensor& g : grads) any = any || g.defined();
+  if (any && slots_[number].needed) run_hooks(node.get(), grads);
+  if (any && slots_[number].captured)
+    for (size_t i = 0; i < targets_.size(); ++i)
+      if (targets_[i].node.get() == node.get()) results_[i] = grads[static_cast<int>(targets_[i].index)];
+
+  if (node->is_leaf()) {
+    if (!any || !options_.accumulate || !slots_[number].needed) return;
+    const Tensor leaf = static_cast<AccumulateGrad*>(node.get())->leaf;
+    // A gradient arrives at a watched tensor of a tape too, but only those that require grad keep it.
+    if (!leaf->requires_grad) return;
+    accumulate_grad(leaf, std::move(grads[0]), options_.create_graph);
+    if (TensorMeta* m = meta_if_any(leaf); m && !m->post_accumulate_hooks.empty()) {
+      const auto hooks = m->post_accumulate_hooks;
+      for (const Ref<Hook>& hook : hooks) hook->call(leaf);
+    }
+    return;
+  }
+
+  const std::span<Edge> edges = node->edges();
+  bool wanted_below = false;
+  for (const Edge& edge : edges) wanted_below = wanted_below || (edge.node && find(edge.node.get())->needed);
+  Grads out;
+  if (any && wanted_below) {
+    NodeExtras* extras = node->extras_if_any();
+    const auto post_hooks = extras ? extras->post_hooks : std::vector<Ref<NodeHook>>{};
+    const Grads seen = post_hooks.empty() ? Grads{} : grads;
+    out = node->apply(std::move(grads));
+    for (const Ref<NodeHook>& hook : post_hooks) hook->call(out, seen);
+    if (!options_.retain_graph) node->release_saved();
+  }
+  for (size_t i = 0; i < edges.size(); ++i) {
+    const Edge& edge = edges[i];
+    if (!edge.node) continue;
+    Slot& below = *find(edge.node.get());
+    if (static_cast<int>(i) < out.size() && out[static_cast<int>(i)].defined() && below.needed) {
+      Tensor g = std::move(out[static_cast<int>(i)]);
+      if (edge.shape) g = ops::sum_to(g, *edge.shape);
+      if (g.dtype() != edge.dtype) g = ops::cast(g, edge.dtype);
+      deliver(below, edge.index, std::move(g));
+    }
+    if (--below.pending == 0) ready(static_cast<uint32_t>(&below - slots_.data()));
+  }
+}
+
+std::vector<Tensor> Pass::run() {
+  const WithGradMode mode(options_.create_graph);
+  for (auto& [edge, grad] : roots_) deliver(*find(edge.node.get()), edge.index, std::move(grad));
+  for (auto& [edge, grad] : roots_) {
+    Slot* slot = find(edge.node.get());
+    const auto number = static_cast<uint32_t>(slot - slots_.data());
+    // A root below another root waits for it; the same root twice starts once.
+    if (slot->pending == 0) {
+      slot->pending = UINT32_MAX;
+      ready(number);
+    }
+  }
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const uint32_t number = heap_.back().second;
+    heap_.pop_back();
+    run_node(number);
+  }
+  return std::move(results_);
+}
+
+}  // namespace
+
+void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph) {
+  TensorMeta& m = meta(leaf);
+  if (grad.dtype() != leaf.dtype()) grad = ops::cast(grad, leaf.dtype());
+  if (!m.grad.defined()) {
+    m.grad = create_graph || grad.exclusive() ? std::move(grad) : ops::clone(grad);
+  } else if (create_graph || m.grad->requires_grad) {
+    m.grad = ops::add(m.grad, grad);
+  } else {
+    ops::add_into(m.grad, m.grad, grad);
+    m.grad->storage->written("backward");
+  }
+}
+
+std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, std::span<const Tensor> grads,
+                             std::span<const Tensor> wanted, Options options) {
+  Pass pass(wanted, options);
+  for (size_t i = 0; i < roots.size(); ++i) {
+    const Tensor& root = roots[i];
+    Tensor grad = i < grads.size() ? grads[i] : Tensor();
+    Edge edge = gradient_edge(root);
+    require<GraphError>(static_cast<bool>(edge.node), caller, ": tensor ", i, " of shape ", root.shape(),
+                        " does not require grad and has no grad_fn; call requires_grad_() on an input before computing it");
+    if (!grad.defined()) {
+      require<GraphError>(root.numel() == 1, caller, ": the tensor has shape ", root.shape(),
+                          "; pass gradient= of that shape, or reduce it to a scalar first, e.g. with .sum()");
+      grad = ops::ones(root.shape(), root.dtype());
+    } else {
+      require(grad.shape() == root.shape(), caller, ": gradient has shape ", grad.shape(), " but the tensor has shape ",
+              root.shape());
+    }
+    pass.add_root(std::move(edge), std::move(grad));
+  }
+  return pass.run();
+}
+
+}  // namespace genesis::engine

@@ -1,0 +1,26 @@
+// One backward pass over the recorded graph.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "autograd/meta.h"
+
+namespace genesis::engine {
+
+struct Options {
+  bool retain_graph = false;
+  bool create_graph = false;
+  bool accumulate = true;  // into .grad of leaves; otherwise only return what was asked for
+};
+
+// Gradients of sum(roots[i] * grads[i]). With `wanted` empty, every leaf that is reached accumulates its gradient.
+// Otherwise only what leads to `wanted` is run; the result has one tensor for each (undefined where none arrived),
+// and with `accumulate` set they are added to .grad too. An undefined grads[i] stands for 1 and needs a scalar root.
+std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, std::span<const Tensor> grads,
+                             std::span<const Tensor> wanted, Options options);
+
+// Adds `grad` to the gradient of a leaf, in place where nobody else can see it.
+void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph);
+
+}  // namespace genesis::engine

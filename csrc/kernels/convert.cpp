@@ -1,0 +1,266 @@
+// Conversion between dtypes, and the copy that every clone, contiguous() and cast goes through.
+//
+// A plain copy whose source and destination run fastest along different dimensions is a transpose: it is done in
+// square blocks, each small enough that the lines it touches on both sides stay in cache.
+#include "kernels/convert.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "core/parallel.h"
+#include "kernels/elementwise.h"
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+namespace genesis::kernels::GENESIS_ISA {
+
+namespace {
+
+template <class T>
+inline constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+template <class To, class From>
+[[gnu::always_inline]] inline To cast(From x) {
+  if constexpr (is_half_type<From>) {
+    return cast<To>(to_float(x));
+  } else if constexpr (std::is_same_v<To, Half>) {
+    return to_half(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return to_bfloat16(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // Out of range is undefined in C++; go through int64, where x86 and the others agree to saturate or wrap.
+    if (!(x >= From(-9223372036854775808.0) && x < From(9223372036854775808.0))) return To(INT64_MIN);
+    return static_cast<To>(static_cast<int64_t>(x));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class To, class From>
+void convert(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
+  if (dst_stride == sizeof(To) && src_stride == sizeof(From)) {
+    To* out = reinterpret_cast<To*>(dst);
+    const From* in = reinterpret_cast<const From*>(src);
+    int64_t i = 0;
+#if defined(__F16C__)
+    if constexpr (std::is_same_v<From, Half> && std::is_same_v<To, float>)
+      for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
+    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>)
+      for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+#pragma GCC ivdep
+    for (; i < n; ++i) out[i] = cast<To>(in[i]);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    From x;
+    std::memcpy(&x, src + i * src_stride, sizeof(From));
+    const To y = cast<To>(x);
+    std::memcpy(dst + i * dst_stride, &y, sizeof(To));
+  }
+}
+
+using Convert = void (*)(char*, int64_t, const char*, int64_t, int64_t);
+
+template <class To>
+Convert from(DType dtype) {
+  switch (dtype) {
+    case DType::Bool: return convert<To, bool>;
+    case DType::UInt8: return convert<To, uint8_t>;
+    case DType::Int8: return convert<To, int8_t>;
+    case DType::Int16: return convert<To, int16_t>;
+    case DType::Int32: return convert<To, int32_t>;
+    case DType::Int64: return convert<To, int64_t>;
+    case DType::Float16: return convert<To, Half>;
+    case DType::BFloat16: return convert<To, BFloat16>;
+    case DType::Float32: return convert<To, float>;
+    case DType::Float64: return convert<To, double>;
+  }
+  return nullptr;
+}
+
+Convert converter(DType to, DType source) {
+  switch (to) {
+    case DType::Bool: return from<bool>(source);
+    case DType::UInt8: return from<uint8_t>(source);
+    case DType::Int8: return from<int8_t>(source);
+    case DType::Int16: return from<int16_t>(source);
+    case DType::Int32: return from<int32_t>(source);
+    case DType::Int64: return from<int64_t>(source);
+    case DType::Float16: return from<Half>(source);
+    case DType::BFloat16: return from<BFloat16>(source);
+    case DType::Float32: return from<float>(source);
+    case DType::Float64: return from<double>(source);
+  }
+  return nullptr;
+}
+
+void convert_inner(char* const* data, unsigned scalars, int64_t n, const void* params) {
+  const int64_t item = *static_cast<const int64_t*>(params);
+  if (scalars & 2)
+    for (int64_t i = 0; i < n; ++i) std::memcpy(data[0] + i * item, data[1], static_cast<size_t>(item));
+  else
+    std::memcpy(data[0], data[1], static_cast<size_t>(n * item));
+}
+
+// Copies of one dtype: only the width of an element matters.
+template <class T>
+struct Strided {
+  int ndim = 0;
+  int64_t shape[kMaxDims], dst[kMaxDims], src[kMaxDims];  // strides in elements
+};
+
+constexpr int64_t kBlock = 32;
+
+// dst[i * dst_row + j] = src[i + j * src_col] for a block: read along i, write along j.
+template <class T>
+void transpose_block(T* dst, int64_t dst_row, const T* src, int64_t src_col, int64_t rows, int64_t cols) {
+  T tile[kBlock][kBlock + 64 / sizeof(T)];
+  for (int64_t j = 0; j < cols; ++j)
+    for (int64_t i = 0; i < rows; ++i) tile[i][j] = src[i + j * src_col];
+  for (int64_t i = 0; i < rows; ++i) std::memcpy(dst + i * dst_row, tile[i], static_cast<size_t>(cols) * sizeof(T));
+}
+
+template <class T>
+void copy_same(const View& dst, const View& src) {
+  Strided<T> loop;
+  const int lead = dst.ndim - src.ndim;
+  // Outermost the largest step of the destination.
+  int order[kMaxDims];
+  for (int d = 0; d < dst.ndim; ++d) order[d] = d;
+  std::stable_sort(order, order + dst.ndim, [&](int a, int b) { return dst.strides[a] > dst.strides[b]; });
+  for (int o = 0; o < dst.ndim; ++o) {
+    const int d = order[o];
+    if (dst.shape[d] == 1) continue;
+    const int64_t step = d < lead || src.shape[d - lead] == 1 ? 0 : src.strides[d - lead];
+    const int k = loop.ndim;
+    if (k > 0 && loop.dst[k - 1] == dst.strides[d] * dst.shape[d] && loop.src[k - 1] == step * dst.shape[d]) {
+      loop.shape[k - 1] *= dst.shape[d];
+      loop.dst[k - 1] = dst.strides[d];
+      loop.src[k - 1] = step;
+    } else {
+      loop.shape[k] = dst.shape[d];
+      loop.dst[k] = dst.strides[d];
+      loop.src[k] = step;
+      ++loop.ndim;
+    }
+  }
+  T* out = dst.as<T>();
+  const T* in = src.as<T>();
+  if (loop.ndim == 0) {
+    *out = *in;
+    return;
+  }
+  const int last = loop.ndim - 1;
+  // The dimension along which the source is contiguous, if that is not the one the destination runs along.
+  int across = -1;
+  if (loop.src[last] != 1 && loop.dst[last] == 1)
+    for (int d = 0; d < last; ++d)
+      if (loop.src[d] == 1) across = d;
+  if (across >= 0 && loop.shape[across] >= 8 && loop.shape[last] >= 8) {
+    if (across != last - 1) {  // bring it next to the last
+      for (int d = across; d + 1 < last; ++d) {
+        std::swap(loop.shape[d], loop.shape[d + 1]);
+        std::swap(loop.dst[d], loop.dst[d + 1]);
+        std::swap(loop.src[d], loop.src[d + 1]);
+      }
+    }
+    const int64_t rows = loop.shape[last - 1], cols = loop.shape[last];
+    const int64_t row_blocks = (rows + kBlock - 1) / kBlock;
+    int64_t outer = 1;
+    for (int d = 0; d < last - 1; ++d) outer *= loop.shape[d];
+    const int64_t per_strip = kBlock * cols;  // elements in one strip of blocks
+    parallel_for(outer * row_blocks, std::max<int64_t>(1, 65536 / per_strip), [&](int64_t begin, int64_t end) {
+      for (int64_t w = begin; w < end; ++w) {
+        int64_t rest = w / row_blocks;
+        T* o = out;
+        const T* s = in;
+        for (int d = last - 2; d >= 0; --d) {
+          const int64_t i = rest % loop.shape[d];
+          rest /= loop.shape[d];
+          o += i * loop.dst[d];
+          s += i * loop.src[d];
+        }
+        const int64_t i = w % row_blocks * kBlock;
+        for (int64_t j = 0; j < cols; j += kBlock)
+          transpose_block(o + i * loop.dst[last - 1] + j, loop.dst[last - 1], s + i + j * loop.src[last],
+                          loop.src[last], std::min(kBlock, rows - i), std::min(kBlock, cols - j));
+      }
+    });
+    return;
+  }
+  const int64_t n = loop.shape[last];
+  int64_t outer = 1;
+  for (int d = 0; d < last; ++d) outer *= loop.shape[d];
+  const int64_t pieces = n > 65536 ? (n + 65535) / 65536 : 1;  // a long row is cut, short ones are grouped
+  const int64_t piece = (n + pieces - 1) / pieces;
+  parallel_for(outer * pieces, std::max<int64_t>(1, 65536 / std::max<int64_t>(piece, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t w = begin; w < end; ++w) {
+      int64_t rest = w / pieces;
+      T* o = out;
+      const T* s = in;
+      for (int d = last - 1; d >= 0; --d) {
+        const int64_t i = rest % loop.shape[d];
+        rest /= loop.shape[d];
+        o += i * loop.dst[d];
+        s += i * loop.src[d];
+      }
+      const int64_t from = w % pieces * piece, m = std::min(piece, n - from);
+      const int64_t ds = loop.dst[last], ss = loop.src[last];
+      o += from * ds;
+      s += from * ss;
+      if (ds == 1 && ss == 1) {
+        std::memcpy(o, s, static_cast<size_t>(m) * sizeof(T));
+      } else if (ds == 1 && ss == 0) {
+        std::fill_n(o, m, *s);
+      } else {
+        for (int64_t i = 0; i < m; ++i) o[i * ds] = s[i * ss];
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void gather(void* dst, DType to, const void* src, int64_t stride, DType source, int64_t n) {
+  converter(to, source)(static_cast<char*>(dst), itemsize(to), static_cast<const char*>(src), stride, n);
+}
+GENESIS_KERNEL(gather)
+
+void scatter(void* dst, int64_t stride, DType to, const void* src, DType source, int64_t n) {
+  converter(to, source)(static_cast<char*>(dst), stride, static_cast<const char*>(src), itemsize(source), n);
+}
+GENESIS_KERNEL(scatter)
+
+void copy(View dst, View src) {
+  if (dst.numel() == 0) return;
+  if (dst.dtype == src.dtype) {
+    switch (itemsize(dst.dtype)) {
+      case 1: return copy_same<uint8_t>(dst, src);
+      case 2: return copy_same<uint16_t>(dst, src);
+      case 4: return copy_same<uint32_t>(dst, src);
+      default: return copy_same<uint64_t>(dst, src);
+    }
+  }
+  const int64_t item = itemsize(dst.dtype);
+  if (src.ndim > 0 || src.numel() != 1) {
+    // Through tiles: the source is gathered in the destination's type, then moved.
+    elementwise({{dst, dst.dtype}, {src, dst.dtype}}, convert_inner, &item);
+    return;
+  }
+  alignas(8) char value[8];
+  gather(value, dst.dtype, src.data, 0, src.dtype, 1);
+  copy(dst, View{value, dst.dtype, 0, nullptr, nullptr});
+}
+GENESIS_KERNEL(copy)
+
+}  // namespace genesis::kernels::GENESIS_ISA

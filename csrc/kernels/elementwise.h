@@ -1,0 +1,40 @@
+// The loop under every pointwise kernel.
+//
+// A kernel supplies only an inner loop over contiguous memory in one compute type. This file walks the shapes: it
+// aligns broadcast operands, merges dimensions, splits the work over the pool, and hands the inner loop tiles. An
+// operand that is contiguous in the compute type is used where it lies; any other (strided, half precision, another
+// dtype) is first gathered and converted into a small buffer that stays in cache, and the result is scattered back the
+// same way. A broadcast operand that does not move along a tile is passed as a single value.
+#pragma once
+
+#include <initializer_list>
+
+#include "core/view.h"
+
+namespace genesis::kernels {
+
+inline constexpr int kMaxDims = 64;
+inline constexpr int kMaxOperands = 5;
+inline constexpr int64_t kTile = 1024;
+
+// data[0] is the output, then the inputs. Bit i of `scalars` says that input data[i] is a single value. `n` elements.
+using Inner = void (*)(char* const* data, unsigned scalars, int64_t n, const void* params);
+
+struct Operand {
+  View view;
+  DType compute;  // the type in which the inner loop wants it
+};
+
+// Operand 0 is the output: its shape is the shape of the loop; the others broadcast to it.
+// `grain` is how many elements are worth a thread.
+void elementwise(std::initializer_list<Operand> operands, Inner inner, const void* params = nullptr,
+                 int64_t grain = 32768);
+
+// float16 and bfloat16 compute in float32, small integers in int32, bool in uint8.
+inline DType compute_type(DType t) {
+  constexpr DType types[kNumDTypes] = {DType::UInt8, DType::Int32,   DType::Int32,   DType::Int32,   DType::Int32,
+                                       DType::Int64, DType::Float32, DType::Float32, DType::Float32, DType::Float64};
+  return types[static_cast<int>(t)];
+}
+
+}  // namespace genesis::kernels

@@ -1,0 +1,38 @@
+// Matrix products on raw memory: C = alpha * A @ B + beta * C, in float32 and float64.
+//
+// Strides count elements and may be anything, zero (a broadcast operand) included; C must not overlap A or B.
+// With beta == 0, C is written and never read, so it may be uninitialised. With k == 0 or alpha == 0, A and B are
+// not read and C becomes beta * C. The result is bitwise the same for any number of threads.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+
+namespace genesis::kernels {
+
+template <class T>
+struct GemmMatrix {
+  const T* data;
+  int64_t row_stride;
+  int64_t col_stride;
+};
+using GemmOperand = GemmMatrix<float>;
+
+// C is m x n, A is m x k, B is k x n.
+template <class T>
+using Gemm = void(int64_t m, int64_t n, int64_t k, T alpha, GemmMatrix<T> a, GemmMatrix<T> b, T beta, T* c,
+                  int64_t c_row_stride, int64_t c_col_stride);
+
+// One product per batch index; each operand steps by its batch stride (0: the same matrix every time; not for C).
+template <class T>
+using GemmBatched = void(int64_t batch, int64_t m, int64_t n, int64_t k, T alpha, GemmMatrix<T> a,
+                         int64_t a_batch_stride, GemmMatrix<T> b, int64_t b_batch_stride, T beta, T* c,
+                         int64_t c_row_stride, int64_t c_col_stride, int64_t c_batch_stride);
+
+inline constinit Kernel<Gemm<float>> sgemm;
+inline constinit Kernel<Gemm<double>> dgemm;
+inline constinit Kernel<GemmBatched<float>> sgemm_batched;
+inline constinit Kernel<GemmBatched<double>> dgemm_batched;
+
+}  // namespace genesis::kernels

@@ -1,0 +1,371 @@
+// The innermost pieces of gemm.cpp, sized for the instruction set that the including file is compiled for:
+// vectors, the register tile, packing, and the dot-product tile.
+//
+// A register tile is some rows by some vectors of C, accumulated over k: each step loads one row of B (as vectors) and
+// broadcasts one element of A per row. Everything is a template on float or double.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <utility>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace genesis::kernels::GENESIS_ISA {
+namespace {
+
+// A tile of v + 1 vectors has at most kMaxRows[v] rows: accumulators, a row of B and a broadcast fill the register file.
+// Wide and flat is best: a broadcast costs a load, and on Ice Lake 14 x 2 is bound by loads where 6 x 4 is not.
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64, kMaxRows[] = {8, 12, 9, 6};
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32, kMaxRows[] = {8, 6, 4};
+#elif defined(__aarch64__)
+constexpr int kVectorBytes = 16, kMaxRows[] = {8, 12, 9, 6};
+#else
+constexpr int kVectorBytes = 16, kMaxRows[] = {4, 4};
+#endif
+constexpr int kMaxVectors = std::size(kMaxRows), kMostRows = *std::max_element(kMaxRows, kMaxRows + kMaxVectors);
+
+// ----- Vectors -----
+
+template <class T, int bytes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(bytes)));
+};
+template <class T>
+using Vec = typename VectorOf<T, kVectorBytes>::type;
+template <class T>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+template <class T>
+constexpr int kQuad = 16 / static_cast<int>(sizeof(T));  // lanes in 128 bits, within which shuffles are cheap
+
+template <class T>
+Vec<T> load(const T* p) {
+  Vec<T> v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class T>
+void store(T* p, Vec<T> v) {
+  std::memcpy(p, &v, sizeof v);
+}
+template <class T>
+Vec<T> broadcast(T x) {
+  return x - Vec<T>{};
+}
+
+// Which of the lanes 0..count-1 of a vector exist in memory.
+#if defined(__AVX512F__)
+constexpr bool kFastMasks = true;
+template <class T>
+struct Mask {
+  uint32_t bits;
+  explicit Mask(int64_t count) : bits((1u << count) - 1u) {}
+};
+inline __m512 fma(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
+inline __m512d fma(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
+inline __m512 load(const float* p, Mask<float> mask) { return _mm512_maskz_loadu_ps(mask.bits, p); }
+inline __m512d load(const double* p, Mask<double> mask) { return _mm512_maskz_loadu_pd(mask.bits, p); }
+inline void store(float* p, __m512 v, Mask<float> mask) { _mm512_mask_storeu_ps(p, mask.bits, v); }
+inline void store(double* p, __m512d v, Mask<double> mask) { _mm512_mask_storeu_pd(p, mask.bits, v); }
+#elif defined(__AVX2__)
+constexpr bool kFastMasks = true;
+template <class T>
+struct Mask {
+  __m256i bits;
+  explicit Mask(int64_t count) {
+    if constexpr (sizeof(T) == 4) {
+      bits = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    } else {
+      bits = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+    }
+  }
+};
+inline __m256 fma(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+inline __m256d fma(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
+inline __m256 load(const float* p, Mask<float> mask) { return _mm256_maskload_ps(p, mask.bits); }
+inline __m256d load(const double* p, Mask<double> mask) { return _mm256_maskload_pd(p, mask.bits); }
+inline void store(float* p, __m256 v, Mask<float> mask) { _mm256_maskstore_ps(p, mask.bits, v); }
+inline void store(double* p, __m256d v, Mask<double> mask) { _mm256_maskstore_pd(p, mask.bits, v); }
+#else
+constexpr bool kFastMasks = false;
+template <class T>
+struct Mask {
+  int64_t count;
+  explicit Mask(int64_t count) : count(count) {}
+};
+template <class V>
+V fma(V a, V b, V c) {
+  return a * b + c;
+}
+template <class T>
+Vec<T> load(const T* p, Mask<T> mask) {
+  Vec<T> v{};
+  for (int64_t i = 0; i < mask.count; ++i) v[i] = p[i];
+  return v;
+}
+template <class T>
+void store(T* p, Vec<T> v, Mask<T> mask) {
+  for (int64_t i = 0; i < mask.count; ++i) p[i] = v[i];
+}
+#endif
+
+// ----- The register tile -----
+
+// C[rows, vectors] = alpha * sum_p A[., p] B[p, .] + beta * C. Element (i, p) of A is a[i * a_row + p * a_k]; row p of
+// B starts at b + p * b_k and is contiguous, as is a row of C. The last vector has `last` columns (1..kLanes).
+template <class T>
+struct Tile {
+  int64_t k;
+  const T* a;
+  int64_t a_row, a_k;
+  const T* b;
+  int64_t b_k;
+  T* c;
+  int64_t c_row;
+  T alpha, beta;
+  int64_t last;
+};
+
+// How A is stored: a_row == 1 (column-major, and packed panels) or a_k == 1 (row-major).
+enum class Order { column_major, row_major };
+
+// masked: last < kLanes, and what lies behind the last column is neither read nor written.
+template <class T, int rows, int vectors, Order order, bool masked>
+void tile(const Tile<T>& t) {
+  constexpr int lanes = kLanes<T>;
+  const Mask<T> mask(t.last);
+  const T* b = t.b;
+  Vec<T> sum[rows][vectors] = {};
+  auto step = [&](auto element) __attribute__((always_inline)) {
+    Vec<T> row[vectors];
+#pragma GCC unroll 8
+    for (int j = 0; j < vectors; ++j)
+      row[j] = masked && j == vectors - 1 ? load(b + j * lanes, mask) : load(b + j * lanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      const Vec<T> x = broadcast<T>(element(i));
+#pragma GCC unroll 8
+      for (int j = 0; j < vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+    }
+    b += t.b_k;
+  };
+
+  if (t.k >= 128) {
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.c + i * t.c_row + j * lanes, 1);
+  }
+  if constexpr (order == Order::column_major) {
+    const T* a = t.a;
+    for (int64_t p = t.k; p > 0; --p, a += t.a_k) step([&](int i) { return a[i]; });
+  } else {
+    // Every third row has a pointer and its neighbours are reached by indexed addressing: 12 pointers would not fit
+    // the integer registers. The asm hides that the pointers are related, or the compiler would undo this.
+    constexpr int pointers = (rows + 2) / 3;
+    const int64_t stride = t.a_row;
+    const T* a[pointers];
+    for (int g = 0; g < pointers; ++g) a[g] = t.a + 3 * g * stride;
+    for (int64_t p = t.k; p > 0; --p) {
+      step([&](int i) { return a[i / 3][(i % 3) * stride]; });
+#pragma GCC unroll 8
+      for (int g = 0; g < pointers; ++g) asm("" : "+r"(++a[g]));
+    }
+  }
+
+  auto write = [&](auto combine) __attribute__((always_inline)) {
+    T* c = t.c;
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i, c += t.c_row)
+#pragma GCC unroll 8
+      for (int j = 0; j < vectors; ++j) combine(c + j * lanes, t.alpha * sum[i][j], masked && j == vectors - 1);
+  };
+  if (t.beta == 0) {
+    write([&](T* c, Vec<T> x, bool end) { end ? store(c, x, mask) : store(c, x); });
+  } else {
+    write([&, beta = broadcast(t.beta)](T* c, Vec<T> x, bool end) {
+      end ? store(c, fma(beta, load(c, mask), x), mask) : store(c, fma(beta, load(c), x));
+    });
+  }
+}
+
+template <class T>
+using TileFn = void (*)(const Tile<T>&);
+
+template <class T, Order order, bool masked, int index>
+constexpr TileFn<T> tile_at() {
+  constexpr int rows = index / kMaxVectors + 1, vectors = index % kMaxVectors + 1;
+  if constexpr (rows <= kMaxRows[vectors - 1]) return &tile<T, rows, vectors, order, masked>;
+  return nullptr;
+}
+
+template <class T, Order order, bool masked>
+TileFn<T> find_tile(int64_t rows, int64_t vectors) {
+  static constexpr auto table = []<int... index>(std::integer_sequence<int, index...>) {
+    return std::array<TileFn<T>, sizeof...(index)>{tile_at<T, order, masked, index>()...};
+  }(std::make_integer_sequence<int, kMostRows * kMaxVectors>{});
+  return table[(rows - 1) * kMaxVectors + vectors - 1];
+}
+
+// ----- Transposing and packing -----
+
+// Interleaves the lower (or upper) halves of each 128 bits of x and y, in units of `unit` lanes.
+template <class T, int unit, bool upper>
+Vec<T> interleave(Vec<T> x, Vec<T> y) {
+  return [&]<int... i>(std::integer_sequence<int, i...>) {
+    constexpr int quad = kQuad<T>, lanes = kLanes<T>;
+    return __builtin_shufflevector(x, y, (i / quad * quad + i % quad / unit % 2 * lanes + i % quad / unit / 2 * unit +
+                                          i % unit + (upper ? quad / 2 : 0))...);
+  }(std::make_integer_sequence<int, kLanes<T>>{});
+}
+
+// The vector whose 128-bit pieces start at rows[0], rows[quad], rows[2 * quad]...
+template <class T>
+Vec<T> load_pieces(const T* const* rows, int64_t offset) {
+  constexpr int quad = kQuad<T>;
+  auto piece = [&](int i) { return reinterpret_cast<const float*>(rows[i * quad] + offset); };
+#if defined(__AVX512F__)
+  __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(piece(0)));
+  v = _mm512_insertf32x4(v, _mm_loadu_ps(piece(1)), 1);
+  v = _mm512_insertf32x4(v, _mm_loadu_ps(piece(2)), 2);
+  return (Vec<T>)_mm512_insertf32x4(v, _mm_loadu_ps(piece(3)), 3);
+#elif defined(__AVX2__)
+  return (Vec<T>)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(piece(0))), _mm_loadu_ps(piece(1)), 1);
+#else
+  Vec<T> v;
+  std::memcpy(&v, piece(0), sizeof v);
+  return v;
+#endif
+}
+
+// out[q] holds rows[0][offset + q], rows[1][offset + q], ... for the kQuad columns q from offset on.
+template <class T>
+void transpose(const T* const* rows, int64_t offset, Vec<T>* out) {
+  const Vec<T> x0 = load_pieces(rows, offset), x1 = load_pieces(rows + 1, offset);
+  const Vec<T> lower = interleave<T, 1, false>(x0, x1), upper = interleave<T, 1, true>(x0, x1);
+  if constexpr (kQuad<T> == 2) {
+    out[0] = lower;
+    out[1] = upper;
+  } else {
+    const Vec<T> x2 = load_pieces(rows + 2, offset), x3 = load_pieces(rows + 3, offset);
+    const Vec<T> lower2 = interleave<T, 1, false>(x2, x3), upper2 = interleave<T, 1, true>(x2, x3);
+    out[0] = interleave<T, 2, false>(lower, lower2);
+    out[1] = interleave<T, 2, true>(lower, lower2);
+    out[2] = interleave<T, 2, false>(upper, upper2);
+    out[3] = interleave<T, 2, true>(upper, upper2);
+  }
+}
+
+// The pointers to `count` rows; those missing to fill a vector repeat the last, so that they can be read in vain.
+template <class T>
+struct Rows {
+  const T* at[kLanes<T>];
+  Rows(const T* data, int64_t stride, int64_t count) {
+    for (int64_t i = 0; i < kLanes<T>; ++i) at[i] = data + std::min(i, count - 1) * stride;
+  }
+};
+
+// dst[p * width + i] = src[i * stride + p * k_stride] for i < count; what is left of the width is undefined.
+template <class T>
+void pack_panel(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t k, T* dst, int64_t width) {
+  constexpr int lanes = kLanes<T>, quad = kQuad<T>;
+  for (int64_t i = 0; i < count; i += lanes) {
+    const int64_t room = std::min<int64_t>(width - i, lanes), filled = std::min(count - i, room);
+    const Mask<T> store_mask(room), load_mask(filled);
+    const T* s = src + i * stride;
+    T* d = dst + i;
+    auto put = [&](int64_t p, Vec<T> v) { room == lanes ? store(d + p * width, v) : store(d + p * width, v, store_mask); };
+    int64_t p = 0;
+    if (stride == 1) {
+      if (filled == lanes) {
+        for (; p < k; ++p) put(p, load(s + p * k_stride));
+      } else {
+        for (; p < k; ++p) put(p, load(s + p * k_stride, load_mask));
+      }
+    } else if (k_stride == 1) {
+      const Rows<T> rows(s, stride, filled);
+      for (; p + quad <= k; p += quad) {
+        Vec<T> column[quad];
+        transpose(rows.at, p, column);
+        for (int q = 0; q < quad; ++q) put(p + q, column[q]);
+      }
+    }
+    for (; p < k; ++p)
+      for (int64_t l = 0; l < filled; ++l) d[p * width + l] = s[l * stride + p * k_stride];
+  }
+}
+
+// C (any strides) = x + beta * C, x being a tile in a buffer with rows of `stride` elements.
+template <class T>
+void scatter(const T* x, int64_t stride, int64_t rows, int64_t cols, T beta, T* c, int64_t c_row, int64_t c_col) {
+  constexpr int lanes = kLanes<T>, quad = kQuad<T>;
+  for (int64_t i = 0; i < rows; i += lanes) {
+    const int64_t filled = std::min<int64_t>(rows - i, lanes);
+    const Mask<T> mask(filled);
+    const Rows<T> source(x + i * stride, stride, filled);
+    int64_t j = 0;
+    if (c_row == 1) {
+      for (; j < cols; j += quad) {  // the buffer is whole vectors wide: reading past cols is harmless
+        Vec<T> column[quad];
+        transpose(source.at, j, column);
+        for (int64_t q = 0; q < std::min<int64_t>(quad, cols - j); ++q) {
+          T* out = c + i + (j + q) * c_col;
+          if (beta != 0) column[q] += beta * load(out, mask);
+          store(out, column[q], mask);
+        }
+      }
+      continue;
+    }
+    for (int64_t l = 0; l < filled; ++l)
+      for (j = 0; j < cols; ++j) {
+        T& out = c[(i + l) * c_row + j * c_col];
+        out = source.at[l][j] + (beta == 0 ? T(0) : beta * out);
+      }
+  }
+}
+
+// ----- Dot products -----
+
+// out[i][j] = sum_p a[i * a_row + p] * b[j * b_row + p] for `rows` rows of a and 4 of b, both contiguous along p.
+template <class T, int rows>
+void dot_tile(int64_t k, const T* a, int64_t a_row, const T* const* b, T (*out)[4]) {
+  constexpr int lanes = kLanes<T>, quad = kQuad<T>;
+  Vec<T> sum[rows][4] = {};
+  auto step = [&](auto fetch) __attribute__((always_inline)) {
+    Vec<T> y[4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) y[j] = fetch(b[j]);
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i) {
+      const Vec<T> x = fetch(a + i * a_row);
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) sum[i][j] = fma(x, y[j], sum[i][j]);
+    }
+  };
+  int64_t p = 0;
+  for (; p + lanes <= k; p += lanes) step([&](const T* s) { return load(s + p); });
+  if (p < k) {
+    const Mask<T> mask(k - p);
+    step([&](const T* s) { return load(s + p, mask); });
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < rows; ++i) {
+    // Adding interleaved halves leaves, in each 128 bits, part of the four (two, for double) sums side by side.
+    auto fold = [](Vec<T> x, Vec<T> y) { return interleave<T, 1, false>(x, y) + interleave<T, 1, true>(x, y); };
+    Vec<T> part[2] = {fold(sum[i][0], sum[i][1]), fold(sum[i][2], sum[i][3])};
+    if constexpr (quad == 4)
+      part[0] = interleave<T, 2, false>(part[0], part[1]) + interleave<T, 2, true>(part[0], part[1]);
+    for (int j = 0; j < 4; ++j) {
+      T total = 0;
+      for (int q = 0; q < lanes; q += quad) total += part[j / quad][q + j % quad];
+      out[i][j] = total;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace genesis::kernels::GENESIS_ISA

@@ -1,0 +1,44 @@
+// How a kernel is found at run time.
+//
+// A kernel file is compiled once per instruction set, each time with another GENESIS_ISA (baseline, avx2, avx512),
+// which names the namespace that its functions live in. A header declares the kernel as a variable,
+//
+//   inline constinit Kernel<void(View out, View x)> exp;            // kernels/pointwise.h
+//
+// and the file defines the function of that name and offers it; the best offer that this CPU can run wins:
+//
+//   namespace genesis::kernels::GENESIS_ISA {
+//   void exp(View out, View x) { ... }
+//   GENESIS_KERNEL(exp)
+//   }
+#pragma once
+
+#include "core/isa.h"
+
+namespace genesis::kernels {
+
+template <class Signature>
+struct Kernel;
+
+template <class R, class... Args>
+struct Kernel<R(Args...)> {
+  R (*fn)(Args...) = nullptr;
+  int rank = -1;
+
+  R operator()(Args... args) const { return fn(args...); }
+
+  bool offer(R (*candidate)(Args...), Isa level) {
+    if (level > isa() || static_cast<int>(level) <= rank) return false;
+    fn = candidate;
+    rank = static_cast<int>(level);
+    return true;
+  }
+};
+
+}  // namespace genesis::kernels
+
+#if defined(GENESIS_ISA)
+#define GENESIS_KERNEL(name)                    \
+  [[maybe_unused]] static const bool offered_##name = \
+      ::genesis::kernels::name.offer(&name, ::genesis::Isa::GENESIS_ISA);
+#endif

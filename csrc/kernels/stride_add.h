@@ -1,0 +1,10 @@
+#pragma once
+
+#include "core/view.h"
+
+namespace genesis::kernels {
+
+// dst += src, one element after the other: elements of dst may overlap (the gradient of as_strided and unfold).
+void stride_add(View dst, View src);
+
+}  // namespace genesis::kernels

@@ -1,0 +1,134 @@
+#include "ops/inplace.h"
+
+#include "autograd/record.h"
+#include "kernels/convert.h"
+#include "ops/create.h"
+#include "ops/pointwise.h"
+#include "ops/view.h"
+
+namespace genesis::ops {
+
+static void require_castable(const char* op, DType from, DType to) {
+  const auto kind = [](DType t) { return t == DType::Bool ? 0 : is_floating(t) ? 2 : 1; };
+  require<DTypeError>(kind(from) <= kind(to), op, ": the result is ", from, " and cannot be stored in a ", to,
+                      " tensor; convert the tensor first, e.g. x.to(genesis.", from, ")");
+}
+
+void require_writable(const char* op, const Tensor& x) {
+  require<GraphError>(x->storage->writable, op, ": the memory is read-only (it belongs to a read-only NumPy array); "
+                      "clone() the tensor first");
+  if (x.contiguous()) return;
+  for (int d = 0; d < x.dim(); ++d)
+    require<GraphError>(x.stride(d) != 0 || x.size(d) <= 1, op, ": several elements of this tensor of shape ", x.shape(),
+                        " share one memory location (it was expanded); clone() it first");
+}
+
+Tensor destination(const char* op, const Dims& shape, DType dtype, Out out) {
+  if (!out) return empty(shape, dtype);
+  const Tensor& x = *out.tensor;
+  require(x.shape() == shape, op, ": the result has shape ", shape, " and cannot be stored in a tensor of shape ", x.shape());
+  require_castable(op, dtype, x.dtype());
+  require_writable(op, x);
+  return x.dtype() == dtype ? x : empty(shape, dtype);
+}
+
+Tensor deliver(const char*, Tensor result, Out out) {
+  if (!out || result.same(*out.tensor)) return result;
+  kernels::copy(out.tensor->view(), result.view());
+  return *out.tensor;
+}
+
+bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others) {
+  require_writable(op, x);
+  require<GraphError>(!x->inference || grad_mode.inference, op,
+                      ": a tensor made in inference_mode cannot be changed in place outside it; clone() it first");
+  if (!grad_mode.enabled) return false;
+  bool others_watched = false;
+  for (const Tensor* t : others) others_watched = others_watched || (t->defined() && watched(*t));
+  const Tensor base = base_of(x);
+  if (!others_watched && !watched(x) && !watched(base)) return false;
+  const bool leaf = base->requires_grad && !grad_fn(base);
+  if (!leaf) return true;
+  if (base->parameter && !others_watched && x.same(base)) return false;
+  fail<GraphError>(op, x.same(base) ? ": a leaf tensor that requires grad" : ": a view of a leaf tensor that requires grad",
+                   " cannot be changed in place, since its gradient would be lost; wrap the change in "
+                   "`with genesis.no_grad():`, or use the out-of-place form");
+}
+
+Tensor stand_in(const Tensor& x) {
+  Tensor t = alias(x);
+  if (Node* node = grad_fn(x)) {
+    t->grad_fn = Ref<Counted>(node);
+    t->output_index = x->output_index;
+    t->requires_grad = true;
+  } else if (watched(x)) {
+    // A tape watches x itself, not the stand-in: gradients must arrive at x.
+    Edge edge = gradient_edge(x);
+    t->grad_fn = Ref<Counted>(edge.node.get());
+    t->requires_grad = true;
+  }
+  return t;
+}
+
+// The history of a view's base after the view was overwritten by `value`: the base, except there.
+static void replace_in_base(const Tensor& base, const Tensor& view, const Tensor& value) {
+  const Geometry whole = geometry(base), part = geometry(view);
+  Tensor before = stand_in(base);
+  Tensor after = record("copy_slices", alias(base), inputs(before, value), save(),
+                        [whole, part](const Tensor& dy, const Saved& saved) {
+    Tensor g = with_geometry(dy, whole);
+    const Tensor inside = as_strided(g, part.shape, part.strides, part.offset - whole.offset);
+    Tensor outside;
+    if (saved.needs(0)) {
+      outside = clone_with_geometry(g, whole);
+      fill_(as_strided(outside, part.shape, part.strides, part.offset - whole.offset), 0.0);
+    }
+    return Grads{outside, clone(inside)};
+  });
+  base->grad_fn = after->grad_fn;
+  base->output_index = 0;
+  base->requires_grad = after->requires_grad;
+}
+
+Tensor finish_inplace(const char* op, const Tensor& x, Tensor input, Tensor result) {
+  require(result.shape() == x.shape(), op, ": the result has shape ", result.shape(),
+          " and cannot be stored in a tensor of shape ", x.shape());
+  require_castable(op, result.dtype(), x.dtype());
+  if (input->count() > 1 || input->foreign()) {
+    // Somebody saved the stand-in: it keeps the old values, in memory of its own.
+    Tensor old;
+    {
+      const WithGradMode off(false);
+      old = clone_with_geometry(alias(input), geometry(input));
+    }
+    old->storage->version = x->storage->version;
+    std::swap(input->storage, old->storage);
+    std::swap(input->data, old->data);
+    std::swap(input->strides, old->strides);
+    input->geometry_changed();
+  }
+  if (result.dtype() != x.dtype()) result = cast(result, x.dtype());
+  kernels::copy(x.view(), result.view());
+  x->storage->written(op);
+
+  TensorMeta* m = meta_if_any(x);
+  if (m && m->retains_grad) {
+    if (Node* node = node_of(x))
+      std::erase_if(node->extras().retained, [&](const auto& r) { return r.tensor == x.impl(); });
+    m->retains_grad = false;
+  }
+  if (m && m->base.defined()) {
+    const Tensor base = m->base;
+    replace_in_base(base, x, result);
+    ++meta(base).generation;
+    grad_fn(x);
+  } else {
+    x->grad_fn = result->grad_fn;
+    x->output_index = result->output_index;
+    x->requires_grad = result->requires_grad;
+    ++meta(x).generation;
+  }
+  return x;
+}
+
+}  // namespace genesis::ops

@@ -1,0 +1,48 @@
+// In-place forms. x.op_() computes op(x) and makes x's memory, and x's place in the graph, those of the result.
+//
+// Outside the graph, the operator writes straight into x. Inside it, it runs out of place on a stand-in that carries
+// x's history, the result is copied into x, and x takes over the result's node. If the operator saved its input, the
+// stand-in gets a copy of the old values, since x's are about to change. If x is a view, its base is given a new
+// history too: the old base with this part replaced; other views of that base find out when they are used next.
+#pragma once
+
+#include <initializer_list>
+
+#include "autograd/meta.h"
+
+namespace genesis::ops {
+
+// Where an operator puts its result: new memory, or a tensor that exists.
+struct Out {
+  const Tensor* tensor = nullptr;
+  explicit operator bool() const { return tensor != nullptr; }
+};
+
+// The tensor that an operator computes into: `out` if given and of that type, else new memory shaped `shape`.
+// deliver() then brings the result to `out`.
+Tensor destination(const char* op, const Dims& shape, DType dtype, Out out);
+Tensor deliver(const char* op, Tensor result, Out out);
+
+// Raises unless x may be written: not read-only, no element twice.
+void require_writable(const char* op, const Tensor& x);
+
+// Whether x.op_() must go through the graph, after raising if x may not be changed at all.
+bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others);
+Tensor stand_in(const Tensor& x);
+Tensor finish_inplace(const char* op, const Tensor& x, Tensor stand_in, Tensor result);
+
+// `f(input, out)` is the out-of-place operator; `others` are its further tensor arguments.
+template <class F>
+Tensor inplace(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others, F&& f) {
+  if (begin_inplace(op, x, others)) {
+    Tensor input = stand_in(x);
+    Tensor result = f(static_cast<const Tensor&>(input), Out{});
+    return finish_inplace(op, x, std::move(input), std::move(result));
+  }
+  const WithGradMode off(false);
+  f(x, Out{&x});
+  x->storage->written(op);
+  return x;
+}
+
+}  // namespace genesis::ops

@@ -1,0 +1,50 @@
+// An argument that may be a tensor or a Python number, and what such arguments promote to.
+#pragma once
+
+#include <initializer_list>
+
+#include "core/promote.h"
+#include "core/scalar.h"
+#include "core/tensor.h"
+
+namespace genesis {
+
+struct Operand {
+  const Tensor* tensor = nullptr;
+  Scalar scalar;
+
+  Operand(const Tensor& t) : tensor(&t) {}
+  Operand(Scalar s) : scalar(s) {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Operand(T value) : scalar(value) {}
+
+  bool is_scalar() const { return tensor == nullptr; }
+  // A number is a 0-d view on itself: it needs no tensor.
+  View view() const {
+    if (tensor) return tensor->view();
+    return {const_cast<int64_t*>(&scalar.i), scalar.storage_dtype(), 0, nullptr, nullptr};
+  }
+  // What to record as an input: the tensor, or nothing.
+  const Tensor& or_undefined() const {
+    static const Tensor undefined{};
+    return tensor ? *tensor : undefined;
+  }
+  static const Dims& scalar_shape() {
+    static const Dims none{};
+    return none;
+  }
+  const Dims& shape() const { return tensor ? tensor->shape() : scalar_shape(); }
+};
+
+DType scalar_dtype(Scalar s);  // bool, int64, or the default floating type
+DType result_type(std::initializer_list<Operand> operands);
+// The same, as the type of a result that is always floating (div, exp, mean).
+inline DType floating_type(DType t) { return is_floating(t) ? t : default_dtype; }
+
+inline void require_floating(const char* op, const char* argument, const Tensor& x) {
+  require<DTypeError>(is_floating(x.dtype()), op, ": ", argument, " must be floating, got ", x.dtype(),
+                      "; use ", argument, ".float()");
+}
+
+}  // namespace genesis

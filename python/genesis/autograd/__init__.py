@@ -1,0 +1,1 @@
+"""Gradients: modes, grad, backward, checks."""

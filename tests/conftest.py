@@ -1,0 +1,33 @@
+"""What every test gets: fixed seeds, default options, and the number of threads put back."""
+
+import genesis
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Fixed examples: a red build is red again on the next run. `--hypothesis-seed=random` explores.
+settings.register_profile(
+    "genesis",
+    deadline=None,  # the first example pays for imports and page faults
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("genesis")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20261115)
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    genesis.manual_seed(0)
+
+
+@pytest.fixture
+def num_threads():
+    """Restores the number of threads that a test changes."""
+    before = genesis.get_num_threads()
+    yield
+    genesis.set_num_threads(before)

@@ -1,0 +1,3 @@
+from tests.ops.op import Op
+
+OPS: list[Op] = []

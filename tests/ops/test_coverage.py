@@ -1,0 +1,46 @@
+"""No op without a row, no row without an op."""
+
+import inspect
+
+import genesis
+import pytest
+
+from tests.ops.op import Op
+from tests.ops.table import OPS
+
+# Ops that no row can test, with the reason. A short list: if it grows, the table lacks a feature.
+EXEMPT: dict[str, str] = {}
+
+ROWS = {op.name for op in OPS} | {f"{op.name}_" for op in OPS if op.inplace}
+
+
+def _functional() -> list[str]:
+    public = vars(genesis.nn.functional).items()
+    return sorted(n for n, f in public if not n.startswith("_") and inspect.isroutine(f))
+
+
+@pytest.mark.parametrize("name", sorted(set(genesis._C.op_names())))
+def test_every_op_has_a_row(name):
+    assert name in ROWS or name in EXEMPT, f"add a row for {name} to tests/ops/table/"
+
+
+@pytest.mark.parametrize("name", _functional())
+def test_every_function_of_nn_functional_has_a_row(name):
+    assert name in ROWS or name in EXEMPT, f"add a row for {name} to tests/ops/table/"
+
+
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.id) for op in OPS])
+def test_every_row_names_an_op(op: Op):
+    assert op.forms()
+    if op.inplace:
+        assert hasattr(genesis.Tensor, f"{op.name}_"), f"Tensor.{op.name}_ does not exist"
+
+
+def test_rows_have_names_of_their_own():
+    ids = [op.id for op in OPS]
+    assert len(ids) == len(set(ids)), sorted({i for i in ids if ids.count(i) > 1})
+
+
+def test_exemptions_are_still_needed():
+    assert not set(EXEMPT) & ROWS
+    assert all(EXEMPT.values()), "say why"
