@@ -43,7 +43,7 @@ static PyObject* run_backward(Args& a) {
   Py_RETURN_NONE;
 }
 
-void init_autograd() {
+static const Family family([] {
   def<"is_grad_enabled()", [](Args&) { return grad_mode.enabled; }>(kFunction, "Whether operations are being recorded.");
   def<"_set_grad_enabled(mode)", [](Args& a) -> PyObject* {
     grad_mode.enabled = a.boolean(0, true);
@@ -90,6 +90,6 @@ void init_autograd() {
     a.tensor(0)->parameter = true;
     Py_RETURN_NONE;
   }>(kMethod);
-}
+});
 
 }  // namespace genesis::py

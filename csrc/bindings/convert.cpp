@@ -315,7 +315,7 @@ Tensor from_data(PyObject* data, PyObject* dtype) {
   return ops::cast(values, type);
 }
 
-void init_convert() {
+static const Family family([] {
   def<"item(input)", [](Args& a) { return scalar_to_python(tensor_item(a.tensor(0))); }>(kMethod);
   def<"tolist(input)", [](Args& a) { return list_of(a.tensor(0), 0, a.tensor(0)->data); }>(kMethod);
   def<"numpy(input, *, force=False)", [](Args& a) {
@@ -334,6 +334,6 @@ void init_convert() {
     if (a.boolean(2, false)) set_requires_grad(t, true);
     return t;
   }>(kFunction, "A tensor that shares the memory of a NumPy array.");
-}
+});
 
 }  // namespace genesis::py

@@ -13,7 +13,7 @@ static Tensor finish(Args& a, int i, Tensor t) {
   return t;
 }
 
-void init_create() {
+static const Family family([] {
   def<"zeros(*size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
     return finish(a, 1, ops::zeros(a.dims(0), a.optional_dtype(1).value_or(default_dtype)));
   }>(kFunction, "A tensor of zeros.");
@@ -25,6 +25,6 @@ void init_create() {
   def<"zero_(input)", [](Args& a) { return ops::zero_(a.tensor(0)); }>(kMethod);
   def<"fill_(input, value)", [](Args& a) { return ops::fill_(a.tensor(0), a.scalar(1)); }>(kMethod);
   def<"copy_(input, src)", [](Args& a) { return ops::copy_(a.tensor(0), a.tensor(1)); }>(kMethod);
-}
+});
 
 }  // namespace genesis::py

@@ -5,8 +5,8 @@
 
 namespace genesis::py {
 
-void init_matmul() {
+static const Family family([] {
   def<"matmul(input, other)", [](Args& a) { return ops::matmul(a.tensor(0), a.tensor(1)); }>();
-}
+});
 
 }  // namespace genesis::py

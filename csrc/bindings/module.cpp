@@ -10,6 +10,12 @@ namespace genesis::py {
 
 static PyObject* module_;
 
+static std::vector<void (*)()>& families() {
+  static std::vector<void (*)()> list;
+  return list;
+}
+Family::Family(void (*init)()) { families().push_back(init); }
+
 PyObject* current_module() { return module_; }
 PyObject* module_name() {
   static PyObject* name = PyUnicode_InternFromString("genesis");
@@ -28,14 +34,7 @@ NB_MODULE(_C, m) {
     init_node_type(m.ptr());
     init_hooks(m.ptr());
     init_tensor_type(m.ptr());
-    init_runtime();
-    init_convert();
-    init_autograd();
-    init_create();
-    init_pointwise();
-    init_reduce();
-    init_view();
-    init_matmul();
+    for (void (*init)() : families()) init();
     m.def("op_names", [] {
       nanobind::list names;
       for (const std::string& n : op_names()) names.append(n.c_str());

@@ -29,13 +29,10 @@ void init_dtype(PyObject* module);
 void init_node_type(PyObject* module);
 PyObject* node_object(Node* node);  // new reference, None for null
 
-void init_autograd();
-void init_convert();
-void init_runtime();
-void init_create();
-void init_pointwise();
-void init_reduce();
-void init_view();
-void init_matmul();
+// A family of operators. Each file of bindings/ has one, `static const Family family([] { def<...>(...); ... });`, and
+// is run when the module is made.
+struct Family {
+  explicit Family(void (*init)());
+};
 
 }  // namespace genesis::py

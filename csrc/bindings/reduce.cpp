@@ -5,10 +5,10 @@
 
 namespace genesis::py {
 
-void init_reduce() {
+static const Family family([] {
   def<"sum(input, dim=None, keepdim=False, *, dtype=None)", [](Args& a) {
     return ops::sum(a.tensor(0), a.optional_dims(1), a.boolean(2, false), a.optional_dtype(3));
   }>(kBoth, "The sum of the elements, of all or along `dim`.");
-}
+});
 
 }  // namespace genesis::py

@@ -9,7 +9,7 @@
 
 namespace genesis::py {
 
-void init_runtime() {
+static const Family family([] {
   set_unlock_hooks({[]() -> void* { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; },
                     [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }});
   def<"get_num_threads()", [](Args&) { return static_cast<int64_t>(get_num_threads()); }>(
@@ -43,6 +43,6 @@ void init_runtime() {
     Py_RETURN_NONE;
   }>(kFunction);
   def<"_isa()", [](Args&) { return PyUnicode_FromString(isa_name(isa())); }>(kFunction);
-}
+});
 
 }  // namespace genesis::py

@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-void init_view() {
+static const Family family([] {
   def<"reshape(input, *shape)", [](Args& a) { return ops::reshape(a.tensor(0), a.dims(1)); }>();
   def<"view(input, *shape)", [](Args& a) { return ops::view(a.tensor(0), a.dims(1)); }>(kMethod);
   def<"expand(input, *sizes)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(kMethod);
@@ -14,6 +14,6 @@ void init_view() {
     const Tensor& x = a.tensor(0);
     return ops::as_strided(x, a.dims(1), a.dims(2), a.has(3) ? a.integer(3) - x.offset() : 0);
   }>();
-}
+});
 
 }  // namespace genesis::py

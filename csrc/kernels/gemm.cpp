@@ -20,11 +20,16 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
+#ifndef PV
+#define PV 3
+#endif
 #ifndef KD
 #define KD 256
 #endif
 #ifndef BR
 #define BR 192
+#endif
+#ifndef BC
 #define BC 256
 #endif
 constexpr int64_t kDepth = KD;                  // most of k in one pass
@@ -100,7 +105,8 @@ struct Problem {
 template <class T>
 struct Left {
   const T* data;
-  int64_t row, k, height;
+  int64_t step, row, k, height;
+  bool packed;
 };
 template <class T>
 struct Right {
@@ -108,7 +114,7 @@ struct Right {
   int64_t step, k, width;
 };
 
-// A block of C: C = alpha * A @ B + beta * C over `depth` of k. The tile row of A stays in the L1 cache.
+// A block of C: C = alpha * A @ B + beta * C over `depth` of k.
 template <class T>
 void multiply(const Left<T>& a, const Right<T>& b, int64_t rows, int64_t cols, int64_t depth, T alpha, T beta, T* c,
               int64_t c_row, int64_t c_col) {
@@ -117,39 +123,46 @@ void multiply(const Left<T>& a, const Right<T>& b, int64_t rows, int64_t cols, i
   const bool in_place = c_col == 1;
   const auto whole = a.row == 1 ? &find_tile<T, Order::column_major, false> : &find_tile<T, Order::row_major, false>;
   const auto masked = a.row == 1 ? &find_tile<T, Order::column_major, true> : &find_tile<T, Order::row_major, true>;
-  for (int64_t i = 0; i < rows; i += a.height) {
+  auto one = [&](int64_t i, int64_t j) {
     const int64_t tile_rows = std::min(a.height, rows - i);
-    for (int64_t j = 0; j < cols; j += b.width) {
-      const int64_t tile_cols = std::min(b.width, cols - j), vectors = ceil_div(tile_cols, lanes);
-      const int64_t last = tile_cols - (vectors - 1) * lanes;
-      T* out = c + i * c_row + j * c_col;
-      const Tile<T> t{depth, a.data + i * a.row, a.row, a.k, b.data + j * b.step, b.k, in_place ? out : buffer,
-                      in_place ? c_row : buffer_row, alpha, in_place ? beta : T(0), last};
-      (last == lanes ? whole : masked)(tile_rows, vectors)(t);
-      if (!in_place) scatter(buffer, buffer_row, tile_rows, tile_cols, beta, out, c_row, c_col);
-    }
+    const int64_t tile_cols = std::min(b.width, cols - j), vectors = ceil_div(tile_cols, lanes);
+    const int64_t last = tile_cols - (vectors - 1) * lanes;
+    T* out = c + i * c_row + j * c_col;
+    const Tile<T> t{depth, a.data + i * a.step, a.row, a.k,  b.data + j * b.step, b.k, in_place ? out : buffer,
+                    in_place ? c_row : buffer_row, alpha, in_place ? beta : T(0), last};
+    (last == lanes ? whole : masked)(tile_rows, vectors)(t);
+    if (!in_place) scatter(buffer, buffer_row, tile_rows, tile_cols, beta, out, c_row, c_col);
+  };
+  if (a.packed) {
+    for (int64_t j = 0; j < cols; j += b.width)
+      for (int64_t i = 0; i < rows; i += a.height) one(i, j);
+  } else {
+    for (int64_t i = 0; i < rows; i += a.height)
+      for (int64_t j = 0; j < cols; j += b.width) one(i, j);
   }
 }
 
 template <class T>
 void tiled(const Problem<T>& x) {
   constexpr int64_t lanes = kLanes<T>;
-  const int64_t n_vectors = ceil_div(x.n, lanes), vectors = ceil_div(n_vectors, ceil_div(n_vectors, kMaxVectors));
-  const int64_t width = vectors * lanes, height = kMaxRows[vectors - 1];
-  const int64_t row_tiles = ceil_div(x.m, height), panels = ceil_div(x.n, width), padded = panels * width;
 #ifndef PACK_A
-#define PACK_A x.n > 2 * width && x.a.row_stride == 1 && x.a.col_stride > 256
-#define PACK_B x.m > 4 * height && x.k * x.n * int64_t{sizeof(T)} > 128 << 10
+#define PACK_A x.m>400 && x.n>400
+#define PACK_B x.m > 24 && x.k * x.n * int64_t{sizeof(T)} > 1024 << 10
 #endif
   const bool packs_a = (x.a.row_stride != 1 && x.a.col_stride != 1) || (PACK_A);
-  const bool packs_b = x.b.col_stride != 1 || (!kFastMasks && x.n % lanes != 0) || (PACK_B);
+  const bool packs_b = x.b.col_stride != 1 || (!kFastMasks && x.n % lanes != 0) || packs_a || (PACK_B);
+
+  const int64_t n_vectors = ceil_div(x.n, lanes);
+  const int64_t vectors = packs_a && n_vectors > PV ? PV : ceil_div(n_vectors, ceil_div(n_vectors, kMaxVectors));
+  const int64_t width = vectors * lanes, height = kMaxRows[vectors - 1];
+  const int64_t row_tiles = ceil_div(x.m, height), panels = ceil_div(x.n, width), padded = panels * width;
 
   const int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth));
   // Blocks of C, cut along the longer side until there is one for every thread.
   const int64_t tasks = std::clamp<int64_t>(x.m * x.n * x.k / kTaskWork, 1, kTasks);
-  int64_t row_blocks = ceil_div(x.m, kBlockRows), col_blocks = ceil_div(x.n, kBlockCols);
+  int64_t row_blocks = ceil_div(x.m, kBlockRows), col_blocks = ceil_div(x.n, packs_a ? 4096 : kBlockCols);
   while (row_blocks * col_blocks < tasks && (row_blocks < row_tiles || col_blocks < panels)) {
-    const bool tall = x.m * col_blocks >= x.n * row_blocks;
+    const bool tall = x.m * col_blocks >= x.n * row_blocks || packs_a;
     ++((tall && row_blocks < row_tiles) || col_blocks == panels ? row_blocks : col_blocks);
   }
 
@@ -176,19 +189,17 @@ void tiled(const Problem<T>& x) {
           const int64_t d = std::min(depth, stop - p);
           const Right<T> b = packs_b ? Right<T>{packed + (p - start) * padded + cols.begin * d, d, width, width}
                                      : Right<T>{x.b.data + p * x.b.row_stride + cols.begin, 1, x.b.row_stride, width};
-          const int64_t chunk = packs_a ? ceil_div(kPackedRows, height) * height : rows.size();
-          for (int64_t i = rows.begin; i < rows.end; i += chunk) {
-            const int64_t count = std::min(chunk, rows.end - i);
-            Left<T> a{x.a.data + i * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.col_stride,
-                      ceil_div(count, ceil_div(count, height))};
-            if (packs_a) {
-              T* dst = packed_a<T>.get(chunk * depth);
-              pack_panel(a.data, a.row, a.k, count, d, dst, chunk);
-              a = {dst, 1, chunk, height};
-            }
-            multiply(a, b, count, cols.size(), d, x.alpha, p == 0 ? x.beta : T(1),
-                     x.c + i * x.c_row + cols.begin * x.c_col, x.c_row, x.c_col);
+          const int64_t count = rows.size();
+          Left<T> a{x.a.data + rows.begin * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.row_stride, x.a.col_stride,
+                    ceil_div(count, ceil_div(count, height)), false};
+          if (packs_a) {
+            T* dst = packed_a<T>.get(ceil_div(count, height) * height * depth);
+            for (int64_t r = 0; r < count; r += height)
+              pack_panel(a.data + r * a.row, a.row, a.k, std::min(height, count - r), d, dst + r * d, height);
+            a = {dst, d, 1, height, height, true};
           }
+          multiply(a, b, count, cols.size(), d, x.alpha, p == 0 ? x.beta : T(1),
+                   x.c + rows.begin * x.c_row + cols.begin * x.c_col, x.c_row, x.c_col);
         }
       }
     });

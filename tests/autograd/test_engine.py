@@ -101,7 +101,8 @@ def test_a_ladder_of_diamonds_is_not_walked_by_paths():
 
 
 @pytest.mark.parametrize(
-    ("shape", "other"), [((3,), (2, 3)), ((2, 1), (2, 3)), ((), (2,)), ((1, 1, 1), (2, 3)), ((0,), (1,))]
+    ("shape", "other"),
+    [((3,), (2, 3)), ((2, 1), (2, 3)), ((), (2,)), ((1, 1, 1), (2, 3)), ((0,), (1,))],
 )
 def test_broadcasting_is_undone(shape, other):
     x, y = genesis.ones(shape, requires_grad=True), genesis.ones(other, requires_grad=True)
