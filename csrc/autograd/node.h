@@ -70,7 +70,10 @@ struct NodeExtras {
 
 class Node : public Counted {
  public:
-  explicit Node(const char* op) : op(op), sequence(next_sequence++) {}
+  explicit Node(const char* op) : op(op), sequence(next_sequence++), next_(newest_) {
+    if (newest_) newest_->previous_ = this;
+    newest_ = this;
+  }
 
   // The gradients of the inputs, from those of the outputs (undefined where none arrived).
   virtual Grads apply(Grads&& dy) = 0;
@@ -97,10 +100,15 @@ class Node : public Counted {
   uint32_t pass_slot = 0;
   uint64_t pass_id = 0;
 
-  static inline uint64_t next_sequence = 1;
-  static inline int64_t alive = 0;
+  // All nodes that are alive, newest first.
+  static Node* newest() { return newest_; }
+  Node* next() const { return next_; }
 
  protected:
+  ~Node() override {
+    (previous_ ? previous_->next_ : newest_) = next_;
+    if (next_) next_->previous_ = previous_;
+  }
   virtual void free() noexcept = 0;  // run the destructor, give the block back
   Edge* edges_ = nullptr;
   SavedTensor* saved_ = nullptr;
@@ -108,6 +116,10 @@ class Node : public Counted {
 
  private:
   std::unique_ptr<NodeExtras> extras_;
+  Node* previous_ = nullptr;
+  Node* next_;
+  static inline Node* newest_ = nullptr;
+  static inline uint64_t next_sequence = 1;
 };
 
 // What a rule sees of its node: the saved tensors, checked, and which gradients are wanted.

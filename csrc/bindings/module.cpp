@@ -34,6 +34,7 @@ NB_MODULE(_C, m) {
     init_node_type(m.ptr());
     init_hooks(m.ptr());
     init_tensor_type(m.ptr());
+    init_collector();
     for (void (*init)() : families()) init();
     m.def("op_names", [] {
       nanobind::list names;

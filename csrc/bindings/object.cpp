@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "autograd/meta.h"
+#include "bindings/module.h"
 
 namespace genesis::py {
 
@@ -60,6 +61,8 @@ void tensor_dealloc(PyObject* o) {
 // A Python object owns a tensor, which owns nodes, which own tensors ... Each reference that ends at a Python object is
 // shown to the collector exactly once, by the Python object that owns the path to it. A C++ object on the way belongs to
 // the path if all its references come from it: with one reference at once, with n when it has been met n times.
+// What several Python objects share belongs to none of them; before a full collection it is given a Python object of its
+// own (expose_shared), so that cycles through it are seen too.
 namespace {
 
 class Traversal {
@@ -138,6 +141,30 @@ class Traversal {
 };
 
 }  // namespace
+
+static PyObject* expose_shared(PyObject*, PyObject* args) {
+  const char* phase;
+  PyObject* info;
+  if (!PyArg_ParseTuple(args, "sO", &phase, &info)) return nullptr;
+  PyObject* generation = PyDict_GetItemString(info, "generation");
+  if (*phase != 's' || !generation || PyLong_AsLong(generation) < 2) Py_RETURN_NONE;
+  return guarded([]() -> PyObject* {
+    for (Node* node = Node::newest(); node; node = node->next()) {
+      for (const SavedTensor& s : node->saved())
+        if (s.tensor.defined() && !s.tensor->foreign() && s.tensor->count() > 1) Py_DECREF(wrap(s.tensor));
+      if (!node->foreign() && node->count() > 1) Py_DECREF(node_object(node));
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+void init_collector() {
+  static PyMethodDef callback{"expose_shared", expose_shared, METH_VARARGS, nullptr};
+  const Object gc(PyImport_ImportModule("gc"));
+  const Object callbacks(PyObject_GetAttrString(gc.get(), "callbacks"));
+  const Object function(PyCFunction_New(&callback, nullptr));
+  if (PyList_Append(callbacks.get(), function.get()) < 0) throw_python();
+}
 
 int traverse_tensor(TensorImpl* impl, visitproc visit, void* arg) {
   if (!impl->grad_fn && !impl->extras) return 0;

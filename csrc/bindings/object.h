@@ -104,6 +104,7 @@ int tensor_clear(PyObject* o);
 int traverse_tensor(TensorImpl* impl, visitproc visit, void* arg);
 int traverse_node(Node* node, visitproc visit, void* arg);
 
+void init_collector();
 void init_errors(PyObject* module);
 void init_tensor_type(PyObject* module);
 

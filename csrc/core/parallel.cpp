@@ -386,4 +386,8 @@ Unlocked::~Unlocked() {
   unlock_hooks.acquire(state_);
 }
 
+// To Unlocked it looks as if the lock had been given up already.
+KeepLocked::KeepLocked() : before_(is_unlocked) { is_unlocked = true; }
+KeepLocked::~KeepLocked() { is_unlocked = before_; }
+
 }  // namespace genesis

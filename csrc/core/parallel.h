@@ -47,6 +47,18 @@ class Unlocked {
   void* state_ = nullptr;
 };
 
+/// Keeps the interpreter lock for a scope: what runs inside is atomic for other Python threads.
+class KeepLocked {
+ public:
+  KeepLocked();
+  ~KeepLocked();
+  KeepLocked(const KeepLocked&) = delete;
+  KeepLocked& operator=(const KeepLocked&) = delete;
+
+ private:
+  bool before_;
+};
+
 namespace detail {
 using ChunkFn = void (*)(void* f, int64_t begin, int64_t end);
 void run_chunks(int64_t n, int64_t grain, ChunkFn call, void* f);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/parallel.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
@@ -245,8 +246,10 @@ std::vector<Tensor> Pass::run() {
 }  // namespace
 
 void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph) {
-  TensorMeta& m = meta(leaf);
   if (grad.dtype() != leaf.dtype()) grad = ops::cast(grad, leaf.dtype());
+  // Two threads may bring gradients to the same leaf: reading the old sum and storing the new one is one step.
+  const KeepLocked locked;
+  TensorMeta& m = meta(leaf);
   if (!m.grad.defined()) {
     m.grad = create_graph || grad.exclusive() ? std::move(grad) : ops::clone(grad);
   } else if (create_graph || m.grad->requires_grad) {
@@ -273,6 +276,7 @@ std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, 
     } else {
       require(grad.shape() == root.shape(), caller, ": gradient has shape ", grad.shape(), " but the tensor has shape ",
               root.shape());
+      if (grad.dtype() != root.dtype()) grad = ops::cast(grad, root.dtype());
     }
     pass.add_root(std::move(edge), std::move(grad));
   }
