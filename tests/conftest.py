@@ -10,6 +10,7 @@ settings.register_profile(
     "genesis",
     deadline=None,  # the first example pays for imports and page faults
     derandomize=True,
+    max_examples=60,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("genesis")

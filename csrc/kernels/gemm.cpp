@@ -20,6 +20,18 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
+#ifndef KT
+#define KT 8
+#endif
+#ifndef GOTO
+#define GOTO 4096
+#endif
+#ifndef PFB
+#define PFB true
+#endif
+#ifndef PFA
+#define PFA true
+#endif
 #ifndef PV
 #define PV 3
 #endif
@@ -37,7 +49,7 @@ constexpr int64_t kBlockRows = BR, kBlockCols = BC;  // a block of C; its kDepth
 constexpr int64_t kPackedRows = 24;              // rows of A packed at once, about
 constexpr int64_t kPackedBytes = 4 << 20;        // B packed at once
 constexpr int64_t kTaskWork = int64_t{1} << 19;  // multiply-adds worth handing to a thread: about 7 us
-constexpr int64_t kTasks = 8;                    // enough for the threads to finish together
+constexpr int64_t kTasks = KT;                    // enough for the threads to finish together
 constexpr int64_t kStrip = 1024;                 // columns of combine_rows at once
 constexpr int kDotRows = kVectorBytes == 64 ? 6 : 2;
 
@@ -99,9 +111,22 @@ struct Problem {
 
 // ----- Tiles -----
 
-// The operands of a block as the tiles see them, packed or in place: `height` rows of A by `width` columns of B to a
-// tile. Element (i, p) of A is data[i * row + p * k]. Row p of the panel of B that starts at column j is
-// data[j * step + p * k ...].
+// The columns of C in panels of `width`, whole vectors wide. The last two share what is left evenly.
+template <class T>
+struct Panels {
+  int64_t cols, width, count, last;
+  Panels(int64_t cols, int64_t vectors) : cols(cols), width(vectors * kLanes<T>), count(ceil_div(cols, width)) {
+    const int64_t before = std::max<int64_t>(0, count - 2) * width;
+    last = count == 1 ? 0 : before + ceil_div(ceil_div(cols - before, kLanes<T>), 2) * kLanes<T>;
+  }
+  int64_t start(int64_t t) const { return t < count - 1 ? t * width : t < count ? last : cols; }
+  int64_t vectors(int64_t t) const { return ceil_div(start(t + 1) - start(t), kLanes<T>); }
+  int64_t padded() const { return last + vectors(count - 1) * kLanes<T>; }
+};
+
+// The operands of a block as the tiles see them, packed or in place. A: a tile takes `height` rows, from
+// data + i * step; element (i, p) of it is at i * row + p * k. B: the panel from column j on starts at data + j * step,
+// row p of it at p * k, which is the width of the panel if packed.
 template <class T>
 struct Left {
   const T* data;
@@ -111,34 +136,48 @@ struct Left {
 template <class T>
 struct Right {
   const T* data;
-  int64_t step, k, width;
+  int64_t step, k;
+  bool packed;
 };
 
 // A block of C: C = alpha * A @ B + beta * C over `depth` of k.
 template <class T>
-void multiply(const Left<T>& a, const Right<T>& b, int64_t rows, int64_t cols, int64_t depth, T alpha, T beta, T* c,
-              int64_t c_row, int64_t c_col) {
-  constexpr int64_t lanes = kLanes<T>, buffer_row = kMaxVectors * lanes;
+void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int64_t first, int64_t end, int64_t rows,
+              int64_t depth, T alpha, T beta, T* c, int64_t c_row, int64_t c_col) {
+  constexpr int64_t lanes = kLanes<T>, buffer_row = kMaxVectors * lanes, line = 64 / sizeof(T);
   alignas(64) T buffer[kMostRows * buffer_row];  // for a C whose rows are not contiguous
   const bool in_place = c_col == 1;
   const auto whole = a.row == 1 ? &find_tile<T, Order::column_major, false> : &find_tile<T, Order::row_major, false>;
   const auto masked = a.row == 1 ? &find_tile<T, Order::column_major, true> : &find_tile<T, Order::row_major, true>;
-  auto one = [&](int64_t i, int64_t j) {
-    const int64_t tile_rows = std::min(a.height, rows - i);
-    const int64_t tile_cols = std::min(b.width, cols - j), vectors = ceil_div(tile_cols, lanes);
-    const int64_t last = tile_cols - (vectors - 1) * lanes;
+  const int64_t tiles = ceil_div(rows, a.height);
+  auto one = [&](int64_t tile, int64_t panel) {
+    const int64_t i = tile * a.height, tile_rows = std::min(a.height, rows - i);
+    const int64_t j = panels.start(panel), cols = panels.start(panel + 1) - j, vectors = ceil_div(cols, lanes);
+    const int64_t last = cols - (vectors - 1) * lanes;
     T* out = c + i * c_row + j * c_col;
-    const Tile<T> t{depth, a.data + i * a.step, a.row, a.k,  b.data + j * b.step, b.k, in_place ? out : buffer,
-                    in_place ? c_row : buffer_row, alpha, in_place ? beta : T(0), last};
+    Tile<T> t{depth, a.data + i * a.step, a.row, a.k, b.data + j * b.step, b.packed ? vectors * lanes : b.k,
+              in_place ? out : buffer, in_place ? c_row : buffer_row, alpha, in_place ? beta : T(0), last,
+              nullptr, 0, 0, 0};
+    if (a.packed) {
+      // The next panel of B comes from afar; each tile fetches its share.
+      if (panel + 1 < end && PFB) {
+        t.ahead_lines = ceil_div(16 * panels.width, tiles * line);
+        t.ahead_stride = line;
+        t.ahead_step = t.ahead_lines * line;
+        t.ahead = b.data + panels.start(panel + 1) * b.step + tile * t.ahead_step * ceil_div(depth, 16);
+      }
+    } else if (a.row != 1 && panel == first && PFA && tile + 2 < tiles) {
+      t.ahead_lines = a.height, t.ahead_stride = a.row, t.ahead_step = 16, t.ahead = t.a + a.height * a.step;
+    }
     (last == lanes ? whole : masked)(tile_rows, vectors)(t);
-    if (!in_place) scatter(buffer, buffer_row, tile_rows, tile_cols, beta, out, c_row, c_col);
+    if (!in_place) scatter(buffer, buffer_row, tile_rows, cols, beta, out, c_row, c_col);
   };
   if (a.packed) {
-    for (int64_t j = 0; j < cols; j += b.width)
-      for (int64_t i = 0; i < rows; i += a.height) one(i, j);
+    for (int64_t panel = first; panel < end; ++panel)
+      for (int64_t tile = 0; tile < tiles; ++tile) one(tile, panel);
   } else {
-    for (int64_t i = 0; i < rows; i += a.height)
-      for (int64_t j = 0; j < cols; j += b.width) one(i, j);
+    for (int64_t tile = 0; tile < tiles; ++tile)
+      for (int64_t panel = first; panel < end; ++panel) one(tile, panel);
   }
 }
 
@@ -146,24 +185,25 @@ template <class T>
 void tiled(const Problem<T>& x) {
   constexpr int64_t lanes = kLanes<T>;
 #ifndef PACK_A
-#define PACK_A x.m>400 && x.n>400
+#define PACK_A (x.a.row_stride==1 && x.n>2*64 && x.a.col_stride > 128) || (x.m > 600 && x.n > 600)
+#endif
+#ifndef PACK_B
 #define PACK_B x.m > 24 && x.k * x.n * int64_t{sizeof(T)} > 1024 << 10
 #endif
   const bool packs_a = (x.a.row_stride != 1 && x.a.col_stride != 1) || (PACK_A);
   const bool packs_b = x.b.col_stride != 1 || (!kFastMasks && x.n % lanes != 0) || packs_a || (PACK_B);
 
-  const int64_t n_vectors = ceil_div(x.n, lanes);
-  const int64_t vectors = packs_a && n_vectors > PV ? PV : ceil_div(n_vectors, ceil_div(n_vectors, kMaxVectors));
-  const int64_t width = vectors * lanes, height = kMaxRows[vectors - 1];
-  const int64_t row_tiles = ceil_div(x.m, height), panels = ceil_div(x.n, width), padded = panels * width;
+  const int64_t max_vectors = packs_a ? std::min(PV, kMaxVectors) : kMaxVectors;
+  const Panels<T> panels(x.n, std::min<int64_t>(max_vectors, ceil_div(x.n, lanes)));
+  const int64_t height = kMaxRows[panels.width / lanes - 1], row_tiles = ceil_div(x.m, height), padded = panels.padded();
 
   const int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth));
   // Blocks of C, cut along the longer side until there is one for every thread.
   const int64_t tasks = std::clamp<int64_t>(x.m * x.n * x.k / kTaskWork, 1, kTasks);
-  int64_t row_blocks = ceil_div(x.m, kBlockRows), col_blocks = ceil_div(x.n, packs_a ? 4096 : kBlockCols);
-  while (row_blocks * col_blocks < tasks && (row_blocks < row_tiles || col_blocks < panels)) {
+  int64_t row_blocks = ceil_div(x.m, kBlockRows), col_blocks = ceil_div(x.n, packs_a ? GOTO : kBlockCols);
+  while (row_blocks * col_blocks < tasks && (row_blocks < row_tiles || col_blocks < panels.count)) {
     const bool tall = x.m * col_blocks >= x.n * row_blocks || packs_a;
-    ++((tall && row_blocks < row_tiles) || col_blocks == panels ? row_blocks : col_blocks);
+    ++((tall && row_blocks < row_tiles) || col_blocks == panels.count ? row_blocks : col_blocks);
   }
 
   // A round packs as much of B as kPackedBytes holds, in whole passes; without packing there is one round.
@@ -173,33 +213,36 @@ void tiled(const Problem<T>& x) {
   for (int64_t start = 0; start < x.k; start += round) {
     const int64_t stop = std::min(x.k, start + round);
     if (packs_b) {
-      parallel_for(panels, std::max<int64_t>(1, (kTaskWork >> 4) / (round * width)), [&](int64_t begin, int64_t end) {
+      const int64_t grain = std::max<int64_t>(1, (kTaskWork >> 2) / (round * panels.width));
+      parallel_for(panels.count, grain, [&](int64_t begin, int64_t end) {
         for (int64_t p = start; p < stop; p += depth) {
-          const int64_t d = std::min(depth, stop - p);
-          for (int64_t j = begin * width; j < std::min(x.n, end * width); j += width)
-            pack_panel(x.b.data + p * x.b.row_stride + j * x.b.col_stride, x.b.col_stride, x.b.row_stride,
-                       std::min(width, x.n - j), d, packed + (p - start) * padded + j * d, width);
+          const int64_t d = std::min(depth, stop - p), regular = std::clamp(panels.count - 2, begin, end);
+          auto pack_panels = [&](int64_t t, int64_t t_end, int64_t width) {
+            const int64_t j = panels.start(t);
+            pack(x.b.data + p * x.b.row_stride + j * x.b.col_stride, x.b.col_stride, x.b.row_stride,
+                 panels.start(t_end) - j, d, packed + (p - start) * padded + j * d, width);
+          };
+          if (regular > begin) pack_panels(begin, regular, panels.width);
+          for (int64_t t = regular; t < end; ++t) pack_panels(t, t + 1, panels.vectors(t) * lanes);
         }
       });
     }
     parallel_for(row_blocks * col_blocks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
-        const Range rows(task % row_blocks, row_blocks, x.m, height), cols(task / row_blocks, col_blocks, x.n, width);
+        const Range rows(task % row_blocks, row_blocks, x.m, height), cols(task / row_blocks, col_blocks, panels.count, 1);
         for (int64_t p = start; p < stop; p += depth) {
-          const int64_t d = std::min(depth, stop - p);
-          const Right<T> b = packs_b ? Right<T>{packed + (p - start) * padded + cols.begin * d, d, width, width}
-                                     : Right<T>{x.b.data + p * x.b.row_stride + cols.begin, 1, x.b.row_stride, width};
-          const int64_t count = rows.size();
-          Left<T> a{x.a.data + rows.begin * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.row_stride, x.a.col_stride,
-                    ceil_div(count, ceil_div(count, height)), false};
+          const int64_t d = std::min(depth, stop - p), count = rows.size();
+          const Right<T> b = packs_b ? Right<T>{packed + (p - start) * padded, d, 0, true}
+                                     : Right<T>{x.b.data + p * x.b.row_stride, 1, x.b.row_stride, false};
+          Left<T> a{x.a.data + rows.begin * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.row_stride,
+                    x.a.col_stride, ceil_div(count, ceil_div(count, height)), false};
           if (packs_a) {
             T* dst = packed_a<T>.get(ceil_div(count, height) * height * depth);
-            for (int64_t r = 0; r < count; r += height)
-              pack_panel(a.data + r * a.row, a.row, a.k, std::min(height, count - r), d, dst + r * d, height);
+            pack(a.data, a.row, a.k, count, d, dst, height);
             a = {dst, d, 1, height, height, true};
           }
-          multiply(a, b, count, cols.size(), d, x.alpha, p == 0 ? x.beta : T(1),
-                   x.c + rows.begin * x.c_row + cols.begin * x.c_col, x.c_row, x.c_col);
+          multiply(a, b, panels, cols.begin, cols.end, count, d, x.alpha, p == 0 ? x.beta : T(1),
+                   x.c + rows.begin * x.c_row, x.c_row, x.c_col);
         }
       }
     });

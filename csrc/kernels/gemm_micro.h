@@ -21,11 +21,11 @@ namespace {
 // A tile of v + 1 vectors has at most kMaxRows[v] rows: accumulators, a row of B and a broadcast fill the register file.
 // Wide and flat is best: a broadcast costs a load, and on Ice Lake 14 x 2 is bound by loads where 6 x 4 is not.
 #if defined(__AVX512F__)
-constexpr int kVectorBytes = 64, kMaxRows[] = {8, 12, 9, 6};
+constexpr int kVectorBytes = 64, kMaxRows[] = {9, 12, 9, 6};
 #elif defined(__AVX2__)
 constexpr int kVectorBytes = 32, kMaxRows[] = {8, 6, 4};
 #elif defined(__aarch64__)
-constexpr int kVectorBytes = 16, kMaxRows[] = {8, 12, 9, 6};
+constexpr int kVectorBytes = 16, kMaxRows[] = {9, 12, 9, 6};
 #else
 constexpr int kVectorBytes = 16, kMaxRows[] = {4, 4};
 #endif
@@ -130,6 +130,9 @@ struct Tile {
   int64_t c_row;
   T alpha, beta;
   int64_t last;
+  const T* ahead;     // memory that will be needed soon: every 16 steps of k, `ahead_lines` cache lines
+  int64_t ahead_lines;  // of it are fetched, each `ahead_stride` elements from the last
+  int64_t ahead_stride, ahead_step;
 };
 
 // How A is stored: a_row == 1 (column-major, and packed panels) or a_k == 1 (row-major).
@@ -156,13 +159,24 @@ void tile(const Tile<T>& t) {
     b += t.b_k;
   };
 
-  if (t.k >= 128) {
-    for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.c + i * t.c_row + j * lanes, 1);
-  }
+  // Fetching ahead is spread over the loop: in one burst it would take all line buffers away from the loads.
+  int segments = 0;
+  const T* ahead = t.ahead;
+  auto fetch_ahead = [&]() __attribute__((always_inline)) {
+    if (segments < rows)
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.c + segments * t.c_row + j * lanes, 1);
+    ++segments;
+    for (int64_t i = 0; i < t.ahead_lines; ++i) __builtin_prefetch(ahead + i * t.ahead_stride);
+    ahead += t.ahead_step;
+  };
+
+  constexpr int64_t segment = 16;
   if constexpr (order == Order::column_major) {
     const T* a = t.a;
-    for (int64_t p = t.k; p > 0; --p, a += t.a_k) step([&](int i) { return a[i]; });
+    for (int64_t left = t.k; left > 0; left -= segment) {
+      fetch_ahead();
+      for (int64_t p = std::min(left, segment); p > 0; --p, a += t.a_k) step([&](int i) { return a[i]; });
+    }
   } else {
     // Every third row has a pointer and its neighbours are reached by indexed addressing: 12 pointers would not fit
     // the integer registers. The asm hides that the pointers are related, or the compiler would undo this.
@@ -170,10 +184,13 @@ void tile(const Tile<T>& t) {
     const int64_t stride = t.a_row;
     const T* a[pointers];
     for (int g = 0; g < pointers; ++g) a[g] = t.a + 3 * g * stride;
-    for (int64_t p = t.k; p > 0; --p) {
-      step([&](int i) { return a[i / 3][(i % 3) * stride]; });
+    for (int64_t left = t.k; left > 0; left -= segment) {
+      fetch_ahead();
+      for (int64_t p = std::min(left, segment); p > 0; --p) {
+        step([&](int i) { return a[i / 3][(i % 3) * stride]; });
 #pragma GCC unroll 8
-      for (int g = 0; g < pointers; ++g) asm("" : "+r"(++a[g]));
+        for (int g = 0; g < pointers; ++g) asm("" : "+r"(++a[g]));
+      }
     }
   }
 
@@ -269,33 +286,45 @@ struct Rows {
   }
 };
 
-// dst[p * width + i] = src[i * stride + p * k_stride] for i < count; what is left of the width is undefined.
+// Packs k x count elements, src[i * stride + p * k_stride], into panels of `width` lanes, one after another: panel t holds
+// lanes t * width and on, step p of k at dst + t * width * k + p * width. Lanes missing in the last panel are undefined.
 template <class T>
-void pack_panel(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t k, T* dst, int64_t width) {
+void pack(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t k, T* dst, int64_t width) {
   constexpr int lanes = kLanes<T>, quad = kQuad<T>;
-  for (int64_t i = 0; i < count; i += lanes) {
-    const int64_t room = std::min<int64_t>(width - i, lanes), filled = std::min(count - i, room);
-    const Mask<T> store_mask(room), load_mask(filled);
-    const T* s = src + i * stride;
-    T* d = dst + i;
-    auto put = [&](int64_t p, Vec<T> v) { room == lanes ? store(d + p * width, v) : store(d + p * width, v, store_mask); };
-    int64_t p = 0;
-    if (stride == 1) {
-      if (filled == lanes) {
-        for (; p < k; ++p) put(p, load(s + p * k_stride));
-      } else {
-        for (; p < k; ++p) put(p, load(s + p * k_stride, load_mask));
-      }
-    } else if (k_stride == 1) {
-      const Rows<T> rows(s, stride, filled);
-      for (; p + quad <= k; p += quad) {
-        Vec<T> column[quad];
-        transpose(rows.at, p, column);
-        for (int q = 0; q < quad; ++q) put(p + q, column[q]);
+  if (stride == 1) {  // along the lanes, across all panels: reads whole cache lines, once
+    for (int64_t p = 0; p < k; ++p, src += k_stride, dst += width) {
+      for (int64_t t = 0; t < count; t += width) {
+        const int64_t filled = std::min(width, count - t);
+        T* d = dst + t * k;
+        int64_t i = 0;
+        for (; i + lanes <= filled; i += lanes) store(d + i, load(src + t + i));
+        if (const Mask<T> mask(filled - i); i < filled) store(d + i, load(src + t + i, mask), mask);
       }
     }
-    for (; p < k; ++p)
-      for (int64_t l = 0; l < filled; ++l) d[p * width + l] = s[l * stride + p * k_stride];
+    return;
+  }
+  for (int64_t t = 0; t < count; t += width, dst += width * k) {
+    const int64_t end = std::min(width, count - t);
+    for (int64_t i = 0; i < end; i += lanes) {
+      const int64_t filled = std::min<int64_t>(end - i, lanes);
+      const T* s = src + (t + i) * stride;
+      T* d = dst + i;
+      int64_t p = 0;
+      if (k_stride == 1) {
+        const Mask<T> mask(filled);
+        const Rows<T> rows(s, stride, filled);
+        for (; p + quad <= k; p += quad) {
+          Vec<T> column[quad];
+          transpose(rows.at, p, column);
+          for (int q = 0; q < quad; ++q) {
+            T* out = d + (p + q) * width;
+            filled == lanes ? store(out, column[q]) : store(out, column[q], mask);
+          }
+        }
+      }
+      for (; p < k; ++p)
+        for (int64_t l = 0; l < filled; ++l) d[p * width + l] = s[l * stride + p * k_stride];
+    }
   }
 }
 

@@ -105,12 +105,6 @@ def _ours(index):
     return tuple(map(convert, index)) if isinstance(index, tuple) else convert(index)
 
 
-def _has_arrays(index):
-    return any(
-        isinstance(part, np.ndarray) for part in (index if isinstance(index, tuple) else (index,))
-    )
-
-
 @given(anything)
 def test_reading(case):
     shape, index = case
@@ -140,8 +134,8 @@ def test_basic_indexing_is_a_view(case):
 @given(advanced())
 def test_indexing_with_arrays_is_a_copy(case):
     shape, index = case
-    if not _has_arrays(index):
-        return
+    if not any(np.ndim(part) for part in index):
+        return  # integers, and arrays that hold one: they select
     array = _array(shape)
     out = genesis.from_numpy(array)[_ours(index)]
     assert not np.shares_memory(out.numpy(), array)
@@ -265,10 +259,8 @@ def test_lists_and_arrays_are_indices():
     np.testing.assert_array_equal(x[[True, False, True]].numpy(), array[[True, False, True]])
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
-def test_any_integer_dtype_can_index(dtype):
-    if dtype == "uint8":
-        pytest.importorskip("genesis")  # PyTorch reads uint8 as a mask; we read numbers
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_both_integer_dtypes_can_index(dtype):
     x = genesis.arange(5.0)
     index = genesis.tensor([3, 1], dtype=getattr(genesis, dtype))
     assert x[index].tolist() == [3, 1]

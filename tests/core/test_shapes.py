@@ -31,13 +31,14 @@ def same(t, array):
 @st.composite
 def _reshape_case(draw):
     shape = draw(filled)
-    rest, target = int(np.prod(shape)), []
-    while rest > 1:
-        factor = draw(st.sampled_from([d for d in range(1, rest + 1) if rest % d == 0]))
-        target.append(factor)
-        rest //= factor
-    target += [1] * draw(st.integers(0, 2))
-    target = draw(st.permutations(target))
+    # regroup the factors of the sizes: 4 is 2 2, so (4, 3) may become (2, 6)
+    factors = [f for n in shape for f in ((2, 2) if n == 4 else (n,))]
+    target = []
+    for factor in draw(st.permutations(factors)):
+        if target and draw(st.booleans()):
+            target[-1] *= factor
+        else:
+            target.append(factor)
     if target and draw(st.booleans()):
         target[draw(st.integers(0, len(target) - 1))] = -1
     return shape, tuple(target)
