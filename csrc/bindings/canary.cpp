@@ -1,0 +1,23 @@
+// In sanitizer builds only: deliberate mistakes, to prove that the sanitizers are on (tests/core/test_sanitizers.py).
+#if defined(__SANITIZE_ADDRESS__)
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+static const Family family([] {
+  def<"_canary_address(input)", [](Args& a) {
+    const Tensor& x = a.tensor(0);
+    volatile char* end = x->data + x.numel() * itemsize(x.dtype());
+    return static_cast<int64_t>(*end);
+  }>(kFunction);
+  def<"_canary_undefined(n)", [](Args& a) {
+    volatile int big = 0x7fffffff;
+    return static_cast<int64_t>(big + static_cast<int>(a.integer(0)));
+  }>(kFunction);
+});
+
+}  // namespace genesis::py
+
+#endif
