@@ -284,13 +284,12 @@ void publish(const Signature& sig, PyMethodDef* function, PyMethodDef* method, i
   if (where & kFunction) {
     const Object f(PyCFunction_NewEx(function, nullptr, module_name()));
     PyModule_AddObjectRef(current_module(), function->ml_name, f.get());
-    published().push_back(sig.name);
   }
   if (where & kMethod) {
     const Object f(PyDescr_NewMethod(TensorType, method));
     if (PyDict_SetItemString(TensorType->tp_dict, method->ml_name, f.get()) < 0) throw_python();
-    if (!(where & kFunction)) published().push_back("Tensor." + sig.name);
   }
+  if (sig.name[0] != '_') published().push_back(sig.name);
 }
 
 }  // namespace genesis::py

@@ -99,6 +99,15 @@ struct FixedString {
   constexpr FixedString(const char (&s)[N]) { std::copy_n(s, N, text); }
 };
 
+// Joins two names at compile time.
+template <FixedString A, FixedString B>
+constexpr auto join() {
+  char text[sizeof(A.text) + sizeof(B.text) - 1];
+  std::copy_n(A.text, sizeof(A.text) - 1, text);
+  std::copy_n(B.text, sizeof(B.text), text + sizeof(A.text) - 1);
+  return FixedString<sizeof(text)>(text);
+}
+
 enum Where { kFunction = 1, kMethod = 2, kBoth = 3, kStatic = 4 };
 // Adds a callable to the module and/or to the type.
 void publish(const Signature& sig, PyMethodDef* function, PyMethodDef* method, int where);

@@ -1,0 +1,61 @@
+#include "ops/unary.h"
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+// name(input, *, out=None), a function and a method, and the method name_(input).
+template <FixedString Name, auto F>
+static void unary(const char* doc) {
+  def<join<Name, "(input, *, out=None)">(), [](Args& a) {
+    const ops::Out out = a.out(1);
+    if (!out) return F(a.tensor(0), out);
+    const WithGradMode off(false);
+    return F(a.tensor(0), out);
+  }>(kBoth, doc);
+  def<join<Name, "_(input)">(), [](Args& a) {
+    static constexpr auto name = join<Name, "_">();
+    return ops::inplace(name.text, a.tensor(0), {}, [](const Tensor& x, ops::Out out) { return F(x, out); });
+  }>(kMethod, doc);
+}
+
+static const Family family([] {
+  unary<"exp", ops::exp>("e to the power of each element.");
+  unary<"exp2", ops::exp2>("2 to the power of each element.");
+  unary<"expm1", ops::expm1>("exp(x) - 1, exact for small x.");
+  unary<"log", ops::log>("The natural logarithm.");
+  unary<"log2", ops::log2>("The logarithm to base 2.");
+  unary<"log10", ops::log10>("The logarithm to base 10.");
+  unary<"log1p", ops::log1p>("log(1 + x), exact for small x.");
+  unary<"sqrt", ops::sqrt>("The square root.");
+  unary<"rsqrt", ops::rsqrt>("1 / sqrt(x).");
+  unary<"sin", ops::sin>("The sine.");
+  unary<"cos", ops::cos>("The cosine.");
+  unary<"tan", ops::tan>("The tangent.");
+  unary<"asin", ops::asin>("The inverse of the sine.");
+  unary<"arcsin", ops::asin>("The inverse of the sine.");
+  unary<"acos", ops::acos>("The inverse of the cosine.");
+  unary<"arccos", ops::acos>("The inverse of the cosine.");
+  unary<"atan", ops::atan>("The inverse of the tangent.");
+  unary<"arctan", ops::atan>("The inverse of the tangent.");
+  unary<"sinh", ops::sinh>("The hyperbolic sine.");
+  unary<"cosh", ops::cosh>("The hyperbolic cosine.");
+  unary<"tanh", ops::tanh>("The hyperbolic tangent.");
+  unary<"asinh", ops::asinh>("The inverse of the hyperbolic sine.");
+  unary<"arcsinh", ops::asinh>("The inverse of the hyperbolic sine.");
+  unary<"acosh", ops::acosh>("The inverse of the hyperbolic cosine.");
+  unary<"arccosh", ops::acosh>("The inverse of the hyperbolic cosine.");
+  unary<"atanh", ops::atanh>("The inverse of the hyperbolic tangent.");
+  unary<"arctanh", ops::atanh>("The inverse of the hyperbolic tangent.");
+  unary<"erf", ops::erf>("The error function.");
+  unary<"erfc", ops::erfc>("1 - erf(x), exact for large x.");
+  unary<"erfinv", ops::erfinv>("The inverse of the error function.");
+  unary<"lgamma", ops::lgamma>("The logarithm of the absolute value of the gamma function.");
+  unary<"digamma", ops::digamma>("The derivative of the logarithm of the gamma function.");
+  unary<"sigmoid", ops::sigmoid>("1 / (1 + exp(-x)).");
+  def<"polygamma(n, input)", [](Args& a) { return ops::polygamma(a.integer(0), a.tensor(1)); }>(
+      kFunction, "The n-th derivative of digamma.");
+});
+
+}  // namespace genesis::py

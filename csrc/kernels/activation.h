@@ -1,0 +1,20 @@
+// Activation functions and their gradients, each in one pass.
+#pragma once
+
+#include "core/view.h"
+#include "kernels/kernel.h"
+
+namespace genesis::kernels {
+
+inline constinit Kernel<void(View y, View x)> relu, silu;
+inline constinit Kernel<void(View dx, View dy, View x)> silu_backward;
+inline constinit Kernel<void(View dx, View dy, View y)> relu_backward;
+
+inline constinit Kernel<void(View y, View x, bool tanh)> gelu;
+inline constinit Kernel<void(View dx, View dy, View x, bool tanh)> gelu_backward;
+
+inline constinit Kernel<void(View y, View x, double slope)> leaky_relu;
+inline constinit Kernel<void(View y, View x, double alpha)> elu;
+inline constinit Kernel<void(View y, View x, double beta, double threshold)> softplus;
+
+}  // namespace genesis::kernels

@@ -1,0 +1,19 @@
+// Functions of one real number. y is floating; x is converted to its type.
+#pragma once
+
+#include "core/view.h"
+#include "kernels/kernel.h"
+
+namespace genesis::kernels {
+
+using Unary = Kernel<void(View y, View x)>;
+
+inline constinit Unary exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt;
+inline constinit Unary sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh;
+inline constinit Unary erf, erfc, erfinv, lgamma, digamma, sigmoid;
+inline constinit Kernel<void(View y, View x, int64_t order)> polygamma;
+
+// dx = dy * f'(x), from f's value y: the gradients that training spends its time on, in one pass.
+inline constinit Kernel<void(View dx, View dy, View y)> tanh_backward, sigmoid_backward;
+
+}  // namespace genesis::kernels

@@ -1,0 +1,106 @@
+#include "ops/activation.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "autograd/record.h"
+#include "kernels/activation.h"
+#include "ops/create.h"
+#include "ops/pointwise.h"
+#include "ops/unary.h"
+
+namespace genesis::ops {
+
+static Tensor result(const char* op, const Tensor& x, Out out) {
+  return out ? destination(op, x.shape(), x.dtype(), out) : empty_like(x);
+}
+
+// 1 where x > 0, else 0, of x's type: a constant for the graph.
+static Tensor positive(const Tensor& x) {
+  const WithGradMode off(false);
+  Tensor step = empty_like(x);
+  kernels::relu_backward(step.view(), Operand(1.0).view(), x.view());
+  return step;
+}
+
+Tensor relu(const Tensor& x, Out out) {
+  require<DTypeError>(x.dtype() != DType::Bool, "relu: x must be a number, got bool; use x.float()");
+  Tensor y = result("relu", x, out);
+  kernels::relu(y.view(), x.view());
+  return record("relu", y, inputs(x), save(output(y)), [](const Tensor& dy, const Saved& saved) {
+    if (grad_mode.enabled) return Grads{dy * positive(saved[0])};
+    Tensor dx = empty_like(dy);
+    kernels::relu_backward(dx.view(), dy.view(), saved[0].view());
+    return Grads{dx};
+  });
+}
+
+Tensor leaky_relu(const Tensor& x, double slope, Out out) {
+  require_floating("leaky_relu", "input", x);
+  Tensor y = result("leaky_relu", x, out);
+  kernels::leaky_relu(y.view(), x.view(), slope);
+  return record("leaky_relu", y, inputs(x), save(x), [slope](const Tensor& dy, const Saved& saved) {
+    return Grads{dy * (positive(saved[0]) * (1 - slope) + slope)};
+  });
+}
+
+Tensor elu(const Tensor& x, double alpha, Out out) {
+  require_floating("elu", "input", x);
+  Tensor y = result("elu", x, out);
+  kernels::elu(y.view(), x.view(), alpha);
+  return record("elu", y, inputs(x), save(x), [alpha](const Tensor& dy, const Saved& saved) {
+    const Tensor step = positive(saved[0]), below = sub(1, step);
+    return Grads{dy * (step + below * exp(saved[0] * below) * alpha)};  // exp of 0 above: it may overflow there
+  });
+}
+
+Tensor gelu(const Tensor& x, bool tanh) {
+  require_floating("gelu", "input", x);
+  Tensor y = empty_like(x);
+  kernels::gelu(y.view(), x.view(), tanh);
+  return record("gelu", y, inputs(x), save(x), [tanh](const Tensor& dy, const Saved& saved) {
+    const Tensor x = saved[0];
+    if (!grad_mode.enabled) {
+      Tensor dx = empty_like(dy);
+      kernels::gelu_backward(dx.view(), dy.view(), x.view(), tanh);
+      return Grads{dx};
+    }
+    if (!tanh) {
+      const Tensor cdf = (erf(x * std::numbers::sqrt2 * 0.5) + 1) * 0.5;
+      const Tensor pdf = exp(x * x * -0.5) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+      return Grads{dy * (cdf + x * pdf)};
+    }
+    constexpr double c = 0.044715, k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    const Tensor t = ops::tanh((x + x * x * x * c) * k);
+    return Grads{dy * ((t + 1) * 0.5 + x * sub(1, t * t) * (x * x * (3 * c) + 1) * (0.5 * k))};
+  });
+}
+
+Tensor silu(const Tensor& x, Out out) {
+  require_floating("silu", "input", x);
+  Tensor y = result("silu", x, out);
+  kernels::silu(y.view(), x.view());
+  return record("silu", y, inputs(x), save(x), [](const Tensor& dy, const Saved& saved) {
+    const Tensor x = saved[0];
+    if (!grad_mode.enabled) {
+      Tensor dx = empty_like(dy);
+      kernels::silu_backward(dx.view(), dy.view(), x.view());
+      return Grads{dx};
+    }
+    const Tensor s = sigmoid(x);
+    return Grads{dy * s * (x * sub(1, s) + 1)};
+  });
+}
+
+Tensor softplus(const Tensor& x, double beta, double threshold) {
+  require_floating("softplus", "input", x);
+  require(beta > 0, "softplus: beta must be positive, got ", beta);
+  Tensor y = empty_like(x);
+  kernels::softplus(y.view(), x.view(), beta, threshold);
+  return record("softplus", y, inputs(x), save(x), [beta, threshold](const Tensor& dy, const Saved& saved) {
+    const Tensor z = saved[0] * beta, linear = positive(z - threshold);
+    return Grads{dy * (linear + sub(1, linear) * sigmoid(z))};
+  });
+}
+
+}  // namespace genesis::ops

@@ -1,0 +1,150 @@
+#include "ops/unary.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "autograd/record.h"
+#include "kernels/unary.h"
+#include "ops/create.h"
+#include "ops/pointwise.h"
+
+namespace genesis::ops {
+
+static Tensor map(const char* op, const kernels::Unary& kernel, const Tensor& x, Out out) {
+  const DType dtype = floating_type(x.dtype());
+  Tensor y = out ? destination(op, x.shape(), dtype, out) : empty_like(x, dtype);
+  kernel(y.view(), x.view());
+  return deliver(op, std::move(y), out);
+}
+
+// f' from x.
+template <class Rule>
+static Tensor of_input(const char* op, const kernels::Unary& kernel, const Tensor& x, Out out, Rule derivative) {
+  return record(op, map(op, kernel, x, out), inputs(x), save(x),
+                [derivative](const Tensor& dy, const Saved& saved) { return Grads{derivative(dy, saved[0])}; });
+}
+// f' from y = f(x), where that is simpler.
+template <class Rule>
+static Tensor of_output(const char* op, const kernels::Unary& kernel, const Tensor& x, Out out, Rule derivative) {
+  Tensor y = map(op, kernel, x, out);
+  return record(op, y, inputs(x), save(output(y)),
+                [derivative](const Tensor& dy, const Saved& saved) { return Grads{derivative(dy, saved[0])}; });
+}
+
+using std::numbers::inv_sqrtpi, std::numbers::ln10, std::numbers::ln2;
+
+Tensor exp(const Tensor& x, Out out) {
+  return of_output("exp", kernels::exp, x, out, [](const Tensor& dy, const Tensor& y) { return dy * y; });
+}
+Tensor exp2(const Tensor& x, Out out) {
+  return of_output("exp2", kernels::exp2, x, out, [](const Tensor& dy, const Tensor& y) { return dy * y * ln2; });
+}
+Tensor expm1(const Tensor& x, Out out) {
+  return of_output("expm1", kernels::expm1, x, out, [](const Tensor& dy, const Tensor& y) { return dy * (y + 1); });
+}
+Tensor log(const Tensor& x, Out out) {
+  return of_input("log", kernels::log, x, out, [](const Tensor& dy, const Tensor& x) { return dy / x; });
+}
+Tensor log2(const Tensor& x, Out out) {
+  return of_input("log2", kernels::log2, x, out, [](const Tensor& dy, const Tensor& x) { return dy / (x * ln2); });
+}
+Tensor log10(const Tensor& x, Out out) {
+  return of_input("log10", kernels::log10, x, out, [](const Tensor& dy, const Tensor& x) { return dy / (x * ln10); });
+}
+Tensor log1p(const Tensor& x, Out out) {
+  return of_input("log1p", kernels::log1p, x, out, [](const Tensor& dy, const Tensor& x) { return dy / (x + 1); });
+}
+Tensor sqrt(const Tensor& x, Out out) {
+  return of_output("sqrt", kernels::sqrt, x, out, [](const Tensor& dy, const Tensor& y) { return dy / (y * 2); });
+}
+Tensor rsqrt(const Tensor& x, Out out) {
+  return of_output("rsqrt", kernels::rsqrt, x, out,
+                   [](const Tensor& dy, const Tensor& y) { return dy * (y * y * y) * -0.5; });
+}
+Tensor sin(const Tensor& x, Out out) {
+  return of_input("sin", kernels::sin, x, out, [](const Tensor& dy, const Tensor& x) { return dy * cos(x); });
+}
+Tensor cos(const Tensor& x, Out out) {
+  return of_input("cos", kernels::cos, x, out, [](const Tensor& dy, const Tensor& x) { return -(dy * sin(x)); });
+}
+Tensor tan(const Tensor& x, Out out) {
+  return of_output("tan", kernels::tan, x, out, [](const Tensor& dy, const Tensor& y) { return dy * (y * y + 1); });
+}
+Tensor asin(const Tensor& x, Out out) {
+  return of_input("asin", kernels::asin, x, out, [](const Tensor& dy, const Tensor& x) { return dy * rsqrt(sub(1, x * x)); });
+}
+Tensor acos(const Tensor& x, Out out) {
+  return of_input("acos", kernels::acos, x, out,
+                  [](const Tensor& dy, const Tensor& x) { return -(dy * rsqrt(sub(1, x * x))); });
+}
+Tensor atan(const Tensor& x, Out out) {
+  return of_input("atan", kernels::atan, x, out, [](const Tensor& dy, const Tensor& x) { return dy / (x * x + 1); });
+}
+Tensor sinh(const Tensor& x, Out out) {
+  return of_input("sinh", kernels::sinh, x, out, [](const Tensor& dy, const Tensor& x) { return dy * cosh(x); });
+}
+Tensor cosh(const Tensor& x, Out out) {
+  return of_input("cosh", kernels::cosh, x, out, [](const Tensor& dy, const Tensor& x) { return dy * sinh(x); });
+}
+Tensor asinh(const Tensor& x, Out out) {
+  return of_input("asinh", kernels::asinh, x, out, [](const Tensor& dy, const Tensor& x) { return dy * rsqrt(x * x + 1); });
+}
+Tensor acosh(const Tensor& x, Out out) {
+  // (x - 1)(x + 1), not x^2 - 1, which overflows for large x.
+  return of_input("acosh", kernels::acosh, x, out,
+                  [](const Tensor& dy, const Tensor& x) { return dy * rsqrt(x - 1) * rsqrt(x + 1); });
+}
+Tensor atanh(const Tensor& x, Out out) {
+  return of_input("atanh", kernels::atanh, x, out, [](const Tensor& dy, const Tensor& x) { return dy / sub(1, x * x); });
+}
+Tensor erf(const Tensor& x, Out out) {
+  return of_input("erf", kernels::erf, x, out,
+                  [](const Tensor& dy, const Tensor& x) { return dy * exp(-(x * x)) * (2 * inv_sqrtpi); });
+}
+Tensor erfc(const Tensor& x, Out out) {
+  return of_input("erfc", kernels::erfc, x, out,
+                  [](const Tensor& dy, const Tensor& x) { return dy * exp(-(x * x)) * (-2 * inv_sqrtpi); });
+}
+Tensor erfinv(const Tensor& x, Out out) {
+  return of_output("erfinv", kernels::erfinv, x, out,
+                   [](const Tensor& dy, const Tensor& y) { return dy * exp(y * y) * (0.5 / inv_sqrtpi); });
+}
+Tensor lgamma(const Tensor& x, Out out) {
+  return of_input("lgamma", kernels::lgamma, x, out, [](const Tensor& dy, const Tensor& x) { return dy * digamma(x); });
+}
+Tensor digamma(const Tensor& x, Out out) {
+  return of_input("digamma", kernels::digamma, x, out,
+                  [](const Tensor& dy, const Tensor& x) { return dy * polygamma(1, x); });
+}
+
+Tensor polygamma(int64_t order, const Tensor& x, Out out) {
+  require(order >= 0, "polygamma: n must not be negative, got ", order);
+  if (order == 0) return digamma(x, out);
+  const DType dtype = floating_type(x.dtype());
+  Tensor y = out ? destination("polygamma", x.shape(), dtype, out) : empty_like(x, dtype);
+  kernels::polygamma(y.view(), x.view(), order);
+  return record("polygamma", deliver("polygamma", std::move(y), out), inputs(x), save(x),
+                [order](const Tensor& dy, const Saved& saved) { return Grads{dy * polygamma(order + 1, saved[0])}; });
+}
+
+// The fused backward kernels are for first derivatives only; when the gradient is itself recorded, the rule is written
+// out in operators.
+Tensor tanh(const Tensor& x, Out out) {
+  return of_output("tanh", kernels::tanh, x, out, [](const Tensor& dy, const Tensor& y) {
+    if (grad_mode.enabled) return dy * sub(1, y * y);
+    Tensor dx = empty_like(dy);
+    kernels::tanh_backward(dx.view(), dy.view(), y.view());
+    return dx;
+  });
+}
+
+Tensor sigmoid(const Tensor& x, Out out) {
+  return of_output("sigmoid", kernels::sigmoid, x, out, [](const Tensor& dy, const Tensor& y) {
+    if (grad_mode.enabled) return dy * y * sub(1, y);
+    Tensor dx = empty_like(dy);
+    kernels::sigmoid_backward(dx.view(), dy.view(), y.view());
+    return dx;
+  });
+}
+
+}  // namespace genesis::ops
