@@ -1,34 +1,322 @@
+// Everything here ends in product(), which multiplies two stacks of matrices, and in the rule of matmul_nd.
 #include "ops/matmul.h"
 
 #include "autograd/record.h"
+#include "kernels/convert.h"
 #include "kernels/gemm.h"
+#include "kernels/integer_gemm.h"
 #include "ops/create.h"
+#include "ops/pointwise.h"
+#include "ops/reduce.h"
 #include "ops/view.h"
 
 namespace genesis::ops {
 
-template <class T>
-static kernels::GemmMatrix<T> matrix(const Tensor& x) {
-  return {x.data<T>(), x.stride(0), x.stride(1)};
+namespace {
+
+Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
+
+void require_same_dtype(const char* op, const Tensor& x, const Tensor& y) {
+  require<DTypeError>(x.dtype() == y.dtype(), op, ": operands have dtypes ", x.dtype(), " and ", y.dtype(),
+                      "; convert one of them, e.g. y.to(x.dtype)");
+  require<DTypeError>(x.dtype() != DType::Bool, op, ": bool has no products; use .int() or .float()");
 }
 
-static Tensor mm(const Tensor& x, const Tensor& y) {
-  const int64_t m = x.size(0), k = x.size(1), n = y.size(1);
-  Tensor z = empty({m, n}, x.dtype());
-  if (x.dtype() == DType::Float64)
-    kernels::dgemm(m, n, k, 1.0, matrix<double>(x), matrix<double>(y), 0.0, z.data<double>(), n, 1);
-  else
-    kernels::sgemm(m, n, k, 1.0f, matrix<float>(x), matrix<float>(y), 0.0f, z.data<float>(), n, 1);
-  return z;
+// One dimension of a stack of matrices, with the step of each operand along it.
+struct Batch {
+  int64_t size, x, y, z;
+};
+
+// The dimensions before the last two, merged where all three operands allow it.
+InlineVec<Batch, 4> batches(const Dims& z_shape, const Tensor& x, const Tensor& y, const Tensor& z) {
+  InlineVec<Batch, 4> list;
+  const int n = z_shape.size() - 2;
+  const auto step = [](const Tensor& t, int d, int lead) {
+    const int at = d - lead;
+    return at < 0 || t.size(at) == 1 ? int64_t{0} : t.stride(at);
+  };
+  for (int d = 0; d < n; ++d) {
+    if (z_shape[d] == 1) continue;
+    const Batch b{z_shape[d], step(x, d, z_shape.size() - x.dim()), step(y, d, z_shape.size() - y.dim()),
+                  z.stride(d)};
+    if (!list.empty()) {
+      Batch& last = list.back();
+      if (last.x == b.x * b.size && last.y == b.y * b.size && last.z == b.z * b.size) {
+        last = {last.size * b.size, b.x, b.y, b.z};
+        continue;
+      }
+    }
+    list.push_back(b);
+  }
+  return list;
 }
+
+template <class T, class Gemm>
+void run(const Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, double alpha, double beta) {
+  const InlineVec<Batch, 4> list = batches(z.shape(), x, y, z);
+  const Batch last = list.empty() ? Batch{1, 0, 0, 0} : list.back();
+  int64_t outer = 1;
+  for (int i = 0; i + 1 < list.size(); ++i) outer *= list[i].size;
+  for (int64_t o = 0; o < outer; ++o) {
+    const T* a = x.data<T>();
+    const T* b = y.data<T>();
+    T* c = z.data<T>();
+    int64_t rest = o;
+    for (int i = list.size() - 2; i >= 0; --i) {
+      const int64_t at = rest % list[i].size;
+      rest /= list[i].size;
+      a += at * list[i].x;
+      b += at * list[i].y;
+      c += at * list[i].z;
+    }
+    gemm(last.size, z.size(-2), z.size(-1), x.size(-1), static_cast<T>(alpha),
+         kernels::GemmMatrix<T>{a, x.stride(-2), x.stride(-1)}, last.x,
+         kernels::GemmMatrix<T>{b, y.stride(-2), y.stride(-1)}, last.y, static_cast<T>(beta), c, z.stride(-2),
+         z.stride(-1), last.z);
+  }
+}
+
+// z = alpha * x @ y + beta * z over broadcast stacks, outside any graph; at least 2-d operands that fit.
+void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha = 1, double beta = 0) {
+  if (z.numel() == 0) return;
+  const WithGradMode off(false);
+  switch (z.dtype()) {
+    case DType::Float32:
+      if (z.dim() == 2)
+        kernels::sgemm(z.size(0), z.size(1), x.size(1), static_cast<float>(alpha),
+                       {x.data<float>(), x.stride(0), x.stride(1)}, {y.data<float>(), y.stride(0), y.stride(1)},
+                       static_cast<float>(beta), z.data<float>(), z.stride(0), z.stride(1));
+      else
+        run<float>(kernels::sgemm_batched, x, y, z, alpha, beta);
+      return;
+    case DType::Float64: return run<double>(kernels::dgemm_batched, x, y, z, alpha, beta);
+    case DType::Float16:
+    case DType::BFloat16: {
+      const Tensor wide = cast(z, DType::Float32);
+      product_into(wide, cast(x, DType::Float32), cast(y, DType::Float32), alpha, beta);
+      kernels::copy(z.view(), wide.view());
+      return;
+    }
+    default: break;
+  }
+  // Integers, one matrix after the other.
+  Dims lead(z.shape().begin(), z.shape().end() - 2);
+  const auto with_lead = [&](const Tensor& t) {
+    Dims shape = lead;
+    shape.push_back(t.size(-2));
+    shape.push_back(t.size(-1));
+    return expand(t, shape);
+  };
+  const Tensor xs = with_lead(x), ys = with_lead(y);
+  for (int64_t i = 0; i < numel(lead); ++i) {
+    Tensor a = xs, b = ys, c = alias(z);
+    int64_t rest = i;
+    Dims at(lead.size());
+    for (int d = lead.size() - 1; d >= 0; --d) {
+      at[d] = rest % lead[d];
+      rest /= lead[d];
+    }
+    for (int64_t index : at) {
+      a = select(a, 0, index);
+      b = select(b, 0, index);
+      c = select(c, 0, index);
+    }
+    kernels::integer_gemm(c.view(), a.view(), b.view());
+  }
+}
+
+Dims product_shape(const char* op, const Tensor& x, const Tensor& y) {
+  require(x.size(-1) == y.size(-2), op, ": inner dimensions differ: x is ", x.shape(), ", y is ", y.shape(),
+          "; expected x.shape[-1] == y.shape[-2]");
+  const Dims x_lead(x.shape().begin(), x.shape().end() - 2), y_lead(y.shape().begin(), y.shape().end() - 2);
+  Dims shape = broadcast_shapes(op, x_lead, y_lead);
+  shape.push_back(x.size(-2));
+  shape.push_back(y.size(-1));
+  return shape;
+}
+
+// x (..., m, k) seen as one matrix of all its rows.
+Tensor rows(const Tensor& x) {
+  return x.dim() == 2 ? x : reshape(x, {numel(Dims(x.shape().begin(), x.shape().end() - 1)), x.size(-1)});
+}
+
+// At least 2-d operands.
+Tensor matmul_nd(const Tensor& x, const Tensor& y) {
+  if (y.dim() == 2 && x.dim() > 2 && x.size(-1) == y.size(0)) {
+    Dims shape = x.shape();
+    shape.back() = y.size(1);
+    return reshape(matmul_nd(rows(x), y), shape);
+  }
+  Tensor z = empty(product_shape("matmul", x, y), x.dtype());
+  product_into(z, x, y);
+  const auto rule = [](const Tensor& dz, const Saved& saved) {
+    return Grads{saved.needs(0) ? matmul_nd(dz, transposed(saved[1])) : Tensor(),
+                 saved.needs(1) ? matmul_nd(transposed(saved[0]), dz) : Tensor()};
+  };
+  if (z.dim() == 2) return record("matmul", std::move(z), inputs(x, y), save(x, y), rule);
+  return record("matmul", std::move(z), broadcast(x, y), save(x, y), rule);
+}
+
+}  // namespace
 
 Tensor matmul(const Tensor& x, const Tensor& y) {
-  require(x.dim() == 2 && y.dim() == 2 && x.size(1) == y.size(0), "matmul: inner dimensions differ: x is ", x.shape(),
-          ", y is ", y.shape(), "; expected x.shape[-1] == y.shape[-2]");
-  Tensor z = mm(x, y);
-  return record("matmul", std::move(z), inputs(x, y), save(x, y), [](const Tensor& dz, const Saved& saved) {
-    return Grads{saved.needs(0) ? matmul(dz, transpose(saved[1], 0, 1)) : Tensor(),
-                 saved.needs(1) ? matmul(transpose(saved[0], 0, 1), dz) : Tensor()};
+  require(x.dim() > 0 && y.dim() > 0, "matmul: both operands need at least one dimension, got shapes ", x.shape(), " and ",
+          y.shape(), "; use * for 0-d tensors");
+  require_same_dtype("matmul", x, y);
+  if (x.dim() >= 2 && y.dim() >= 2) return matmul_nd(x, y);
+  if (x.dim() == 1 && y.dim() == 1) return dot(x, y);
+  require(x.size(-1) == y.size(y.dim() == 1 ? 0 : -2), "matmul: inner dimensions differ: x is ", x.shape(), ", y is ", y.shape());
+  if (x.dim() == 1) return squeeze(matmul_nd(unsqueeze(x, 0), y), {-2});
+  return squeeze(matmul_nd(x, unsqueeze(y, 1)), {-1});
+}
+
+static void require_dims(const char* op, const char* argument, const Tensor& x, int dims) {
+  require(x.dim() == dims, op, ": ", argument, " must have ", dims, " dimension", dims == 1 ? "" : "s", ", got shape ", x.shape(),
+          "; matmul() takes any");
+}
+
+Tensor mm(const Tensor& x, const Tensor& y) {
+  require_dims("mm", "input", x, 2);
+  require_dims("mm", "mat2", y, 2);
+  return matmul(x, y);
+}
+
+Tensor bmm(const Tensor& x, const Tensor& y) {
+  require_dims("bmm", "input", x, 3);
+  require_dims("bmm", "mat2", y, 3);
+  require(x.size(0) == y.size(0), "bmm: batch sizes differ: input is ", x.shape(), ", mat2 is ", y.shape());
+  return matmul(x, y);
+}
+
+Tensor mv(const Tensor& x, const Tensor& v) {
+  require_dims("mv", "input", x, 2);
+  require_dims("mv", "vec", v, 1);
+  return matmul(x, v);
+}
+
+Tensor dot(const Tensor& x, const Tensor& y) {
+  require_dims("dot", "input", x, 1);
+  require_dims("dot", "tensor", y, 1);
+  require_same_dtype("dot", x, y);
+  require(x.size(0) == y.size(0), "dot: lengths differ: ", x.size(0), " and ", y.size(0));
+  Tensor z = empty({1, 1}, x.dtype());
+  {
+    const WithGradMode off(false);
+    product_into(z, unsqueeze(x, 0), unsqueeze(y, 1));
+  }
+  return record("dot", alias(z, {}, {}), inputs(x, y), save(x, y), [](const Tensor& dz, const Saved& saved) {
+    return Grads{saved.needs(0) ? dz * saved[1] : Tensor(), saved.needs(1) ? dz * saved[0] : Tensor()};
+  });
+}
+
+Tensor outer(const Tensor& x, const Tensor& y) {
+  require_dims("outer", "input", x, 1);
+  require_dims("outer", "vec2", y, 1);
+  return mul(unsqueeze(x, 1), unsqueeze(y, 0));
+}
+
+Tensor inner(const Tensor& x, const Tensor& y) {
+  if (x.dim() == 0 || y.dim() == 0) return mul(x, y);
+  require(x.size(-1) == y.size(-1), "inner: last dimensions differ: input is ", x.shape(), ", other is ", y.shape());
+  Dims shape(x.shape().begin(), x.shape().end() - 1);
+  for (int d = 0; d + 1 < y.dim(); ++d) shape.push_back(y.size(d));
+  const int64_t k = x.size(-1);
+  const auto flat = [&](const Tensor& t) { return reshape(t, {t.numel() / std::max<int64_t>(k, 1), k}); };
+  if (k == 0) return zeros(shape, x.dtype());
+  return reshape(matmul(flat(x), transposed(flat(y))), shape);
+}
+
+// ---- with an addend -----------------------------------------------------------------------------------------------
+
+// beta * input + alpha * x @ y for stacks (or single) matrices.
+static Tensor add_product(const char* op, const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
+  require_same_dtype(op, x, y);
+  require<DTypeError>(input.dtype() == x.dtype(), op, ": input is ", input.dtype(), " but the matrices are ", x.dtype());
+  if (is_integral(x.dtype())) return add(mul(input, beta), mul(matmul_nd(x, y), alpha));
+  const Dims shape = product_shape(op, x, y);
+  require(broadcast_shapes(op, input.shape(), shape) == shape, op, ": input of shape ", input.shape(),
+          " does not broadcast to the product's shape ", shape);
+  Tensor z = empty(shape, x.dtype());
+  const double a = alpha.to_double(), b = beta.to_double();
+  if (b != 0) kernels::copy(z.view(), input.view());
+  product_into(z, x, y, a, b);
+  return record(op, std::move(z), broadcast(input, x, y), save(x, y), [a, b](const Tensor& dz, const Saved& saved) {
+    return Grads{saved.needs(0) ? mul(dz, b) : Tensor(),
+                 saved.needs(1) ? mul(matmul_nd(dz, transposed(saved[1])), a) : Tensor(),
+                 saved.needs(2) ? mul(matmul_nd(transposed(saved[0]), dz), a) : Tensor()};
+  });
+}
+
+Tensor addmm(const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
+  require_dims("addmm", "mat1", x, 2);
+  require_dims("addmm", "mat2", y, 2);
+  return add_product("addmm", input, x, y, beta, alpha);
+}
+
+Tensor addmv(const Tensor& input, const Tensor& x, const Tensor& v, Scalar beta, Scalar alpha) {
+  require_dims("addmv", "mat", x, 2);
+  require_dims("addmv", "vec", v, 1);
+  const Tensor column = input.dim() == 0 ? input : unsqueeze(input, -1);
+  return squeeze(add_product("addmv", column, x, unsqueeze(v, 1), beta, alpha), {-1});
+}
+
+Tensor addr(const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
+  return add(mul(input, beta), mul(outer(x, y), alpha));
+}
+
+Tensor baddbmm(const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
+  require_dims("baddbmm", "batch1", x, 3);
+  require_dims("baddbmm", "batch2", y, 3);
+  require(x.size(0) == y.size(0), "baddbmm: batch sizes differ: batch1 is ", x.shape(), ", batch2 is ", y.shape());
+  return add_product("baddbmm", input, x, y, beta, alpha);
+}
+
+Tensor addbmm(const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
+  require_dims("addbmm", "batch1", x, 3);
+  require_dims("addbmm", "batch2", y, 3);
+  require(x.size(0) == y.size(0), "addbmm: batch sizes differ: batch1 is ", x.shape(), ", batch2 is ", y.shape());
+  // The sum over the batch is one longer product.
+  const Tensor wide = reshape(permute(x, {1, 0, 2}), {x.size(1), x.size(0) * x.size(2)});
+  return add_product("addbmm", input, wide, reshape(y, {y.size(0) * y.size(1), y.size(2)}), beta, alpha);
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  require(x.dim() >= 1, "linear: input needs at least one dimension");
+  require(weight.dim() == 2 || weight.dim() == 1, "linear: weight must have shape (out_features, in_features), got ", weight.shape());
+  require(x.size(-1) == weight.size(-1), "linear: weight of shape ", weight.shape(), " takes ", weight.size(-1),
+          " features, but input of shape ", x.shape(), " has ", x.size(-1), " in its last dimension");
+  require_same_dtype("linear", x, weight);
+  if (weight.dim() == 1) {
+    Tensor y = matmul(x, weight);
+    return bias.defined() ? add(y, bias) : y;
+  }
+  Dims shape = x.shape();
+  shape.back() = weight.size(0);
+  if (bias.defined()) {
+    require_same_dtype("linear", x, bias);
+    require(bias.dim() <= 1 && (bias.dim() == 0 || bias.size(0) == weight.size(0)), "linear: bias must have shape (",
+            weight.size(0), ",), got ", bias.shape());
+  }
+  Tensor flat;
+  {
+    const WithGradMode off(false);
+    flat = rows(x);
+  }
+  Tensor z = empty(shape, x.dtype());
+  const Tensor out = z.dim() == 2 ? z : alias(z, {flat.size(0), shape.back()}, {shape.back(), 1});
+  if (bias.defined()) kernels::copy(out.view(), bias.view());
+  {
+    const WithGradMode off(false);
+    product_into(out, flat, transposed(weight), 1, bias.defined() ? 1 : 0);
+  }
+  return record("linear", std::move(z), inputs(x, weight, bias), save(x, weight),
+                [bias_dims = bias.defined() ? bias.dim() : 0](const Tensor& dz, const Saved& saved) {
+    Grads grads(3);
+    const Tensor dy = rows(dz);
+    if (saved.needs(0)) grads[0] = reshape(matmul_nd(dy, saved[1]), saved[0].shape());
+    if (saved.needs(1)) grads[1] = matmul_nd(transposed(dy), rows(saved[0]));
+    if (saved.needs(2)) grads[2] = bias_dims == 0 ? sum(dy, {}, false) : sum(dy, {0}, false);
+    return grads;
   });
 }
 

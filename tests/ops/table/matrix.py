@@ -11,6 +11,18 @@ def _pairs(*shapes: tuple[tuple[int, ...], tuple[int, ...]]):
     return lambda rng: [Sample(rng.normal(size=a), rng.normal(size=b)) for a, b in shapes]
 
 
+def _added(*shapes: tuple[tuple[int, ...], ...]):
+    return lambda rng: [
+        Sample(*(rng.normal(size=shape) for shape in three), **scale)
+        for three in shapes
+        for scale in ({}, {"beta": 0.5, "alpha": -2.0}, {"beta": 0})
+    ]
+
+
+def _add(product):
+    return lambda c, a, b, beta=1, alpha=1: beta * c + alpha * product(a, b)
+
+
 OPS: list[Op] = [
     Op("matmul", np.matmul, dtypes="number", operator=operator.matmul,
        samples=_pairs(((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)),
@@ -18,5 +30,42 @@ OPS: list[Op] = [
                       ((2, 0), (0, 3))),
        raises=[((np.ones((2, 3)), np.ones((4, 5))), {}, ValueError, r"\(2, 3\).*\(4, 5\)"),
                ((np.ones(()), np.ones(2)), {}, ValueError, "matmul")]),
-    Op("dot", np.dot, samples=_pairs(((4,), (4,)), ((0,), (0,)))),
+    Op("mm", np.matmul, dtypes="number",
+       samples=_pairs(((2, 3), (3, 4)), ((1, 3), (3, 1)), ((0, 3), (3, 2)), ((2, 0), (0, 3))),
+       raises=[((np.ones((2, 3)), np.ones(3)), {}, ValueError, "mat2 must have 2 dimensions")]),
+    Op("bmm", np.matmul, dtypes="number",
+       samples=_pairs(((2, 2, 3), (2, 3, 4)), ((0, 2, 3), (0, 3, 1)), ((3, 2, 0), (3, 0, 2))),
+       raises=[((np.ones((2, 2, 3)), np.ones((3, 3, 2))), {}, ValueError, "batch sizes differ")]),
+    Op("mv", np.matmul, dtypes="number", samples=_pairs(((2, 3), (3,)), ((0, 3), (3,)), ((2, 0), (0,)))),
+    Op("dot", np.dot, dtypes="number", samples=_pairs(((4,), (4,)), ((0,), (0,)), ((300,), (300,))),
+       raises=[((np.ones(2), np.ones(3)), {}, ValueError, "lengths differ: 2 and 3"),
+               ((np.ones(2), np.arange(2)), {}, TypeError, "float64 and int64")]),
+    Op("vdot", np.dot, dtypes="number", samples=_pairs(((4,), (4,)))),
+    Op("outer", np.outer, dtypes="number", samples=_pairs(((3,), (2,)), ((0,), (2,)))),
+    Op("ger", np.outer, dtypes="number", samples=_pairs(((3,), (2,)))),
+    Op("inner", np.inner, dtypes="number",
+       samples=_pairs(((3,), (3,)), ((2, 3), (4, 3)), ((2, 1, 3), (3,)), ((), (2,)), ((2, 0), (3, 0)))),
+    Op("addmm", _add(np.matmul), inplace=True, samples=_added(((2, 4), (2, 3), (3, 4)), ((0, 2), (0, 3), (3, 2))),
+       raises=[((np.ones(3), np.ones((2, 3)), np.ones((3, 4))), {}, ValueError, "broadcast")]),
+    Op("addmm", _add(np.matmul), variant="broadcast", method=False,
+       samples=_added(((4,), (2, 3), (3, 4)), ((), (2, 3), (3, 4)))),
+    Op("addmv", _add(np.matmul), inplace=True, samples=_added(((2,), (2, 3), (3,)))),
+    Op("addmv", _add(np.matmul), variant="broadcast", method=False, samples=_added(((), (2, 3), (3,)))),
+    Op("addr", _add(np.outer), inplace=True, samples=_added(((2, 3), (2,), (3,)))),
+    Op("baddbmm", _add(np.matmul), inplace=True, samples=_added(((2, 2, 2), (2, 2, 3), (2, 3, 2)))),
+    Op("baddbmm", _add(np.matmul), variant="broadcast", method=False,
+       samples=_added(((1, 2), (2, 2, 3), (2, 3, 2)))),
+    Op("addbmm", _add(lambda a, b: np.matmul(a, b).sum(0)), inplace=True,
+       samples=_added(((2, 2), (3, 2, 3), (3, 3, 2)))),
+    Op("linear", lambda x, w, b=None: x @ w.T + (0 if b is None else b), method=False,
+       samples=lambda rng: [
+           Sample(rng.normal(size=(2, 3)), rng.normal(size=(4, 3)), rng.normal(size=4)),
+           Sample(rng.normal(size=(2, 2, 3)), rng.normal(size=(4, 3)), rng.normal(size=4)),
+           Sample(rng.normal(size=3), rng.normal(size=(4, 3)), rng.normal(size=4)),
+           Sample(rng.normal(size=(0, 3)), rng.normal(size=(4, 3)), rng.normal(size=4)),
+           Sample(rng.normal(size=(2, 3)), rng.normal(size=(4, 3))),
+           Sample(rng.normal(size=(2, 3)), rng.normal(size=3)),
+       ],
+       raises=[((np.ones((2, 8)), np.ones((4, 9))), {}, ValueError, r"takes 9 features.*\(2, 8\)"),
+               ((np.ones((2, 3)), np.ones((4, 3)), np.ones(5)), {}, ValueError, "bias must have shape")]),
 ]  # fmt: skip
