@@ -1,4 +1,4 @@
-"""What every test gets: fixed seeds, default options, and the number of threads put back."""
+"""What every test gets: fixed seeds, and the number of threads put back."""
 
 import genesis
 import numpy as np
@@ -19,11 +19,6 @@ settings.load_profile("genesis")
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20261115)
-
-
-@pytest.fixture(autouse=True)
-def _seeded():
-    genesis.manual_seed(0)
 
 
 @pytest.fixture

@@ -14,13 +14,14 @@ from dataclasses import asdict, dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
+from genesis._C import get_default_dtype
+
 if TYPE_CHECKING:
     from genesis._C import Tensor
 
 _PLAIN = ("Tensor", "Parameter")  # any other class is a user's, and shows its own name
 _HALF = ("float16", "bfloat16")
 _FLOATING = ("float16", "bfloat16", "float32", "float64")
-_UNMARKED = ("float32", "int64", "bool")  # what `tensor(...)` infers by itself
 
 
 @dataclass
@@ -95,6 +96,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 def tensor_str(t: Tensor) -> str:
     """The text of ``repr(t)`` and ``str(t)``."""
     dtype = str(t.dtype).rpartition(".")[2]
+    default = str(get_default_dtype()).rpartition(".")[2]
     kind = type(t).__name__
     prefix = "tensor(" if kind in _PLAIN else kind + "("
     suffixes = []
@@ -102,7 +104,7 @@ def tensor_str(t: Tensor) -> str:
         text = "[]"
         if len(t.shape) != 1:
             suffixes.append(f"size={tuple(t.shape)}")
-        if dtype != "float32":  # an empty list says nothing about its type
+        if dtype != default:  # an empty list says nothing about its type
             suffixes.append(f"dtype=genesis.{dtype}")
     else:
         summarize = t.numel() > _options.threshold
@@ -111,7 +113,7 @@ def tensor_str(t: Tensor) -> str:
         text = _layout(values, len(t.shape), len(prefix), style)
         if not _options.edgeitems:  # "[...]" alone says nothing
             suffixes.append(f"size={tuple(t.shape)}")
-        if dtype not in _UNMARKED:
+        if dtype not in (default, "int64", "bool"):  # what `tensor(...)` infers by itself
             suffixes.append(f"dtype=genesis.{dtype}")
     if t.grad_fn is not None:
         suffixes.append(f"grad_fn=<{t.grad_fn.name()}>")

@@ -1,14 +1,14 @@
 """Stories about backward: what accumulates, what is freed, what is refused, and in which words."""
 
 import gc
+import itertools
 import threading
 import weakref
 
+import genesis
 import numpy as np
 import pytest
-
-import genesis
-from genesis.autograd import grad, gradcheck
+from genesis.autograd import GradcheckError, grad, gradcheck, gradgradcheck
 
 MILLION = 1_000_000
 
@@ -307,7 +307,11 @@ def test_hooks_run_in_order_and_each_sees_the_result_of_the_one_before():
 
 def test_a_hook_may_change_the_gradient_in_place():
     x, y = leaf(1.0, 2.0), leaf(1.0, 2.0)
-    x.register_hook(lambda g: [g.mul_(100)] and None)
+
+    def scale(g):
+        g.mul_(100)
+
+    x.register_hook(scale)
     (x + y).backward(genesis.tensor([1.0, 2.0]))
     same(x.grad, [100, 200])
     same(y.grad, [1, 2])  # the hook had a buffer of its own
@@ -315,7 +319,11 @@ def test_a_hook_may_change_the_gradient_in_place():
 
 def test_a_hook_may_change_an_expanded_gradient_in_place():
     x = genesis.zeros(4, requires_grad=True)
-    x.register_hook(lambda g: [g.clamp_(max=0.5)] and None)
+
+    def clip(g):
+        g.clamp_(max=0.5)
+
+    x.register_hook(clip)
     x.sum().backward()
     same(x.grad, np.full(4, 0.5))
 
@@ -445,7 +453,7 @@ def test_only_floating_tensors_require_grad():
         lambda: genesis.ones(2, dtype=genesis.int64).requires_grad_(),
         lambda: genesis.zeros(2, dtype=genesis.bool, requires_grad=True),
     ):
-        with pytest.raises(RuntimeError, match="(?i)float"):
+        with pytest.raises(RuntimeError, match=r"(?i)float"):
             make()
 
 
@@ -514,13 +522,13 @@ def test_every_inplace_write_bumps_the_version():
     ):
         write()
         versions.append(x._version)
-    assert all(b > a for a, b in zip(versions, versions[1:], strict=False))
+    assert all(b > a for a, b in itertools.pairwise(versions))
 
 
 def test_inplace_on_a_leaf_says_what_to_do():
     x = leaf(1.0, 2.0)
     for write in (lambda: x.add_(1), lambda: x.__setitem__(0, 1.0), lambda: x[0].mul_(2)):
-        with pytest.raises(RuntimeError, match="leaf.*no_grad"):
+        with pytest.raises(RuntimeError, match=r"leaf.*no_grad"):
             write()
     with genesis.no_grad():
         x.add_(1)
@@ -813,7 +821,7 @@ def test_backward_is_the_same_to_the_last_bit_every_time(rng):
 
 
 def _on_a_small_stack(function):
-    """Runs `function` in a thread with 512 KB of stack, where recursion over a graph would crash."""
+    """Runs `function` in a thread with 512 KB of stack, where recursion over a graph crashes."""
     errors = []
 
     def run():
@@ -979,3 +987,72 @@ def test_a_function_that_keeps_its_own_output_does_not_leak():
         return y
 
     assert _dies(make)
+
+
+# --- the checker that the rest relies on
+
+
+def _function(forward, backward):
+    """A Function with a backward of our choice, right or wrong."""
+
+    class Made(genesis.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return forward(x)
+
+        @staticmethod
+        def backward(ctx, dy):
+            (x,) = ctx.saved_tensors
+            return backward(dy, x)
+
+    return Made.apply
+
+
+def test_gradcheck_promotes_float32_and_takes_several_inputs_and_outputs():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    index = genesis.tensor([1, 0])
+    assert gradcheck(lambda x: (x**2).sum(), x, eps=1e-6) is True
+    assert gradcheck(lambda x, i, y: (x * y, (x / y)[i], i), (x, index, y), order=2) is True
+    assert gradcheck(lambda x, y: x @ y, (x, genesis.ones(2)), fast_mode=True, order=3) is True
+    assert gradgradcheck(lambda x: x.exp(), x) is True
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_gradcheck_shows_where_a_gradient_is_wrong(fast_mode):
+    wrong = _function(lambda x: x.exp(), lambda dy, x: dy * x.exp() * genesis.tensor([1.0, 1.5]))
+    with pytest.raises(GradcheckError) as caught:
+        gradcheck(lambda a, x: (a, wrong(x)), (leaf(1.0), leaf(0.0, 0.0)), fast_mode=fast_mode)
+    text = str(caught.value)
+    assert "output 1" in text
+    assert "input 1" in text
+    assert "1 of 4" in text
+    assert "output[1] / d input[1]: analytic 1.5, numeric 1" in text
+    assert gradcheck(wrong, leaf(0.0, 0.0), raise_exception=False, fast_mode=fast_mode) is False
+
+
+def test_gradcheck_notices_a_gradient_that_is_missing():
+    with pytest.raises(GradcheckError, match="analytic 0, numeric 2"):
+        gradcheck(lambda x: x.detach() * 2, leaf(1.0))
+    assert gradcheck(lambda x: x.floor(), leaf(1.5))
+
+
+def test_gradcheck_of_second_order_notices_a_constant_in_the_backward():
+    once = _function(lambda x: x.exp(), lambda dy, x: dy * x.detach().exp())
+    assert gradcheck(once, leaf(1.0, 2.0))
+    with pytest.raises(GradcheckError, match="gradgradcheck"):
+        gradcheck(once, leaf(1.0, 2.0), order=2)
+
+
+def test_gradcheck_notices_noise():
+    noise = iter(range(100))
+    noisy = _function(lambda x: x * 2, lambda dy, x: dy * (2 + 1e-7 * next(noise)))
+    with pytest.raises(GradcheckError, match="nondet_tol"):
+        gradcheck(noisy, leaf(1.0))
+    assert gradcheck(noisy, leaf(1.0), nondet_tol=1e-3)
+
+
+def test_gradcheck_wants_something_to_check():
+    with pytest.raises(ValueError, match="requires_grad"):
+        gradcheck(lambda x: x, genesis.ones(2))

@@ -1,11 +1,10 @@
 """Indexing against NumPy: reads, writes, views and gradients, on random shapes and expressions."""
 
+import genesis
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import genesis
 
 shapes = st.lists(st.integers(0, 4), min_size=1, max_size=4).map(tuple)
 
@@ -42,7 +41,7 @@ def basic(draw, shape=None):
 
 @st.composite
 def advanced(draw):
-    """A shape and an index with integer arrays and masks among slices, where NumPy and PyTorch agree.
+    """A shape and an index with integer arrays and masks among slices, as NumPy and PyTorch agree.
 
     They differ where an integer and an array are parted by a slice (NumPy counts the integer as an
     array, PyTorch selects first), so integers stand only beside arrays.
@@ -212,18 +211,18 @@ def test_gradient_of_writing(case):
 
 
 def test_negative_steps_are_refused_with_the_way_out():
-    with pytest.raises(ValueError, match="step.*flip"):
+    with pytest.raises(ValueError, match=r"step.*flip"):
         genesis.arange(4)[::-1]
 
 
 def test_indices_out_of_range():
     x = genesis.zeros(2, 3)
     for index in (2, -3, (0, 3), (0, -4)):
-        with pytest.raises(IndexError, match="range|bounds"):
+        with pytest.raises(IndexError, match=r"range|bounds"):
             x[index]
-        with pytest.raises(IndexError, match="range|bounds"):
+        with pytest.raises(IndexError, match=r"range|bounds"):
             x[index] = 1.0
-    with pytest.raises(IndexError, match="range|bounds"):
+    with pytest.raises(IndexError, match=r"range|bounds"):
         x[genesis.tensor([0, 2])]
     with pytest.raises(IndexError):
         x[0, 0, 0]
@@ -233,7 +232,7 @@ def test_indices_out_of_range():
 
 def test_masks_must_fit():
     x = genesis.zeros(2, 3)
-    with pytest.raises(IndexError, match="mask|shape"):
+    with pytest.raises(IndexError, match=r"mask|shape"):
         x[genesis.tensor([True, False, True])]
 
 

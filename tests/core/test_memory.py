@@ -2,10 +2,9 @@
 
 import gc
 
+import genesis
 import numpy as np
 import pytest
-
-import genesis
 from genesis import memory
 
 

@@ -3,10 +3,9 @@
 import math
 import time
 
+import genesis
 import numpy as np
 import pytest
-
-import genesis
 from genesis._printing import printoptions, set_printoptions
 
 INF, NAN = math.inf, math.nan

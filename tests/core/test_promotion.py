@@ -2,9 +2,9 @@
 
 import itertools
 
+import genesis
 import pytest
 
-import genesis
 from tests.ops.op import FLOATS, INTS, dtype_name, promote
 
 DTYPES = ["bool", *INTS, *FLOATS]

@@ -1,11 +1,10 @@
 """Views and shapes against NumPy, on random shapes and chains of operations."""
 
+import genesis
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import genesis
 
 shapes = st.lists(st.integers(0, 4), min_size=0, max_size=4).map(tuple)
 filled = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
@@ -269,7 +268,7 @@ def test_shapes_that_do_not_fit_are_named():
         x.reshape(-1, -1)
     with pytest.raises(ValueError, match=r"\(2, 3\).*\(2, 4\)"):
         x.expand(2, 4)
-    with pytest.raises(ValueError, match="contiguous|reshape"):
+    with pytest.raises(ValueError, match=r"contiguous|reshape"):
         x.t().view(6)
 
 
@@ -285,5 +284,5 @@ def test_dims_out_of_range_are_named():
     ):
         with pytest.raises(IndexError, match="dim"):
             wrong()
-    with pytest.raises((ValueError, RuntimeError), match="(?i)permute|repeat|dims"):
+    with pytest.raises((ValueError, RuntimeError), match=r"(?i)permute|repeat|dims"):
         x.permute(0, 0)

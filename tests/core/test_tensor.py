@@ -1,4 +1,4 @@
-"""What a tensor is: construction, properties, identity, Python protocols, and the border to NumPy."""
+"""What a tensor is: construction, properties, identity, protocols, and the border to NumPy."""
 
 import copy
 import gc
@@ -6,10 +6,9 @@ import operator
 import pickle
 import weakref
 
+import genesis
 import numpy as np
 import pytest
-
-import genesis
 
 DTYPES = [
     "bool",
@@ -205,13 +204,27 @@ def test_conversion_methods():
     assert x.bool().tolist() == [True, True]
 
 
+def test_the_default_dtype_can_be_changed():
+    before = genesis.get_default_dtype()
+    try:
+        genesis.set_default_dtype(genesis.float64)
+        assert genesis.get_default_dtype() == genesis.float64
+        assert genesis.tensor(1.5).dtype == genesis.zeros(2).dtype == genesis.float64
+        assert (genesis.tensor([1]) / 2).dtype == genesis.float64
+        assert repr(genesis.tensor(1.5)) == "tensor(1.5000)"
+        assert "float32" in repr(genesis.zeros(1, dtype=genesis.float32))
+    finally:
+        genesis.set_default_dtype(before)
+    assert genesis.tensor(1.5).dtype == genesis.float32
+
+
 def test_the_device_is_the_cpu():
     x = genesis.zeros(2)
     assert str(x.device).startswith("cpu")
     assert x.device == genesis.device("cpu")
     assert x.to("cpu") is x
     assert not genesis.cuda.is_available()
-    with pytest.raises((RuntimeError, ValueError), match="(?i)cuda"):
+    with pytest.raises((RuntimeError, ValueError), match=r"(?i)cuda"):
         genesis.zeros(2, device="cuda")
 
 
@@ -337,7 +350,7 @@ def test_copies_and_pickles_of_a_parameter_are_parameters():
 
 def test_deepcopy_inside_a_graph_is_refused():
     y = genesis.ones(2, requires_grad=True) * 2
-    with pytest.raises(RuntimeError, match="detach|leaf|leaves"):
+    with pytest.raises(RuntimeError, match=r"detach|leaf|leaves"):
         copy.deepcopy(y)
 
 
@@ -360,7 +373,7 @@ def test_truth_is_that_of_one_element():
     assert genesis.tensor(1.0)
     assert not genesis.tensor([[0]])
     for ambiguous in (genesis.ones(2), genesis.zeros(0)):
-        with pytest.raises(RuntimeError, match="ambiguous|elements"):
+        with pytest.raises(RuntimeError, match=r"ambiguous|elements"):
             bool(ambiguous)
 
 

@@ -3,12 +3,13 @@
 import concurrent.futures
 import os
 import pickle
-
-import numpy as np
-import pytest
+import select
+import signal
 
 import genesis
-from genesis.nn import functional as F  # noqa: N812
+import numpy as np
+import pytest
+from genesis.nn import functional as F
 
 pytestmark = pytest.mark.usefixtures("num_threads")
 
@@ -76,12 +77,12 @@ def test_the_number_of_threads_can_be_set_and_asked():
         genesis.set_num_threads(n)
         assert genesis.get_num_threads() == n
     for wrong in (0, -1):
-        with pytest.raises((ValueError, RuntimeError), match="(?i)positive|at least|thread"):
+        with pytest.raises((ValueError, RuntimeError), match=r"(?i)positive|at least|thread"):
             genesis.set_num_threads(wrong)
 
 
 def _in_child(function):
-    """The result of `function` in a forked process; fails instead of hanging."""
+    """The result of `function` in a forked process; a child that hangs is killed."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -95,9 +96,12 @@ def _in_child(function):
             os._exit(status)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
+        alive, _, _ = select.select([pipe], [], [], 30)
+        if not alive:
+            os.kill(pid, signal.SIGKILL)
         data = pipe.read()
     _, status = os.waitpid(pid, 0)
-    assert status == 0, "the child failed"
+    assert status == 0, "the child failed" if alive else "the child hung"
     return pickle.loads(data)
 
 

@@ -217,7 +217,7 @@ int main(int argc, char** argv) {
   FLOAT(log, 1, std::log);
   FLOAT(log2, 2, std::log2);
   FLOAT(log10, 2, std::log10);
-  FLOAT(log1p, 1, std::log1p);
+  FLOAT(log1p, 2, std::log1p);
   FLOAT(tanh, 2, std::tanh);
   FLOAT(sigmoid, 2, sigmoid);
   FLOAT(silu, 2.5, silu);

@@ -153,10 +153,10 @@ class Op(_Options):
     def forms(self) -> dict[str, Callable[..., Any]]:
         """Every way to call it: functions, method, operator."""
         found: dict[str, Callable[..., Any]] = {}
-        for place in ("genesis", "genesis.nn.functional"):
-            function = _lookup(genesis if place == "genesis" else genesis.nn.functional, self.name)
+        for path in (self.name, f"nn.functional.{self.name}"):
+            function = _lookup(genesis, path)
             if function is not None and function not in found.values():
-                found[f"{place}.{self.name}"] = function
+                found[f"genesis.{path}"] = function
         if self.method:
             name = self.name
             assert hasattr(genesis.Tensor, name), f"Tensor.{name} does not exist"

@@ -14,7 +14,7 @@ def test_layout_does_not_matter(op: Op, layout):
         bases, views = layout_cases(op, sample, layout)
         for dtype in ("float64", "float32"):
             laid_out = [view(tensor(b, dtype)) for b, view in zip(bases, views, strict=True)]
-            plain = [tensor(np.ascontiguousarray(to_numpy(t))) for t in laid_out]
+            plain = [tensor(to_numpy(t).copy(order="C")) for t in laid_out]
             args, kwargs = op.with_leaves(sample, laid_out)
             expected_args, expected_kwargs = op.with_leaves(sample, plain)
             outputs, expected = op(*args, **kwargs), op(*expected_args, **expected_kwargs)
