@@ -281,6 +281,7 @@ const std::vector<std::string>& op_names() { return published(); }
 
 void publish(const Signature& sig, PyMethodDef* function, PyMethodDef* method, int where) {
   if (static_cast<int>(sig.params.size()) > kMaxArgs) fail("too many parameters: ", sig.text);
+  if (!(where & kTool) && sig.name[0] != '_') published().push_back(sig.name);
   if (where & kFunction) {
     const Object f(PyCFunction_NewEx(function, nullptr, module_name()));
     PyModule_AddObjectRef(current_module(), function->ml_name, f.get());

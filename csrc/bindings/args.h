@@ -65,6 +65,9 @@ class Args {
   std::optional<DType> optional_dtype(int i) const;
   void device(int i) const;                     // checks that it is one we have
   ops::Out out(int i);
+  // What the variadic parameter collected, for those that take more than ints.
+  Py_ssize_t num_rest() const { return num_rest_; }
+  PyObject* rest(Py_ssize_t k) const { return rest_[k]; }
 
   [[noreturn]] void fail(int i, const char* expected) const;
 
@@ -108,7 +111,8 @@ constexpr auto join() {
   return FixedString<sizeof(text)>(text);
 }
 
-enum Where { kFunction = 1, kMethod = 2, kBoth = 3, kStatic = 4 };
+// kTool marks what is not an operator (threads, hooks, conversion to Python): it needs no row in the table of tests.
+enum Where { kFunction = 1, kMethod = 2, kBoth = 3, kStatic = 4, kTool = 8 };
 // Adds a callable to the module and/or to the type.
 void publish(const Signature& sig, PyMethodDef* function, PyMethodDef* method, int where);
 

@@ -3,9 +3,12 @@
 #include "bindings/hooks.h"
 #include "bindings/module.h"
 #include "engine/backward.h"
+#include "ops/create.h"
 #include "ops/view.h"
 
 namespace genesis::py {
+
+static PyObject* OutsideGraphWarning;
 
 // A tensor, a sequence of tensors, or None; None inside is an undefined tensor.
 static std::vector<Tensor> tensor_list(PyObject* o, const char* what) {
@@ -31,6 +34,28 @@ static void require_wanted(const char* caller, const std::vector<Tensor>& wanted
                         " does not require grad, so nothing can be differentiated with respect to it");
 }
 
+// Tensor.backward, one call for every training step: no list is built.
+static PyObject* tensor_backward(Args& a) {
+  // backward(input, gradient, retain_graph, create_graph, inputs, out_grad)
+  const Tensor& root = a.tensor(0);
+  if (!watched(root)) {
+    const std::string text = str("backward: nothing was computed, since this tensor of shape ", root.shape(),
+                                 " does not require grad and was not made from one that does; call requires_grad_() on an "
+                                 "input before computing it, outside no_grad()");
+    if (PyErr_WarnEx(OutsideGraphWarning, text.c_str(), 1) < 0) throw_python();
+    Py_RETURN_NONE;
+  }
+  require(!a.has(1) || !a.has(5), "backward: gradient and out_grad are two names of one argument; pass one of them");
+  const Tensor grad = a.has(1) ? a.tensor(1) : a.has(5) ? a.tensor(5) : Tensor();
+  const bool create = a.boolean(3, false);
+  const std::vector<Tensor> wanted = tensor_list(a[4], "backward");
+  require_wanted("backward", wanted);
+  require(!a.has(4) || !wanted.empty(), "backward: inputs= must not be empty");
+  engine::backward("backward", {&root, 1}, {&grad, 1}, wanted,
+                   {.retain_graph = a.boolean(2, create), .create_graph = create, .accumulate = true});
+  Py_RETURN_NONE;
+}
+
 static PyObject* run_backward(Args& a) {
   // backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
   const std::vector<Tensor> roots = tensor_list(a[0], "backward"), grads = tensor_list(a[1], "backward");
@@ -44,17 +69,25 @@ static PyObject* run_backward(Args& a) {
 }
 
 static const Family family([] {
-  def<"is_grad_enabled()", [](Args&) { return grad_mode.enabled; }>(kFunction, "Whether operations are being recorded.");
-  def<"_set_grad_enabled(mode)", [](Args& a) -> PyObject* {
-    grad_mode.enabled = a.boolean(0, true);
+  OutsideGraphWarning = PyErr_NewExceptionWithDoc(
+      "genesis.autograd.OutsideGraphWarning", "backward() was called on a tensor outside any graph.", PyExc_UserWarning, nullptr);
+  if (!OutsideGraphWarning) throw_python();
+  PyModule_AddObjectRef(current_module(), "OutsideGraphWarning", OutsideGraphWarning);
+  def<"backward(input, gradient=None, retain_graph=None, create_graph=False, inputs=None, out_grad=None)", tensor_backward>(
+      kMethod | kTool, "Adds the gradients of this tensor to the .grad of the leaves that it was computed from.");
+  def<"zero_grad(input, set_to_none=True)", [](Args& a) -> PyObject* {
+    TensorMeta* m = meta_if_any(a.tensor(0));
+    if (m && m->grad.defined()) {
+      if (a.boolean(1, true)) {
+        m->grad = Tensor();
+      } else {
+        const WithGradMode off(false);
+        detach_inplace(m->grad);
+        ops::zero_(m->grad);
+      }
+    }
     Py_RETURN_NONE;
-  }>(kFunction);
-  def<"is_inference_mode_enabled()", [](Args&) { return grad_mode.inference; }>(kFunction);
-  def<"_set_inference_mode(mode)", [](Args& a) -> PyObject* {
-    grad_mode.inference = a.boolean(0, true);
-    Py_RETURN_NONE;
-  }>(kFunction);
-
+  }>(kMethod | kTool, "Drops the gradient, or with set_to_none=False fills it with zeros.");
   def<"_backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None)", run_backward>(kFunction);
   def<"_grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False)", [](Args& a) {
     const std::vector<Tensor> roots = tensor_list(a[0], "grad"), wanted = tensor_list(a[1], "grad"), grads = tensor_list(a[2], "grad");
@@ -72,20 +105,21 @@ static const Family family([] {
   def<"requires_grad_(input, requires_grad=True)", [](Args& a) {
     set_requires_grad(a.tensor(0), a.boolean(1, true));
     return a.tensor(0);
-  }>(kMethod);
-  def<"detach(input)", [](Args& a) { return ops::detach(a.tensor(0)); }>(kBoth);
+  }>(kMethod | kTool, "Says whether gradients are to be computed for this leaf.");
+  def<"detach(input)", [](Args& a) { return ops::detach(a.tensor(0)); }>(kBoth, "The same memory outside the graph.");
   def<"detach_(input)", [](Args& a) {
     detach_inplace(a.tensor(0));
     return a.tensor(0);
-  }>(kMethod);
+  }>(kMethod | kTool, "Takes the tensor itself out of the graph.");
   def<"retain_grad(input)", [](Args& a) -> PyObject* {
     retain_grad(a.tensor(0));
     Py_RETURN_NONE;
-  }>(kMethod);
-  def<"register_hook(input, hook)", [](Args& a) { return register_tensor_hook(a.tensor(0), a[1]); }>(kMethod);
+  }>(kMethod | kTool, "Keeps the gradient of a tensor that is not a leaf in its grad.");
+  def<"register_hook(input, hook)", [](Args& a) { return register_tensor_hook(a.tensor(0), a[1]); }>(
+      kMethod | kTool, "Calls hook(grad) when the gradient arrives; what it returns replaces the gradient.");
   def<"register_post_accumulate_grad_hook(input, hook)", [](Args& a) {
     return register_post_accumulate_hook(a.tensor(0), a[1]);
-  }>(kMethod);
+  }>(kMethod | kTool, "Calls hook(tensor) after a backward pass has added to this leaf's grad.");
   def<"_set_parameter(input)", [](Args& a) -> PyObject* {
     a.tensor(0)->parameter = true;
     Py_RETURN_NONE;

@@ -1,171 +1,13 @@
-// Between tensors and Python's and NumPy's data.
+// Between tensors and Python's data: numbers, nested lists, bytes.
 #include <cstring>
 
-#include "autograd/meta.h"
+#include "autograd/record.h"
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "ops/create.h"
 #include "ops/view.h"
 
 namespace genesis::py {
-
-// ---- NumPy, without compiling against it ------------------------------------------------------------------------
-
-static PyObject* ndarray_type() {  // borrowed; null while NumPy has not been imported
-  static PyObject* type = nullptr;
-  if (!type) {
-    PyObject* modules = PyImport_GetModuleDict();
-    PyObject* numpy = PyDict_GetItemString(modules, "numpy");
-    if (numpy) type = PyObject_GetAttrString(numpy, "ndarray");
-    if (!type) PyErr_Clear();
-  }
-  return type;
-}
-static PyObject* generic_type() {
-  static PyObject* type = nullptr;
-  if (!type) {
-    PyObject* numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
-    if (numpy) type = PyObject_GetAttrString(numpy, "generic");
-    if (!type) PyErr_Clear();
-  }
-  return type;
-}
-bool is_ndarray(PyObject* o) {
-  PyObject* type = ndarray_type();
-  return type && PyObject_TypeCheck(o, reinterpret_cast<PyTypeObject*>(type));
-}
-bool is_numpy_scalar(PyObject* o) {
-  PyObject* type = generic_type();
-  return type && PyObject_TypeCheck(o, reinterpret_cast<PyTypeObject*>(type));
-}
-
-static bool dtype_of_format(const char* format, Py_ssize_t size, DType& out) {
-  if (*format == '@' || *format == '=' || *format == '<') ++format;
-  if (!format[0] || format[1]) return false;
-  switch (*format) {
-    case '?': out = DType::Bool; return true;
-    case 'B': out = DType::UInt8; return true;
-    case 'b': out = DType::Int8; return true;
-    case 'e': out = DType::Float16; return true;
-    case 'f': out = DType::Float32; return true;
-    case 'd': out = DType::Float64; return true;
-    case 'h': case 'i': case 'l': case 'q':
-      out = size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
-      return true;
-    default: return false;
-  }
-}
-static const char* format_of(DType t) {
-  constexpr const char* formats[kNumDTypes] = {"?", "B", "b", "h", "i", "q", "e", nullptr, "f", "d"};
-  return formats[static_cast<int>(t)];
-}
-
-static void release_buffer(void* owner) {
-  auto* buffer = static_cast<Py_buffer*>(owner);
-  PyBuffer_Release(buffer);
-  delete buffer;
-}
-
-Tensor from_ndarray(PyObject* array) {
-  auto* buffer = new Py_buffer;
-  if (PyObject_GetBuffer(array, buffer, PyBUF_RECORDS) < 0) {
-    PyErr_Clear();
-    if (PyObject_GetBuffer(array, buffer, PyBUF_RECORDS_RO) < 0) {
-      delete buffer;
-      throw_python();
-    }
-  }
-  DType dtype;
-  bool fits = dtype_of_format(buffer->format ? buffer->format : "B", buffer->itemsize, dtype);
-  Dims shape(buffer->shape, buffer->shape + buffer->ndim), strides;
-  for (int d = 0; d < buffer->ndim && fits; ++d) {
-    if (buffer->strides[d] % buffer->itemsize != 0 || buffer->strides[d] < 0) fits = buffer->shape[d] <= 1;
-    strides.push_back(buffer->shape[d] <= 1 ? 1 : buffer->strides[d] / buffer->itemsize);
-  }
-  if (!fits || reinterpret_cast<uintptr_t>(buffer->buf) % static_cast<size_t>(buffer->itemsize) != 0) {
-    const std::string format = buffer->format ? buffer->format : "";
-    release_buffer(buffer);
-    // Another type that NumPy can convert, negative strides, or unaligned memory: through a plain copy.
-    const Object kind(PyObject_GetAttrString(Object(PyObject_GetAttrString(array, "dtype")).get(), "kind"));
-    const std::string k = PyUnicode_AsUTF8(kind.get());
-    const char* target = k == "u" || k == "i" ? "int64" : k == "f" ? "float64" : k == "b" ? "bool" : nullptr;
-    if (!target) throw_type_error(str("from_numpy: an array of dtype '", format, "' has no counterpart; convert it with astype()"));
-    const bool known = dtype_of_format(format.c_str(), 8, dtype) && format.size() <= 2;
-    const Object copy(known ? PyObject_CallMethod(array, "copy", nullptr) : PyObject_CallMethod(array, "astype", "s", target));
-    return from_ndarray(copy.get());
-  }
-  // The buffer may be any part of a larger array; the storage is what this view can reach.
-  int64_t last = 0;
-  for (int d = 0; d < shape.size(); ++d) last += (shape[d] - 1) * strides[d];
-  const size_t bytes = numel(shape) == 0 ? 0 : static_cast<size_t>((last + 1) * itemsize(dtype));
-  Storage* storage = Storage::borrow(buffer->buf, bytes, buffer, release_buffer);
-  storage->writable = !buffer->readonly;
-  TensorImpl* impl = TensorImpl::create(storage, storage->data, dtype);
-  impl->shape = shape;
-  impl->strides = strides;
-  impl->geometry_changed();
-  return Tensor::adopt(impl);
-}
-
-PyObject* to_ndarray(const Tensor& t) {
-  if (t->requires_grad)
-    fail<GraphError>("numpy: a tensor that requires grad cannot become an array; use tensor.detach().numpy()");
-  const Object numpy(PyImport_ImportModule("numpy"));
-  const Object self(wrap(t));
-  if (t.dtype() == DType::BFloat16) {
-    const Object types = Object::maybe(PyImport_ImportModule("ml_dtypes"));
-    if (!types) {
-      PyErr_Clear();
-      fail<DTypeError>("numpy: NumPy has no bfloat16; use tensor.float().numpy(), or install ml_dtypes");
-    }
-    const Object type(PyObject_GetAttrString(types.get(), "bfloat16"));
-    const Object bits(wrap(t));
-    const Object array(PyObject_CallMethod(numpy.get(), "asarray", "N", PyMemoryView_FromObject(bits.get())));
-    return PyObject_CallMethod(array.get(), "view", "O", type.get());
-  }
-  const Object memory(PyMemoryView_FromObject(self.get()));
-  return PyObject_CallMethod(numpy.get(), "asarray", "O", memory.get());
-}
-
-// The buffer protocol of Tensor.
-int get_buffer(PyObject* o, Py_buffer* view, int flags) {
-  return guarded_int([&] {
-    const Tensor& t = unwrap(o);
-    require<GraphError>(!t->requires_grad, "a tensor that requires grad cannot be read as a buffer; use tensor.detach()");
-    if ((flags & PyBUF_WRITABLE) && !t->storage->writable) {
-      PyErr_SetString(PyExc_BufferError, "the tensor's memory is read-only");
-      throw_python();
-    }
-    if (!(flags & PyBUF_STRIDES) && !t.contiguous()) {
-      PyErr_SetString(PyExc_BufferError, "the tensor is not contiguous; use contiguous()");
-      throw_python();
-    }
-    const int n = t.dim();
-    auto* geometry = new Py_ssize_t[static_cast<size_t>(2 * n + 1)];
-    const int64_t item = itemsize(t.dtype());
-    for (int d = 0; d < n; ++d) {
-      geometry[d] = t.size(d);
-      geometry[n + d] = t.stride(d) * item;
-    }
-    view->buf = t->data;
-    view->obj = o;
-    Py_INCREF(o);
-    view->len = t.numel() * item;
-    view->itemsize = item;
-    view->readonly = !t->storage->writable;
-    view->ndim = n;
-    const char* format = t.dtype() == DType::BFloat16 ? "H" : format_of(t.dtype());
-    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format) : nullptr;
-    view->shape = geometry;
-    view->strides = flags & PyBUF_STRIDES ? geometry + n : nullptr;
-    view->suboffsets = nullptr;
-    view->internal = geometry;
-    return 0;
-  });
-}
-void release_tensor_buffer(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }
-
-// ---- numbers and lists --------------------------------------------------------------------------------------------
 
 static Scalar read(const char* p, DType t) {
   switch (t) {
@@ -231,7 +73,9 @@ struct Nested {
     else if (is_numpy_scalar(o)) {
       const Object type(PyObject_GetAttrString(o, "dtype"));
       const DType t = to_dtype(type.get());
-      kind = std::max(kind, t == DType::Bool ? 0 : is_floating(t) ? 2 : 1);
+      // typed, as an array of one; float64 is what Python computes in, and says nothing
+      if (t == DType::Float64) kind = 2;
+      else dtype = dtype ? promote(*dtype, t) : t;
     } else {
       throw_type_error(str("tensor: cannot make a number of ", Py_TYPE(o)->tp_name, "; expected numbers, nested lists of numbers, "
                            "arrays or tensors"));
@@ -240,7 +84,7 @@ struct Nested {
   void extend(int depth, int64_t n) {
     if (depth_known_ >= 0) require(depth < depth_known_, "tensor: the nested lists do not have the same depth everywhere");
     if (depth == shape.size()) shape.push_back(n);
-    else require(shape[depth] == n, "tensor: the nested lists are ragged: expected ", shape[depth], " elements at depth ", depth,
+    else require(shape[depth] == n, "tensor: the nested lists are ragged: expected length ", shape[depth], " at depth ", depth,
                  ", got ", n);
   }
   void leaf(int depth) {
@@ -252,8 +96,9 @@ struct Nested {
   int depth_known_ = -1;
 };
 
+// The values in order. Integers that the dtype cannot hold are refused: they would wrap.
 template <class T>
-void fill(PyObject* o, T*& out) {
+void fill(PyObject* o, T*& out, DType dtype) {
   if (is_tensor(o) || is_ndarray(o)) {
     const Tensor t = ops::contiguous(is_tensor(o) ? unwrap(o) : from_ndarray(o));
     for (int64_t i = 0; i < t.numel(); ++i) {
@@ -262,12 +107,17 @@ void fill(PyObject* o, T*& out) {
     }
   } else if (PyList_Check(o) || PyTuple_Check(o)) {
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    for (Py_ssize_t i = 0; i < n; ++i) fill(PySequence_Fast_GET_ITEM(o, i), out);
+    for (Py_ssize_t i = 0; i < n; ++i) fill(PySequence_Fast_GET_ITEM(o, i), out, dtype);
+  } else if (std::is_same_v<T, double> && PyFloat_CheckExact(o) && is_floating(dtype)) {
+    *out++ = static_cast<T>(PyFloat_AS_DOUBLE(o));
   } else {
     const Scalar s = to_scalar(o);
+    if (!is_floating(dtype)) ops::require_representable("tensor", s, dtype);
     *out++ = std::is_same_v<T, double> ? static_cast<T>(s.to_double()) : static_cast<T>(s.to_int());
   }
 }
+
+bool is_sequence(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
 
 }  // namespace
 
@@ -278,22 +128,24 @@ Tensor from_data(PyObject* data, PyObject* dtype) {
   const WithGradMode off(false);
   if (is_tensor(data)) {
     const Tensor& t = unwrap(data);
-    return given && to_dtype(dtype) != t.dtype() ? ops::cast(t, to_dtype(dtype)) : alias(ops::clone(t));
+    return untracked(given && to_dtype(dtype) != t.dtype() ? ops::cast(t, to_dtype(dtype)) : ops::clone(t));
   }
   if (is_ndarray(data)) {
     const Tensor t = from_ndarray(data);
     const DType type = given ? to_dtype(dtype) : t.dtype() == DType::Float64 ? default_dtype : t.dtype();
-    Tensor y = empty(t.shape(), type);
-    return ops::copy_(y, t);
+    return untracked(ops::contiguous(t.dtype() == type ? ops::clone(t) : ops::cast(t, type)));
   }
-  if (!PyList_Check(data) && !PyTuple_Check(data) && !is_number(data)) {
-    // Anything else that NumPy understands: buffers, __array__, ranges.
-    if (PyObject_CheckBuffer(data) || PyObject_HasAttrString(data, "__array__") || PyObject_HasAttrString(data, "__array_interface__")) {
+  if (!is_sequence(data) && !is_number(data) && !PyUnicode_Check(data)) {
+    if (PyObject_HasAttrString(data, "__array__") || PyObject_HasAttrString(data, "__array_interface__")) {
       const Object numpy(PyImport_ImportModule("numpy"));
       const Object array(PyObject_CallMethod(numpy.get(), "asarray", "O", data));
       return from_data(array.get(), dtype);
     }
-    if (PySequence_Check(data) && !PyUnicode_Check(data)) {
+    if (PyObject_CheckBuffer(data)) {  // bytes, memoryview, array.array
+      const Tensor t = from_ndarray(data);
+      return untracked(given ? ops::cast(ops::clone(t), to_dtype(dtype)) : ops::clone(t));
+    }
+    if (PySequence_Check(data)) {
       const Object list(PySequence_List(data));
       return from_data(list.get(), dtype);
     }
@@ -303,37 +155,98 @@ Tensor from_data(PyObject* data, PyObject* dtype) {
   DType type = nested.kind == 0 ? DType::Bool : nested.kind == 1 ? DType::Int64 : default_dtype;
   if (nested.dtype) type = nested.kind < 0 ? *nested.dtype : promote(*nested.dtype, type);
   if (given) type = to_dtype(dtype);
-  const bool as_double = nested.kind == 2 || (nested.dtype && is_floating(*nested.dtype)) || nested.kind < 0;
+  const bool as_double = nested.kind == 2 || (nested.dtype && is_floating(*nested.dtype)) || (nested.kind < 0 && !nested.dtype);
   Tensor values = empty(nested.shape, as_double ? DType::Float64 : DType::Int64);
   if (as_double) {
     double* p = values.data<double>();
-    fill(data, p);
+    fill(data, p, type);
   } else {
     int64_t* p = values.data<int64_t>();
-    fill(data, p);
+    fill(data, p, type);
   }
-  return ops::cast(values, type);
+  return untracked(ops::cast(values, type));
+}
+
+// `data` itself where it is a tensor, its memory where it is an array, else a copy. `shared` says which.
+static Tensor view_of(PyObject* data, PyObject* dtype, bool& shared) {
+  const bool given = dtype && dtype != Py_None;
+  shared = true;
+  Tensor t;
+  if (is_tensor(data)) {
+    t = unwrap(data);
+  } else if (is_ndarray(data) || (PyObject_CheckBuffer(data) && !is_number(data))) {
+    bool copied = false;
+    t = from_ndarray(data, true, &copied);
+    shared = !copied;
+  } else {
+    shared = false;
+    return from_data(data, dtype);
+  }
+  if (given && to_dtype(dtype) != t.dtype()) {
+    shared = false;
+    t = ops::cast(t, to_dtype(dtype));
+  }
+  return t;
+}
+
+static Tensor asarray(Args& a) {
+  // asarray(obj, dtype, device, copy, requires_grad)
+  a.device(2);
+  const bool must = a.has(3) && a.boolean(3, false), never = a.has(3) && !must;
+  bool shared;
+  Tensor t = view_of(a[0], a[1], shared);
+  require(shared || !never, "asarray: copy=False, but this object cannot be shared as a tensor of that dtype; use copy=None");
+  const bool grad = a.boolean(4, false);
+  if (shared && must) t = ops::clone(t);
+  if (t->requires_grad && !grad) t = ops::detach(t);
+  if (grad && !t->requires_grad) {
+    if (shared && !must) t = ops::detach(t);  // the object that came keeps its own flag
+    set_requires_grad(t, true);
+  }
+  return t;
 }
 
 static const Family family([] {
-  def<"item(input)", [](Args& a) { return scalar_to_python(tensor_item(a.tensor(0))); }>(kMethod);
-  def<"tolist(input)", [](Args& a) { return list_of(a.tensor(0), 0, a.tensor(0)->data); }>(kMethod);
-  def<"numpy(input, *, force=False)", [](Args& a) {
-    return to_ndarray(a.boolean(1, false) ? ops::detach(a.tensor(0)) : a.tensor(0));
-  }>(kMethod);
+  def<"item(input)", [](Args& a) { return scalar_to_python(tensor_item(a.tensor(0))); }>(
+      kMethod | kTool, "The value of a tensor of one element, as a Python number.");
+  def<"tolist(input)", [](Args& a) { return list_of(a.tensor(0), 0, a.tensor(0)->data); }>(
+      kMethod | kTool, "The values as nested lists; of a 0-d tensor, its number.");
   def<"tensor(data, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
     a.device(2);
     Tensor t = from_data(a[0], a[1]);
     if (a.boolean(3, false)) set_requires_grad(t, true);
     return t;
   }>(kFunction, "A tensor that holds a copy of `data`: numbers, nested lists, arrays or tensors.");
-  def<"from_numpy(array, *, dtype=None, requires_grad=False)", [](Args& a) {
-    if (!is_ndarray(a[0])) a.fail(0, "a numpy.ndarray");
-    Tensor t = from_ndarray(a[0]);
-    if (a.has(1)) t = ops::cast(t, a.dtype(1));
+  def<"as_tensor(data, dtype=None, device=None)", [](Args& a) {
+    a.device(2);
+    bool shared;
+    return view_of(a[0], a[1], shared);
+  }>(kFunction, "`data` as a tensor: itself, or on the same memory where that is possible, else a copy.");
+  def<"asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)", asarray>(
+      kFunction, "`obj` as a tensor; copy=True always copies, copy=False never, None where needed.");
+
+  // For nn.Parameter, copy and pickle.
+  def<"_make_subclass(cls, data, requires_grad=False, parameter=False)", [](Args& a) {
+    if (!PyType_Check(a[0]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(a[0]), TensorType)) a.fail(0, "a subclass of Tensor");
+    Tensor t = alias(a.tensor(1));
     if (a.boolean(2, false)) set_requires_grad(t, true);
+    t->parameter = a.boolean(3, false);
+    return wrap_as(reinterpret_cast<PyTypeObject*>(a[0]), std::move(t));
+  }>(kFunction);
+  def<"_is_parameter(input)", [](Args& a) { return static_cast<bool>(a.tensor(0)->parameter); }>(kMethod);
+  def<"_to_bytes(input)", [](Args& a) {
+    const WithGradMode off(false);
+    const Tensor t = ops::contiguous(a.tensor(0));
+    return PyBytes_FromStringAndSize(t->data, t.numel() * itemsize(t.dtype()));
+  }>(kFunction);
+  def<"_from_bytes(data, dtype, shape)", [](Args& a) {
+    if (!PyBytes_Check(a[0])) a.fail(0, "bytes");
+    Tensor t = empty(a.dims(2), a.dtype(1));
+    require(PyBytes_GET_SIZE(a[0]) == t.numel() * itemsize(t.dtype()), "unpickling: ", PyBytes_GET_SIZE(a[0]),
+            " bytes do not make a ", t.dtype(), " tensor of shape ", t.shape());
+    std::memcpy(t->data, PyBytes_AS_STRING(a[0]), static_cast<size_t>(PyBytes_GET_SIZE(a[0])));
     return t;
-  }>(kFunction, "A tensor that shares the memory of a NumPy array.");
+  }>(kFunction);
 });
 
 }  // namespace genesis::py

@@ -1,6 +1,6 @@
 #include "ops/create.h"
 
-#include "autograd/meta.h"
+#include "autograd/record.h"
 #include "bindings/args.h"
 #include "bindings/module.h"
 
@@ -12,19 +12,106 @@ static Tensor finish(Args& a, int i, Tensor t) {
   if (a.boolean(i + 2, false)) set_requires_grad(t, true);
   return t;
 }
+static DType dtype_or(Args& a, int i, DType absent) { return a.optional_dtype(i).value_or(absent); }
+
+// Shapes must be said: zeros() is more likely a mistake than a 0-d tensor.
+static Dims sizes(Args& a, int i) {
+  if (!a[i]) a.fail(i, "an int or a tuple of ints");
+  return a.dims(i);
+}
+
+// A 0-d tensor may stand for a number.
+static DType number_dtype(Args& a, int i) {
+  return a[i] && is_tensor(a[i]) ? unwrap(a[i]).dtype() : scalar_dtype(a.scalar(i));
+}
+
+static Tensor arange(Args& a) {
+  // arange(end), arange(start, end), arange(start, end, step)
+  const bool end_only = !a.has(1);
+  if (end_only && !a.has(0)) a.fail(1, "a number");
+  const Scalar start = end_only ? Scalar(0) : a.scalar(0, 0), end = a.scalar(end_only ? 0 : 1), step = a.scalar(2, 1);
+  const bool floating = start.is_float() || end.is_float() || step.is_float();
+  return finish(a, 3, ops::arange(start, end, step, dtype_or(a, 3, floating ? default_dtype : DType::Int64)));
+}
 
 static const Family family([] {
   def<"zeros(*size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    return finish(a, 1, ops::zeros(a.dims(0), a.optional_dtype(1).value_or(default_dtype)));
+    return finish(a, 1, ops::zeros(sizes(a, 0), dtype_or(a, 1, default_dtype)));
   }>(kFunction, "A tensor of zeros.");
   def<"ones(*size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    return finish(a, 1, ops::ones(a.dims(0), a.optional_dtype(1).value_or(default_dtype)));
+    return finish(a, 1, ops::ones(sizes(a, 0), dtype_or(a, 1, default_dtype)));
   }>(kFunction, "A tensor of ones.");
-  def<"clone(input)", [](Args& a) { return ops::clone(a.tensor(0)); }>();
-  def<"contiguous(input)", [](Args& a) { return ops::contiguous(a.tensor(0)); }>(kMethod);
-  def<"zero_(input)", [](Args& a) { return ops::zero_(a.tensor(0)); }>(kMethod);
-  def<"fill_(input, value)", [](Args& a) { return ops::fill_(a.tensor(0), a.scalar(1)); }>(kMethod);
-  def<"copy_(input, src)", [](Args& a) { return ops::copy_(a.tensor(0), a.tensor(1)); }>(kMethod);
+  def<"empty(*size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 1, untracked(empty(sizes(a, 0), dtype_or(a, 1, default_dtype))));
+  }>(kFunction, "A tensor whose memory is not initialised.");
+  def<"full(size, fill_value, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 2, ops::full(a.dims(0), a.scalar(1), dtype_or(a, 2, number_dtype(a, 1))));
+  }>(kFunction, "A tensor of one value; its dtype is inferred from the value.");
+  def<"empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 2, ops::empty_strided(a.dims(0), a.dims(1), dtype_or(a, 2, default_dtype)));
+  }>(kFunction, "A tensor with given strides, whose memory is not initialised.");
+  def<"scalar_tensor(s, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 1, ops::scalar_tensor(a.scalar(0), dtype_or(a, 1, default_dtype)));
+  }>(kFunction, "A 0-d tensor.");
+
+  def<"zeros_like(input, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    const Tensor& x = a.tensor(0);
+    return finish(a, 1, ops::full_like(x, 0, dtype_or(a, 1, x.dtype())));
+  }>(kFunction, "Zeros of the shape and dtype of `input`.");
+  def<"ones_like(input, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    const Tensor& x = a.tensor(0);
+    return finish(a, 1, ops::full_like(x, 1, dtype_or(a, 1, x.dtype())));
+  }>(kFunction, "Ones of the shape and dtype of `input`.");
+  def<"empty_like(input, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    const Tensor& x = a.tensor(0);
+    return finish(a, 1, untracked(empty_like(x, dtype_or(a, 1, x.dtype()))));
+  }>(kFunction, "Memory for a tensor like `input`, not initialised.");
+  def<"full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    const Tensor& x = a.tensor(0);
+    return finish(a, 2, ops::full_like(x, a.scalar(1), dtype_or(a, 2, x.dtype())));
+  }>(kFunction, "One value in the shape and dtype of `input`.");
+
+  def<"new_zeros(input, *size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 2, ops::zeros(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype())));
+  }>(kMethod, "Zeros of this tensor's dtype.");
+  def<"new_ones(input, *size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 2, ops::ones(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype())));
+  }>(kMethod, "Ones of this tensor's dtype.");
+  def<"new_empty(input, *size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 2, untracked(empty(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype()))));
+  }>(kMethod, "Memory of this tensor's dtype, not initialised.");
+  def<"new_full(input, size, fill_value, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 3, ops::full(a.dims(1), a.scalar(2), dtype_or(a, 3, a.tensor(0).dtype())));
+  }>(kMethod, "One value in this tensor's dtype.");
+  def<"new_empty_strided(input, size, stride, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 3, ops::empty_strided(a.dims(1), a.dims(2), dtype_or(a, 3, a.tensor(0).dtype())));
+  }>(kMethod, "Memory of this tensor's dtype with given strides, not initialised.");
+  def<"new_tensor(input, data, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    PyObject* type = a.has(2) ? a[2] : dtype_object(a.tensor(0).dtype());
+    return finish(a, 2, from_data(a[1], type));
+  }>(kMethod, "A copy of `data` in this tensor's dtype.");
+
+  def<"arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False)", arange>(
+      kFunction, "start, start + step, ... before end; arange(end) begins at 0.");
+  def<"linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 3, ops::linspace(a.number(0), a.number(1), a.integer(2), dtype_or(a, 3, default_dtype)));
+  }>(kFunction, "`steps` evenly spaced numbers from start to end, both included.");
+  def<"logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 4, ops::logspace(a.number(0), a.number(1), a.integer(2), a.number(3, 10.0), dtype_or(a, 4, default_dtype)));
+  }>(kFunction, "base ** linspace(start, end, steps).");
+  def<"eye(n, m=None, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 2, ops::eye(a.integer(0), a.integer(1, a.integer(0)), dtype_or(a, 2, default_dtype)));
+  }>(kFunction, "Ones on the diagonal of an n x m matrix of zeros.");
+
+  def<"clone(input)", [](Args& a) { return ops::clone(a.tensor(0)); }>(kBoth, "A copy, differentiable.");
+  def<"contiguous(input)", [](Args& a) { return ops::contiguous(a.tensor(0)); }>(
+      kMethod, "The tensor itself if its memory is contiguous, else a contiguous copy.");
+  def<"zero_(input)", [](Args& a) { return ops::zero_(a.tensor(0)); }>(kMethod, "Fills the tensor with zeros.");
+  def<"fill_(input, value)", [](Args& a) {
+    return is_tensor(a[1]) ? ops::fill_(a.tensor(0), a.tensor(1)) : ops::fill_(a.tensor(0), a.scalar(1));
+  }>(kMethod, "Fills the tensor with one value.");
+  def<"copy_(input, src, non_blocking=False)", [](Args& a) { return ops::copy_(a.tensor(0), a.tensor(1)); }>(
+      kMethod, "Copies src into this tensor, broadcasting and converting; on a CPU there is nothing that could block.");
 });
 
 }  // namespace genesis::py

@@ -142,6 +142,11 @@ void check_device(PyObject* o) {
   fail<GraphError>("device: '", s, "' is not available; this build of genesis computes on 'cpu'");
 }
 
+bool is_device(PyObject* o) {
+  DType t;
+  return Py_TYPE(o) == DeviceType || (PyUnicode_Check(o) && !convert(o, t));
+}
+
 void init_dtype(PyObject* module) {
   static PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
                                 {Py_tp_hash, reinterpret_cast<void*>(hash)},

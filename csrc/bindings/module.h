@@ -14,12 +14,15 @@ PyObject* module_name();
 
 // dtype.cpp
 void check_device(PyObject* o);
+bool is_device(PyObject* o);  // a device, or a str that does not name a dtype
 PyObject* device_object();  // borrowed: the CPU
-// convert.cpp: between Python data and tensors
+// numpy.cpp: memory shared with NumPy and with other buffers
 bool is_numpy_scalar(PyObject* o);
-Tensor from_ndarray(PyObject* array);  // shares memory where it can
-Tensor from_data(PyObject* data, PyObject* dtype);
+// Shares memory where it can; where it cannot, copies or raises.
+Tensor from_ndarray(PyObject* array, bool may_copy = true, bool* copied = nullptr);
 PyObject* to_ndarray(const Tensor& t);
+// convert.cpp: between Python data and tensors
+Tensor from_data(PyObject* data, PyObject* dtype);
 Scalar tensor_item(const Tensor& t);
 PyObject* scalar_to_python(Scalar s);
 // args.cpp
@@ -28,6 +31,7 @@ const std::vector<std::string>& op_names();
 void init_dtype(PyObject* module);
 void init_node_type(PyObject* module);
 PyObject* node_object(Node* node);  // new reference, None for null
+PyObject* node_inputs(Node* node);  // a list, empty for null
 
 // A family of operators. Each file of bindings/ has one, `static const Family family([] { def<...>(...); ... });`, and
 // is run when the module is made.

@@ -99,12 +99,31 @@ PyObject* node_object(Node* node) {
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(self), node->hand_over(self));
   return reinterpret_cast<PyObject*>(self);
 }
+// A node knows where gradients go, not the tensors that came in: those that are leaves, or that the rule saved, can be
+// shown; the others are None, so that the list stays in step with next_functions.
+PyObject* node_inputs(Node* node) {
+  Object list(PyList_New(0));
+  if (!node) return list.release();
+  for (const Edge& edge : node->edges()) {
+    Tensor found;
+    if (edge.node && edge.node->is_leaf()) found = static_cast<AccumulateGrad*>(edge.node.get())->leaf;
+    for (const SavedTensor& s : node->saved())
+      if (!found.defined() && s.tensor.defined() && !s.own_output && edge.node && genesis::node_of(s.tensor) == edge.node.get() &&
+          s.tensor->output_index == edge.index)
+        found = s.tensor;
+    const Object item(to_python(found));
+    if (PyList_Append(list.get(), item.get()) < 0) throw_python();
+  }
+  return list.release();
+}
 bool is_node(PyObject* o) { return Py_TYPE(o) == NodeType; }
 Node* node_of(PyObject* o) { return get(o); }
 
 void init_node_type(PyObject* module) {
   static PyGetSetDef getset[] = {
       {"next_functions", next_functions, nullptr, "The nodes that made the inputs, each with an output number.", nullptr},
+      {"inputs", [](PyObject* o, void*) { return guarded([&] { return node_inputs(get(o)); }); }, nullptr,
+       "The input tensors where the graph keeps them, else None.", nullptr},
       {"metadata", metadata, nullptr, "A dict for the user's notes.", nullptr},
       {"variable", variable, nullptr, "The leaf of an AccumulateGrad node.", nullptr},
       {}};

@@ -4,7 +4,7 @@
 
 namespace genesis::py {
 
-static PyTypeObject *SizeType, *CountType;
+static PyTypeObject *SizeType, *CountType, *StrideType;
 
 PyObject* size_tuple(const Dims& shape) {
   Object tuple(SizeType->tp_alloc(SizeType, shape.size()));
@@ -32,6 +32,29 @@ PyObject* size_property(const Tensor& t) {
   return self.release();
 }
 
+// One element of a tuple of sizes or strides.
+static PyObject* at_dim(const char* what, PyObject* tuple, PyObject* dim) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+  const int d = wrap_dim(what, to_index(dim, what), static_cast<int>(n));
+  require<IndexError>(n > 0, what, ": a 0-d tensor has no dimensions");
+  PyObject* item = PyTuple_GET_ITEM(tuple, d);
+  Py_INCREF(item);
+  return item;
+}
+
+PyObject* stride_property(const Tensor& t) {
+  Object tuple(StrideType->tp_alloc(StrideType, t.dim()));
+  for (int i = 0; i < t.dim(); ++i) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(t.stride(i)));
+  return tuple.release();
+}
+
+static PyObject* stride_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"dim", nullptr};
+  PyObject* dim = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:stride", const_cast<char**>(names), &dim)) return nullptr;
+  return guarded([&]() -> PyObject* { return dim == Py_None ? PySequence_Tuple(self) : at_dim("stride", self, dim); });
+}
+
 static PyObject* count_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"dim", nullptr};
   PyObject* dim = Py_None;
@@ -39,12 +62,7 @@ static PyObject* count_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     Object shape(PyObject_GetAttrString(self, "shape"));
     if (dim == Py_None) return shape.release();
-    const Py_ssize_t n = PyTuple_GET_SIZE(shape.get());
-    const int d = wrap_dim("size", to_index(dim, "size"), static_cast<int>(n));
-    require<IndexError>(n > 0, "size: a 0-d tensor has no dimensions");
-    PyObject* item = PyTuple_GET_ITEM(shape.get(), d);
-    Py_INCREF(item);
-    return item;
+    return at_dim("size", shape.get(), dim);
   });
 }
 
@@ -58,6 +76,12 @@ void init_size(PyObject* module) {
   static PyType_Spec spec{"genesis.Size", 0, 0, Py_TPFLAGS_DEFAULT, slots};
   SizeType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
   PyModule_AddObjectRef(module, "Size", reinterpret_cast<PyObject*>(SizeType));
+  static PyType_Slot stride_slots[] = {{Py_tp_base, &PyTuple_Type},
+                                       {Py_tp_call, reinterpret_cast<void*>(stride_call)},
+                                       {Py_tp_doc, const_cast<char*>("The strides of a tensor: a tuple that can be called.")},
+                                       {0, nullptr}};
+  static PyType_Spec stride_spec{"genesis._C.Strides", 0, 0, Py_TPFLAGS_DEFAULT, stride_slots};
+  StrideType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&stride_spec)).release());
   // A class with a __dict__, which only a call of type() gives to a subclass of int.
   static PyMethodDef call{"__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(count_call)),
                           METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dimension."};

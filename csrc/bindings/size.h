@@ -1,4 +1,4 @@
-// genesis.Size, the tuple that x.shape is, and the int that x.size is and that can be called.
+// genesis.Size, the tuple that x.shape is; the int that x.size is and the tuple that x.stride is, which can be called.
 #pragma once
 
 #include "bindings/object.h"
@@ -7,6 +7,7 @@ namespace genesis::py {
 
 PyObject* size_tuple(const Dims& shape);
 PyObject* size_property(const Tensor& t);
+PyObject* stride_property(const Tensor& t);
 void init_size(PyObject* module);
 
 }  // namespace genesis::py

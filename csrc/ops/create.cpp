@@ -1,16 +1,38 @@
 #include "ops/create.h"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "autograd/record.h"
 #include "kernels/convert.h"
+#include "kernels/sequence.h"
 #include "ops/inplace.h"
 #include "ops/operand.h"
 #include "ops/view.h"
 
 namespace genesis::ops {
 
+void require_representable(const char* op, Scalar value, DType dtype) {
+  if (dtype == DType::Bool) return;
+  if (is_floating(dtype)) {
+    require(dtype != DType::Float32 || !std::isfinite(value.to_double()) || std::abs(value.to_double()) <= std::numeric_limits<float>::max(),
+            op, ": ", value.to_double(), " does not fit into float32; use dtype=genesis.float64");
+    return;
+  }
+  const int bits = static_cast<int>(8 * itemsize(dtype));
+  if (value.is_float()) {
+    const double limit = std::ldexp(1.0, dtype == DType::UInt8 ? 8 : bits - 1);
+    require(value.f > -limit - 1 && value.f < limit, op, ": ", value.f, " does not fit into ", dtype);
+  } else if (dtype != DType::Int64) {
+    // A small negative number is taken for its unsigned counterpart, as in PyTorch.
+    const int64_t limit = int64_t{1} << (dtype == DType::UInt8 ? 8 : bits - 1);
+    require(value.i < limit && value.i >= (dtype == DType::UInt8 ? 1 - limit : -limit), op, ": ", value.i, " does not fit into ", dtype);
+  }
+}
+
 Tensor full(const Dims& shape, Scalar value, DType dtype) {
+  require_representable("full", value, dtype);
   Tensor y = empty(shape, dtype);
   kernels::copy(y.view(), Operand(value).view());
   return untracked(std::move(y));
@@ -26,6 +48,70 @@ Tensor zeros(const Dims& shape, DType dtype) {
 
 Tensor ones(const Dims& shape, DType dtype) { return full(shape, 1, dtype); }
 Tensor scalar_tensor(Scalar value, DType dtype) { return full({}, value, dtype); }
+
+Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype) {
+  require(shape.size() == strides.size(), "empty_strided: ", shape.size(), " sizes but ", strides.size(), " strides");
+  int64_t last = 0;
+  for (int d = 0; d < shape.size(); ++d) {
+    require(shape[d] >= 0 && strides[d] >= 0, "empty_strided: sizes and strides must not be negative, got ", shape, " and ", strides);
+    int64_t reach;
+    require(!__builtin_mul_overflow(std::max<int64_t>(shape[d] - 1, 0), strides[d], &reach) && !__builtin_add_overflow(last, reach, &last),
+            "empty_strided: sizes ", shape, " with strides ", strides, " are too large");
+  }
+  return untracked(alias(empty({numel(shape) == 0 ? 0 : last + 1}, dtype), shape, strides));
+}
+
+Tensor full_like(const Tensor& x, Scalar value, DType dtype) {
+  require_representable("full_like", value, dtype);
+  Tensor y = empty_like(x, dtype);
+  kernels::copy(y.view(), Operand(value).view());
+  return untracked(std::move(y));
+}
+
+Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype) {
+  require<DTypeError>(dtype != DType::Bool, "arange: dtype must not be bool");
+  const bool whole = !start.is_float() && !end.is_float() && !step.is_float();
+  const double from = start.to_double(), to = end.to_double(), by = step.to_double();
+  require(by != 0, "arange: step must not be zero");
+  require(std::isfinite(from) && std::isfinite(to) && std::isfinite(by), "arange: start, end and step must be finite, got ", from,
+          ", ", to, ", ", by);
+  require(by > 0 ? from <= to : from >= to, "arange: step ", by, " does not lead from ", from, " to ", to);
+  int64_t n;
+  if (whole) {
+    int64_t span;
+    require(!__builtin_sub_overflow(end.i, start.i, &span), "arange: the range is too large");
+    n = span / step.i + (span % step.i != 0);
+  } else {
+    const double count = std::ceil((to - from) / by);
+    require(count < 0x1p62, "arange: the range is too large");
+    n = static_cast<int64_t>(count);
+  }
+  Tensor y = empty({n}, dtype);
+  if (whole) kernels::arange_integer(y.view(), start.i, step.i);
+  else kernels::arange(y.view(), from, by);
+  return untracked(std::move(y));
+}
+
+static Tensor spaced(const char* op, double start, double end, int64_t steps, double base, DType dtype) {
+  require(steps >= 0, op, ": steps must not be negative, got ", steps);
+  require<DTypeError>(dtype != DType::Bool, op, ": dtype must not be bool");
+  Tensor y = empty({steps}, dtype);
+  kernels::linspace(y.view(), start, end, base);
+  return untracked(std::move(y));
+}
+Tensor linspace(double start, double end, int64_t steps, DType dtype) { return spaced("linspace", start, end, steps, 0, dtype); }
+Tensor logspace(double start, double end, int64_t steps, double base, DType dtype) {
+  require(base != 0, "logspace: base must not be zero");
+  return spaced("logspace", start, end, steps, base, dtype);
+}
+
+Tensor eye(int64_t n, int64_t m, DType dtype) {
+  require(n >= 0 && m >= 0, "eye: n and m must not be negative, got ", n, " and ", m);
+  Tensor y = zeros({n, m}, dtype);
+  const int64_t k = std::min(n, m);
+  if (k > 0) kernels::copy(alias(y, {k}, {m + 1}).view(), Operand(1).view());
+  return y;
+}
 
 Tensor clone(const Tensor& x) {
   Tensor y = empty_like(x);
@@ -62,10 +148,22 @@ Tensor copy_(const Tensor& x, const Tensor& source) {
 }
 
 Tensor fill_(const Tensor& x, Scalar value) {
+  require_representable("fill_", value, x.dtype());
   return inplace("fill_", x, {}, [&](const Tensor& input, Out out) {
     Tensor y = out ? *out.tensor : empty_like(x);
     kernels::copy(y.view(), Operand(value).view());
     return record("fill", y, inputs(input), save(), [](const Tensor&, const Saved&) { return Grads{Tensor()}; });
+  });
+}
+
+Tensor fill_(const Tensor& x, const Tensor& value) {
+  require(value.dim() == 0, "fill_: value must be a number or a 0-d tensor, got shape ", value.shape(), "; use copy_()");
+  return inplace("fill_", x, {&value}, [&](const Tensor& input, Out out) {
+    const Tensor from = out && value->storage == x->storage ? clone(value) : value;
+    Tensor y = out ? *out.tensor : empty_like(x);
+    kernels::copy(y.view(), from.view());
+    return record("fill", y, broadcast(input, value), save(),
+                  [](const Tensor& dy, const Saved&) { return Grads{Tensor(), dy}; });
   });
 }
 

@@ -10,6 +10,15 @@ Tensor full(const Dims& shape, Scalar value, DType dtype);
 Tensor zeros(const Dims& shape, DType dtype);
 Tensor ones(const Dims& shape, DType dtype);
 Tensor scalar_tensor(Scalar value, DType dtype);
+Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype);  // not initialised
+Tensor full_like(const Tensor& x, Scalar value, DType dtype);              // in x's layout where that is dense
+
+// start, start + step, ... before `end`.
+Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype);
+// `steps` numbers from start to end, both included; logspace: base to those powers.
+Tensor linspace(double start, double end, int64_t steps, DType dtype);
+Tensor logspace(double start, double end, int64_t steps, double base, DType dtype);
+Tensor eye(int64_t n, int64_t m, DType dtype);
 
 Tensor clone(const Tensor& x);       // in x's layout where that is dense
 Tensor contiguous(const Tensor& x);  // x itself where it already is
@@ -17,6 +26,10 @@ Tensor cast(const Tensor& x, DType dtype);
 
 Tensor copy_(const Tensor& x, const Tensor& source);  // broadcasts and converts
 Tensor fill_(const Tensor& x, Scalar value);
+Tensor fill_(const Tensor& x, const Tensor& value);  // of one element; differentiable in it
 Tensor zero_(const Tensor& x);
+
+// Raises where `value` would change beyond rounding: an integer out of the dtype's range, NaN as an integer.
+void require_representable(const char* op, Scalar value, DType dtype);
 
 }  // namespace genesis::ops

@@ -1,1 +1,106 @@
 """Gradients: modes, grad, backward, checks."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from genesis import _C
+from genesis._C import (
+    Node,
+    OutsideGraphWarning,
+    RemovableHandle,
+    Tensor,
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+
+if TYPE_CHECKING:
+    from genesis.autograd._gradcheck import GradcheckError, gradcheck, gradgradcheck
+
+__all__ = [
+    "GradcheckError",
+    "Node",
+    "OutsideGraphWarning",
+    "RemovableHandle",
+    "backward",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
+
+_Tensors = Tensor | Sequence[Tensor]
+_Grads = Tensor | Sequence[Tensor | None] | None
+
+
+def backward(
+    tensors: _Tensors,
+    grad_tensors: _Grads = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: _Tensors | None = None,
+) -> None:
+    """Add the gradients of ``sum(t * g)`` over tensors and grad_tensors to the ``grad`` of leaves.
+
+    A ``g`` of None stands for 1 and needs a tensor of one element. With ``inputs``, only those
+    leaves receive a gradient. ``retain_graph`` is ``create_graph`` unless given.
+
+    >>> x = genesis.tensor([1.0, 2.0], requires_grad=True)
+    >>> backward([(x * x).sum(), x], [None, genesis.tensor([10.0, 10.0])])
+    >>> x.grad
+    tensor([12., 14.])
+    """
+    _C._backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
+
+
+def grad(
+    outputs: _Tensors,
+    inputs: _Tensors,
+    grad_outputs: _Grads = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    *,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]:
+    """The gradients of ``sum(o * g)`` over outputs and grad_outputs with respect to ``inputs``.
+
+    Nothing is added to ``grad`` attributes. An input that the outputs do not depend on is an error;
+    with ``allow_unused`` its gradient is None, with ``materialize_grads`` zeros.
+
+    >>> x = genesis.tensor(3.0, requires_grad=True)
+    >>> (g,) = grad(x**2, x, create_graph=True)
+    >>> grad(g, x)
+    (tensor(2.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: materialize_grads=True makes zeros of what allow_unused=False refuses")
+    grads: tuple[Any, ...] = _C._grad(
+        outputs, inputs, grad_outputs, retain_graph, create_graph, bool(allow_unused) or materialize_grads
+    )
+    if materialize_grads:
+        wanted = (inputs,) if isinstance(inputs, Tensor) else inputs
+        grads = tuple(
+            _C.zeros_like(x) if g is None else g for g, x in zip(grads, wanted, strict=True)
+        )
+    return grads
+
+
+# NumPy is needed for checks only.
+def __getattr__(name: str) -> Any:
+    if name in ("GradcheckError", "gradcheck", "gradgradcheck"):
+        value = getattr(importlib.import_module("genesis.autograd._gradcheck"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'genesis.autograd' has no attribute {name!r}")

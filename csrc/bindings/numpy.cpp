@@ -1,0 +1,279 @@
+// Memory shared with NumPy and with everything else that speaks Python's buffer protocol. NumPy itself is found at run
+// time, when an array comes or is asked for: importing genesis does not import it.
+#include <cstring>
+#include <limits>
+
+#include "autograd/meta.h"
+#include "bindings/args.h"
+#include "bindings/module.h"
+#include "ops/create.h"
+#include "ops/view.h"
+
+namespace genesis::py {
+
+// ---- which objects are NumPy's ----------------------------------------------------------------------------------------
+
+// numpy.<name>, borrowed; null while NumPy has not been imported.
+static PyTypeObject* numpy_type(const char* name, PyTypeObject*& cache) {
+  if (!cache) {
+    PyObject* numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
+    PyObject* type = numpy ? PyObject_GetAttrString(numpy, name) : nullptr;
+    if (!type) PyErr_Clear();  // not there, or only half imported
+    cache = reinterpret_cast<PyTypeObject*>(type);
+  }
+  return cache;
+}
+bool is_ndarray(PyObject* o) {
+  static PyTypeObject* type = nullptr;
+  return numpy_type("ndarray", type) && PyObject_TypeCheck(o, type);
+}
+bool is_numpy_scalar(PyObject* o) {
+  static PyTypeObject* type = nullptr;
+  return numpy_type("generic", type) && PyObject_TypeCheck(o, type);
+}
+
+// ---- memory of others as a tensor -------------------------------------------------------------------------------------
+
+static bool dtype_of_format(const char* format, Py_ssize_t size, DType& out) {
+  if (*format == '@' || *format == '=' || *format == '<') ++format;
+  if (!format[0] || format[1]) return false;
+  switch (*format) {
+    case '?': out = DType::Bool; return true;
+    case 'B': out = DType::UInt8; return true;
+    case 'b': out = DType::Int8; return true;
+    case 'e': out = DType::Float16; return true;
+    case 'f': out = DType::Float32; return true;
+    case 'd': out = DType::Float64; return true;
+    case 'h': case 'i': case 'l': case 'q': case 'n':
+      out = size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
+      return true;
+    default: return false;
+  }
+}
+static const char* format_of(DType t) {
+  constexpr const char* formats[kNumDTypes] = {"?", "B", "b", "h", "i", "q", "e", nullptr, "f", "d"};
+  return formats[static_cast<int>(t)];
+}
+
+static void release_buffer(void* owner) {
+  auto* buffer = static_cast<Py_buffer*>(owner);
+  PyBuffer_Release(buffer);
+  delete buffer;
+}
+
+// Shares the memory of a buffer, or returns an undefined tensor and says why it cannot.
+static Tensor share_buffer(PyObject* exporter, std::string& why) {
+  auto* buffer = new Py_buffer;
+  if (PyObject_GetBuffer(exporter, buffer, PyBUF_RECORDS) < 0) {
+    PyErr_Clear();
+    if (PyObject_GetBuffer(exporter, buffer, PyBUF_RECORDS_RO) < 0) {
+      delete buffer;
+      PyErr_Clear();
+      why = "it has no buffer";
+      return Tensor();
+    }
+  }
+  const std::string format = buffer->format ? buffer->format : "B";
+  DType dtype = DType::UInt8;
+  if (!dtype_of_format(format.c_str(), buffer->itemsize, dtype)) why = "genesis has no dtype for its format '" + format + "'";
+  Dims shape(buffer->shape, buffer->shape + buffer->ndim), strides;
+  for (int d = 0; d < buffer->ndim; ++d) {
+    const Py_ssize_t step = buffer->strides[d];
+    if (buffer->shape[d] > 1 && step < 0) why = "it has negative strides";
+    if (buffer->shape[d] > 1 && step % buffer->itemsize != 0) why = "its strides are not multiples of its elements";
+    strides.push_back(buffer->shape[d] <= 1 ? 1 : step / buffer->itemsize);
+  }
+  if (reinterpret_cast<uintptr_t>(buffer->buf) % static_cast<size_t>(buffer->itemsize) != 0) why = "its memory is not aligned";
+  if (!why.empty()) {
+    release_buffer(buffer);
+    return Tensor();
+  }
+  // The buffer may be any part of a larger array; the storage is what this view can reach.
+  int64_t last = 0;
+  for (int d = 0; d < shape.size(); ++d) last += (shape[d] - 1) * strides[d];
+  const size_t bytes = numel(shape) == 0 ? 0 : static_cast<size_t>((last + 1) * itemsize(dtype));
+  Storage* storage = Storage::borrow(buffer->buf, bytes, buffer, release_buffer);
+  storage->writable = !buffer->readonly;
+  TensorImpl* impl = TensorImpl::create(storage, storage->data, dtype);
+  impl->shape = shape;
+  impl->strides = strides;
+  impl->geometry_changed();
+  return Tensor::adopt(impl);
+}
+
+// The same memory as another dtype of the same width.
+static Tensor reinterpret(const Tensor& t, DType dtype) {
+  Tensor y = alias(t);
+  y->dtype = dtype;
+  return y;
+}
+
+static std::string attribute(PyObject* o, const char* name) {
+  const Object value(PyObject_GetAttrString(o, name));
+  const Object text(PyObject_Str(value.get()));
+  return PyUnicode_AsUTF8(text.get());
+}
+
+Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
+  std::string why;
+  Tensor t = share_buffer(array, why);
+  if (t.defined()) return t;
+  if (!is_ndarray(array)) throw_type_error(str("cannot make a tensor of the memory of ", Py_TYPE(array)->tp_name, ": ", why));
+  const Object dtype(PyObject_GetAttrString(array, "dtype"));
+  const std::string name = attribute(dtype.get(), "name"), kind = attribute(dtype.get(), "kind");
+  if (name == "bfloat16") {  // ml_dtypes, of which the buffer protocol knows nothing
+    const Object bits(PyObject_CallMethod(array, "view", "s", "int16"));
+    return reinterpret(from_ndarray(bits.get(), may_copy, copied), DType::BFloat16);
+  }
+  DType known;
+  const bool native = PyUnicode_CompareWithASCIIString(Object(PyObject_GetAttrString(dtype.get(), "byteorder")).get(), ">") != 0;
+  const std::string code = attribute(dtype.get(), "char");
+  const bool same = dtype_of_format(code.c_str(), static_cast<Py_ssize_t>(std::stol(attribute(dtype.get(), "itemsize"))), known);
+  const char* target = same ? genesis::name(known) : kind == "u" ? (name == "uint16" ? "int32" : "int64") : kind == "f" ? "float64" : nullptr;
+  if (!target) throw_type_error(str("an array of dtype ", name, " has no counterpart; convert it with astype()"));
+  if (!native) why = "its bytes are in the other order";
+  require<GraphError>(may_copy, "from_numpy: the memory of this array of dtype ", name, " cannot be shared, since ", why,
+                      "; use genesis.tensor(array), which copies");
+  if (name == "uint64") {
+    const Object limit(PyLong_FromLongLong(std::numeric_limits<int64_t>::max()));
+    const Object above(PyObject_RichCompare(array, limit.get(), Py_GT));
+    const Object any(PyObject_CallMethod(above.get(), "any", nullptr));
+    const int large = PyObject_IsTrue(any.get());
+    if (large < 0) throw_python();
+    require<DTypeError>(!large, "an array of dtype uint64 holds values that do not fit into int64");
+  }
+  if (copied) *copied = true;
+  const Object copy(PyObject_CallMethod(array, "astype", "s", target));
+  const Object plain(PyObject_CallMethod(copy.get(), "copy", nullptr));
+  return from_ndarray(plain.get());
+}
+
+// ---- a tensor's memory for others -------------------------------------------------------------------------------------
+
+PyObject* to_ndarray(const Tensor& t) {
+  if (t->requires_grad)
+    fail<GraphError>("numpy: a tensor that requires grad cannot become an array; use tensor.detach().numpy()");
+  const Object numpy(PyImport_ImportModule("numpy"));
+  if (t.dtype() == DType::BFloat16) {
+    const Object types = Object::maybe(PyImport_ImportModule("ml_dtypes"));
+    if (!types) {
+      PyErr_Clear();
+      fail<DTypeError>("numpy: NumPy has no bfloat16; use tensor.float().numpy(), or install ml_dtypes");
+    }
+    const Object type(PyObject_GetAttrString(types.get(), "bfloat16"));
+    const Object array(to_ndarray(reinterpret(t, DType::Int16)));
+    return PyObject_CallMethod(array.get(), "view", "O", type.get());
+  }
+  const Object self(wrap(t));
+  const Object memory(PyMemoryView_FromObject(self.get()));
+  return PyObject_CallMethod(numpy.get(), "asarray", "O", memory.get());
+}
+
+namespace {
+// What a consumer of a buffer holds: the storage too, since x.data = y may give x another one.
+struct Export {
+  Storage* storage;
+  Py_ssize_t geometry[1];  // shape, then strides
+};
+[[noreturn]] void throw_buffer_error(const char* text) {
+  PyErr_SetString(PyExc_BufferError, text);
+  throw_python();
+}
+}  // namespace
+
+int get_buffer(PyObject* o, Py_buffer* view, int flags) {
+  view->obj = nullptr;
+  return guarded_int([&] {
+    const Tensor& t = unwrap(o);
+    require<GraphError>(!t->requires_grad, "a tensor that requires grad cannot be read as a buffer; use tensor.detach()");
+    if ((flags & PyBUF_WRITABLE) && !t->storage->writable) throw_buffer_error("the tensor's memory is read-only");
+    if (!(flags & PyBUF_STRIDES) && !t.contiguous()) throw_buffer_error("the tensor is not contiguous; use contiguous()");
+    if ((flags & PyBUF_FORMAT) && t.dtype() == DType::BFloat16)
+      throw_buffer_error("the buffer protocol has no format for bfloat16; use float(), or view(genesis.int16) for the bits");
+    const int n = t.dim();
+    auto* held = static_cast<Export*>(::operator new(sizeof(Export) + sizeof(Py_ssize_t) * static_cast<size_t>(2 * n)));
+    const int64_t item = itemsize(t.dtype());
+    for (int d = 0; d < n; ++d) {
+      held->geometry[d] = t.size(d);
+      held->geometry[n + d] = t.stride(d) * item;
+    }
+    view->buf = t->data;
+    view->len = t.numel() * item;
+    view->itemsize = item;
+    view->readonly = !t->storage->writable;
+    view->ndim = n;
+    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format_of(t.dtype())) : nullptr;
+    view->shape = flags & PyBUF_ND ? held->geometry : nullptr;
+    view->strides = flags & PyBUF_STRIDES ? held->geometry + n : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = held;
+    const bool c_only = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS, f_only = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
+    const bool any = (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS;
+    if ((c_only && !t.contiguous()) || (f_only && !PyBuffer_IsContiguous(view, 'F')) || (any && !PyBuffer_IsContiguous(view, 'A'))) {
+      ::operator delete(held);
+      throw_buffer_error("the tensor does not have the order of elements that was asked for; use contiguous()");
+    }
+    held->storage = t->storage;
+    held->storage->retain();
+    Py_INCREF(o);
+    view->obj = o;
+    return 0;
+  });
+}
+void release_tensor_buffer(PyObject*, Py_buffer* view) {
+  auto* held = static_cast<Export*>(view->internal);
+  held->storage->release();
+  ::operator delete(held);
+}
+
+// NumPy's protocol: copy is True, False (never) or None (if needed).
+static PyObject* as_array(Args& a) {
+  Object array(to_ndarray(a.tensor(0)));
+  const bool must = a.has(2) && a.boolean(2, false), never = a.has(2) && !must;
+  if (a.has(1)) {
+    const Object type(PyObject_GetAttrString(array.get(), "dtype"));
+    const int equal = PyObject_RichCompareBool(type.get(), a[1], Py_EQ);
+    if (equal < 0) throw_python();
+    if (!equal) {
+      require(!never, "__array__: copy=False, but a tensor of dtype ", a.tensor(0).dtype(), " needs a copy to become another dtype");
+      return PyObject_CallMethod(array.get(), "astype", "O", a[1]);
+    }
+  }
+  return must ? PyObject_CallMethod(array.get(), "copy", nullptr) : array.release();
+}
+
+static const Family family([] {
+  def<"numpy(input, *, force=False)", [](Args& a) {
+    return to_ndarray(a.boolean(1, false) ? ops::detach(a.tensor(0)) : a.tensor(0));
+  }>(kMethod | kTool, "A NumPy array that shares the tensor's memory; force=True detaches first.");
+  def<"__array__(input, dtype=None, copy=None)", as_array>(kMethod);
+  def<"from_numpy(array, *, dtype=None, requires_grad=False)", [](Args& a) {
+    if (!is_ndarray(a[0])) a.fail(0, "a numpy.ndarray");
+    Tensor t = from_ndarray(a[0], a.has(1));
+    if (a.has(1)) t = ops::cast(t, a.dtype(1));
+    if (a.boolean(2, false)) set_requires_grad(t, true);
+    return t;
+  }>(kFunction, "A tensor that shares the memory of a NumPy array, unless another dtype is asked for.");
+  def<"frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)", [](Args& a) {
+    std::string why;
+    const Object bytes(PyObject_CallMethod(Object(PyMemoryView_FromObject(a[0])).get(), "cast", "s", "B"));
+    const Tensor memory = share_buffer(bytes.get(), why);
+    require(memory.defined(), "frombuffer: the memory cannot be shared, since ", why);
+    const DType dtype = a.dtype(1);
+    const int64_t item = itemsize(dtype), count = a.integer(2, -1), offset = a.integer(3, 0), room = memory.numel() - offset;
+    require(offset >= 0 && room >= 0, "frombuffer: offset ", offset, " is outside a buffer of ", memory.numel(), " bytes");
+    require(count >= -1 && (count >= 0 || room % item == 0), "frombuffer: ", room, " bytes are not a whole number of ", dtype, " elements");
+    const int64_t n = count >= 0 ? count : room / item;
+    require(n <= room / item, "frombuffer: ", n, " elements of ", dtype, " need more than the ", room, " bytes of the buffer");
+    require((reinterpret_cast<uintptr_t>(memory->data) + static_cast<uintptr_t>(offset)) % static_cast<uintptr_t>(item) == 0,
+            "frombuffer: the memory at offset ", offset, " is not aligned for ", dtype);
+    Tensor t = alias(memory, {n * item}, {1}, offset);
+    t->dtype = dtype;
+    t->shape = Dims{n};
+    t->geometry_changed();
+    if (a.boolean(4, false)) set_requires_grad(t, true);
+    return t;
+  }>(kFunction, "A tensor that shares the memory of a buffer.");
+});
+
+}  // namespace genesis::py

@@ -1,0 +1,300 @@
+// Random numbers and their generators.
+#include "ops/random.h"
+
+#include <cstring>
+
+#include "autograd/record.h"
+#include "bindings/args.h"
+#include "bindings/module.h"
+#include "ops/create.h"
+
+namespace genesis::py {
+
+namespace {
+
+// ---- genesis.Generator ----------------------------------------------------------------------------------------------
+
+struct PyGenerator {
+  PyObject_HEAD
+  Generator own;
+  Generator* used;  // &own, or the generator of draws that name none
+};
+
+PyTypeObject* GeneratorType;
+PyObject* default_object;
+
+Generator& get(PyObject* o) { return *reinterpret_cast<PyGenerator*>(o)->used; }
+
+PyObject* new_generator(PyTypeObject* type) {
+  PyObject* o = type->tp_alloc(type, 0);
+  if (!o) throw_python();
+  auto* self = reinterpret_cast<PyGenerator*>(o);
+  self->own = Generator{.seed = 0};  // fixed, as in PyTorch: a generator of one's own is reproducible
+  self->used = &self->own;
+  return o;
+}
+PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"device", nullptr};
+  PyObject* device = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device)) return nullptr;
+  return guarded([&] {
+    check_device(device);
+    return new_generator(type);
+  });
+}
+
+// Any int from -2^63 to 2^64 - 1; a negative one stands for its two's complement.
+uint64_t to_seed(PyObject* o) {
+  if (!PyIndex_Check(o)) throw_type_error(str("manual_seed: the seed must be an int, got ", Py_TYPE(o)->tp_name));
+  const Object index(PyNumber_Index(o));
+  int overflow;
+  const long long value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  if (overflow == 0) return static_cast<uint64_t>(value);
+  require(overflow > 0, "manual_seed: the seed must be between -2^63 and 2^64 - 1");
+  const unsigned long long large = PyLong_AsUnsignedLongLong(index.get());
+  if (large == static_cast<unsigned long long>(-1) && PyErr_Occurred()) {
+    PyErr_Clear();
+    fail("manual_seed: the seed must be between -2^63 and 2^64 - 1");
+  }
+  return large;
+}
+
+constexpr size_t kStateBytes = 2 * sizeof(uint64_t);  // seed, counters used
+
+Tensor state_of(const Generator& g) {
+  Tensor t = empty({static_cast<int64_t>(kStateBytes)}, DType::UInt8);
+  std::memcpy(t->data, &g.seed, 8);
+  std::memcpy(t->data + 8, &g.offset, 8);
+  return t;
+}
+void set_state(const char* op, Generator& g, PyObject* state) {
+  if (!is_tensor(state)) throw_type_error(str(op, ": the state must be a uint8 tensor, got ", Py_TYPE(state)->tp_name));
+  const Tensor& t = unwrap(state);
+  require<DTypeError>(t.dtype() == DType::UInt8, op, ": the state must be a uint8 tensor, got ", t.dtype());
+  require(t.numel() == static_cast<int64_t>(kStateBytes) && t.dim() == 1, op, ": the state must have shape (", kStateBytes,
+          ",), got ", t.shape());
+  const Tensor bytes = ops::contiguous(t);
+  std::memcpy(&g.seed, bytes->data, 8);
+  std::memcpy(&g.offset, bytes->data + 8, 8);
+}
+
+PyObject* seed_anew(Generator& g) {
+  g.manual_seed(random_seed());
+  return PyLong_FromUnsignedLongLong(g.seed);
+}
+
+PyObject* incref(PyObject* o) {
+  Py_INCREF(o);
+  return o;
+}
+
+PyMethodDef methods[] = {
+    {"manual_seed", [](PyObject* o, PyObject* seed) {
+       return guarded([&] {
+         get(o).manual_seed(to_seed(seed));
+         return incref(o);
+       });
+     }, METH_O, "manual_seed($self, seed)\n--\n\nBegins the stream of a seed; returns the generator."},
+    {"seed", [](PyObject* o, PyObject*) { return guarded([&] { return seed_anew(get(o)); }); }, METH_NOARGS,
+     "seed($self)\n--\n\nBegins the stream of a seed from the system's entropy, and returns the seed."},
+    {"initial_seed", [](PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(get(o).seed); }, METH_NOARGS,
+     "initial_seed($self)\n--\n\nThe seed that the stream began with."},
+    {"get_state", [](PyObject* o, PyObject*) { return guarded([&] { return wrap(state_of(get(o))); }); }, METH_NOARGS,
+     "get_state($self)\n--\n\nThe state, a uint8 tensor."},
+    {"set_state", [](PyObject* o, PyObject* state) {
+       return guarded([&] {
+         set_state("set_state", get(o), state);
+         return incref(Py_None);
+       });
+     }, METH_O, "set_state($self, new_state)\n--\n\nGoes back to a state that get_state returned."},
+    {"clone_state", [](PyObject* o, PyObject*) {
+       return guarded([&] {
+         PyObject* copy = new_generator(GeneratorType);
+         get(copy) = get(o);
+         return copy;
+       });
+     }, METH_NOARGS, "clone_state($self)\n--\n\nAnother generator in the same state."},
+    {"__reduce__", [](PyObject* o, PyObject*) {
+       return guarded([&] {
+         if (o == default_object) return PyUnicode_FromString("default_generator");  // a global of genesis
+         const Object module(PyImport_ImportModule("genesis._C"));
+         const Object rebuild(PyObject_GetAttrString(module.get(), "_rebuild_generator"));
+         return Py_BuildValue("O(KK)", rebuild.get(), static_cast<unsigned long long>(get(o).seed),
+                              static_cast<unsigned long long>(get(o).offset));
+       });
+     }, METH_NOARGS, nullptr},
+    {}};
+PyGetSetDef getset[] = {
+    {"device", [](PyObject*, void*) { return incref(device_object()); }, nullptr, "Where the generator draws.", nullptr}, {}};
+
+void init_generator() {
+  static PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(generator_new)},
+      {Py_tp_methods, methods},
+      {Py_tp_getset, getset},
+      {Py_tp_doc, const_cast<char*>("Generator(device='cpu')\n--\n\nA stream of random numbers: a seed and a place in its stream.")},
+      {0, nullptr}};
+  static PyType_Spec spec{"genesis.Generator", sizeof(PyGenerator), 0, Py_TPFLAGS_DEFAULT, slots};
+  GeneratorType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
+  PyModule_AddObjectRef(current_module(), "Generator", reinterpret_cast<PyObject*>(GeneratorType));
+  default_object = new_generator(GeneratorType);
+  reinterpret_cast<PyGenerator*>(default_object)->used = &default_generator();
+  PyModule_AddObjectRef(current_module(), "default_generator", default_object);
+}
+
+// ---- arguments ------------------------------------------------------------------------------------------------------
+
+Generator& generator(Args& a, int i) {
+  if (!a.has(i)) return default_generator();
+  if (Py_TYPE(a[i]) != GeneratorType) a.fail(i, "a genesis.Generator");
+  return get(a[i]);
+}
+
+// dtype, device, requires_grad at slots i, i + 1, i + 2.
+Tensor finish(Args& a, int i, Tensor t) {
+  a.device(i + 1);
+  if (a.boolean(i + 2, false)) set_requires_grad(t, true);
+  return t;
+}
+DType dtype_or(Args& a, int i, DType absent) { return a.optional_dtype(i).value_or(absent); }
+
+Dims sizes(Args& a, int i) {
+  if (!a[i]) a.fail(i, "an int or a tuple of ints");
+  return a.dims(i);
+}
+
+// randint(high, size), randint(low, high, size), all also by name.
+Tensor randint(Args& a) {
+  int64_t low = 0, high;
+  int size = 2;
+  if (a.has(1) && PyIndex_Check(a[1]) && !PySequence_Check(a[1])) {
+    low = a.integer(0, 0);
+    high = a.integer(1);
+  } else {
+    if (!a.has(0)) a.fail(1, "an int");
+    high = a.integer(0);
+    if (a.has(1)) {
+      if (a.has(2)) a.fail(1, "an int");
+      size = 1;
+    }
+  }
+  if (!a.has(size)) a.fail(2, "a tuple of ints");
+  return finish(a, 4, ops::randint(low, high, a.dims(size), dtype_or(a, 4, DType::Int64), generator(a, 3)));
+}
+
+Tensor randint_like(Args& a) {
+  const Tensor& x = a.tensor(0);
+  const int64_t low = a.has(2) ? a.integer(1) : 0, high = a.has(2) ? a.integer(2) : a.integer(1);
+  return finish(a, 4, ops::randint(low, high, x.shape(), dtype_or(a, 4, x.dtype()), generator(a, 3)));
+}
+
+Tensor normal(Args& a) {
+  const bool mean_tensor = a[0] && is_tensor(a[0]), std_tensor = a[1] && is_tensor(a[1]);
+  Generator& g = generator(a, 3);
+  if (mean_tensor || std_tensor) {
+    require(!a.has(2), "normal: size is for numbers as mean and std; here the shape is that of the tensor");
+    Tensor t = ops::normal(mean_tensor ? a.tensor(0) : Tensor(), std_tensor ? a.tensor(1) : Tensor(),
+                           mean_tensor ? 0 : a.number(0, 0.0), std_tensor ? 1 : a.number(1, 1.0), g);
+    if (a.has(4)) t = ops::cast(t, a.dtype(4));
+    return finish(a, 4, std::move(t));
+  }
+  if (!a.has(2)) a.fail(2, "a tuple of ints where mean and std are numbers");
+  const Tensor y = empty(a.dims(2), dtype_or(a, 4, default_dtype));
+  return finish(a, 4, untracked(ops::normal_(y, a.number(0, 0.0), a.number(1, 1.0), g)));
+}
+
+const Family family([] {
+  init_generator();
+  def<"_rebuild_generator(seed, offset)", [](Args& a) {
+    PyObject* o = new_generator(GeneratorType);
+    get(o) = Generator{.seed = to_seed(a[0]), .offset = to_seed(a[1])};
+    return o;
+  }>(kFunction);
+  def<"manual_seed(seed)", [](Args& a) {
+    default_generator().manual_seed(to_seed(a[0]));
+    return incref(default_object);
+  }>(kFunction | kTool, "Begins the stream of a seed, for all draws that name no generator.");
+  def<"seed()", [](Args&) { return seed_anew(default_generator()); }>(
+      kFunction | kTool, "Begins the stream of a seed from the system's entropy, and returns the seed.");
+  def<"initial_seed()", [](Args&) { return PyLong_FromUnsignedLongLong(default_generator().seed); }>(
+      kFunction | kTool, "The seed that the stream began with.");
+  def<"get_rng_state()", [](Args&) { return state_of(default_generator()); }>(kFunction | kTool,
+                                                                             "The state of the default generator, a uint8 tensor.");
+  def<"set_rng_state(new_state)", [](Args& a) {
+    set_state("set_rng_state", default_generator(), a[0]);
+    return incref(Py_None);
+  }>(kFunction | kTool, "Goes back to a state that get_rng_state returned.");
+
+  def<"rand(*size, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 2, ops::rand(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1)));
+  }>(kFunction, "Uniform random numbers from [0, 1).");
+  def<"randn(*size, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 2, ops::randn(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1)));
+  }>(kFunction, "Random numbers of the standard normal distribution.");
+  def<"randint(low=0, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False)", randint>(
+      kFunction, "Random integers from low, or 0, to high - 1: randint(high, size) or randint(low, high, size).");
+  def<"randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    return finish(a, 2, ops::randperm(a.integer(0), dtype_or(a, 2, DType::Int64), generator(a, 1)));
+  }>(kFunction, "A random permutation of 0 .. n - 1.");
+  def<"rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    const Tensor& x = a.tensor(0);
+    return finish(a, 2, ops::rand(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
+  }>(kFunction, "rand() in the shape and dtype of `input`.");
+  def<"randn_like(input, *, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+    const Tensor& x = a.tensor(0);
+    return finish(a, 2, ops::randn(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
+  }>(kFunction, "randn() in the shape and dtype of `input`.");
+  def<"randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False)", randint_like>(
+      kFunction, "randint() in the shape and dtype of `input`: randint_like(input, high) or randint_like(input, low, high).");
+  def<"normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False)", normal>(
+      kFunction, "Normal random numbers; mean and std are numbers, with a size, or tensors.");
+  def<"bernoulli(input, p=None, *, generator=None)", [](Args& a) {
+    Generator& g = generator(a, 2);
+    return a.has(1) ? ops::bernoulli(a.tensor(0), a.number(1), g) : ops::bernoulli(a.tensor(0), g);
+  }>(kBoth, "1 with the probability that `input` holds (or p), else 0.");
+  def<"multinomial(input, num_samples, replacement=False, *, generator=None)", [](Args& a) {
+    return ops::multinomial(a.tensor(0), a.integer(1), a.boolean(2, false), generator(a, 3));
+  }>(kBoth, "Indices drawn with the weights in each row of `input`.");
+  def<"poisson(input, generator=None)", [](Args& a) { return ops::poisson(a.tensor(0), generator(a, 1)); }>(
+      kFunction, "Poisson random numbers with the means that `input` holds.");
+  def<"dropout(input, p=0.5, training=True, inplace=False, *, generator=None)", [](Args& a) {
+    const double p = a.number(1, 0.5);
+    require(p >= 0 && p <= 1, "dropout: p must be between 0 and 1, got ", p);
+    if (!a.boolean(2, true)) return a.tensor(0);
+    Generator& g = generator(a, 4);
+    return a.boolean(3, false) ? ops::dropout_(a.tensor(0), p, g) : ops::dropout(a.tensor(0), p, g);
+  }>(kFunction, "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).");
+
+  def<"uniform_(input, from_=0.0, to=1.0, *, generator=None)", [](Args& a) {
+    return ops::uniform_(a.tensor(0), a.number(1, 0.0), a.number(2, 1.0), generator(a, 3));
+  }>(kMethod, "Fills the tensor with uniform random numbers from [from_, to).");
+  def<"normal_(input, mean=0.0, std=1.0, *, generator=None)", [](Args& a) {
+    return ops::normal_(a.tensor(0), a.number(1, 0.0), a.number(2, 1.0), generator(a, 3));
+  }>(kMethod, "Fills the tensor with normal random numbers.");
+  def<"log_normal_(input, mean=1.0, std=2.0, *, generator=None)", [](Args& a) {
+    return ops::log_normal_(a.tensor(0), a.number(1, 1.0), a.number(2, 2.0), generator(a, 3));
+  }>(kMethod, "Fills the tensor with exp of normal random numbers.");
+  def<"exponential_(input, lambd=1.0, *, generator=None)", [](Args& a) {
+    return ops::exponential_(a.tensor(0), a.number(1, 1.0), generator(a, 2));
+  }>(kMethod, "Fills the tensor with exponential random numbers of rate lambd.");
+  def<"cauchy_(input, median=0.0, sigma=1.0, *, generator=None)", [](Args& a) {
+    return ops::cauchy_(a.tensor(0), a.number(1, 0.0), a.number(2, 1.0), generator(a, 3));
+  }>(kMethod, "Fills the tensor with random numbers of the Cauchy distribution.");
+  def<"geometric_(input, p, *, generator=None)", [](Args& a) {
+    return ops::geometric_(a.tensor(0), a.number(1), generator(a, 2));
+  }>(kMethod, "Fills the tensor with numbers of trials up to the first success.");
+  def<"bernoulli_(input, p=0.5, *, generator=None)", [](Args& a) {
+    Generator& g = generator(a, 2);
+    return a[1] && is_tensor(a[1]) ? ops::bernoulli_(a.tensor(0), a.tensor(1), g) : ops::bernoulli_(a.tensor(0), a.number(1, 0.5), g);
+  }>(kMethod, "Fills the tensor with 1 with probability p, else 0; p is a number or a tensor.");
+  def<"random_(input, from_=None, to=None, *, generator=None)", [](Args& a) {
+    Generator& g = generator(a, 3);
+    if (!a.has(1) && !a.has(2)) return ops::random_(a.tensor(0), g);
+    // random_(to) or random_(from_, to)
+    return a.has(2) ? ops::random_(a.tensor(0), a.integer(1, 0), a.integer(2), g) : ops::random_(a.tensor(0), 0, a.integer(1), g);
+  }>(kMethod, "Fills the tensor with random integers from from_, or 0, to `to` - 1; without bounds, from all it can hold.");
+});
+
+}  // namespace
+
+}  // namespace genesis::py

@@ -1,0 +1,105 @@
+// Methods that say what a tensor is, and those that give it another dtype.
+#include "autograd/record.h"
+#include "bindings/args.h"
+#include "bindings/module.h"
+#include "bindings/size.h"
+#include "ops/create.h"
+#include "ops/view.h"
+
+namespace genesis::py {
+
+static Tensor converted(const Tensor& x, DType dtype, bool copy) {
+  if (x.dtype() != dtype) return ops::cast(x, dtype);
+  return copy ? ops::clone(x) : x;
+}
+
+// to(dtype), to(device, dtype), to(other), each followed by non_blocking and copy; all also by name.
+static Tensor to(Args& a) {
+  const Tensor& x = a.tensor(0);
+  DType dtype = x.dtype();
+  bool copy = a.boolean(4, false);
+  PyObject* second = a[2];
+  // to(dtype, non_blocking, copy) and to(other, non_blocking, copy): the flags come one place earlier
+  if (second && PyBool_Check(second)) {
+    if (a[3]) copy = a.boolean(3, false);
+    second = nullptr;
+  }
+  if (a.has(1)) {
+    if (is_tensor(a[1])) dtype = unwrap(a[1]).dtype();
+    else if (is_device(a[1])) check_device(a[1]);
+    else dtype = a.dtype(1);
+  }
+  if (second && second != Py_None) dtype = to_dtype(second);
+  if (a.has(5)) check_device(a[5]);
+  if (a.has(6)) dtype = a.tensor(6).dtype();
+  return converted(x, dtype, copy);
+}
+
+// The names of PyTorch's types by dtype: x.type() is 'genesis.FloatTensor'.
+static constexpr const char* kTypeNames[kNumDTypes] = {"BoolTensor", "ByteTensor", "CharTensor",     "ShortTensor", "IntTensor",
+                                                       "LongTensor", "HalfTensor", "BFloat16Tensor", "FloatTensor", "DoubleTensor"};
+
+static PyObject* type_of(Args& a) {
+  const Tensor& x = a.tensor(0);
+  if (!a.has(1)) return PyUnicode_FromFormat("genesis.%s", kTypeNames[static_cast<int>(x.dtype())]);
+  if (PyUnicode_Check(a[1])) {
+    std::string name = a.string(1);
+    if (name.rfind("genesis.", 0) == 0) name.erase(0, 8);
+    for (int i = 0; i < kNumDTypes; ++i)
+      if (name == kTypeNames[i]) return wrap(converted(x, static_cast<DType>(i), false));
+  }
+  return wrap(converted(x, a.dtype(1), false));
+}
+
+template <DType dtype>
+static Tensor as(Args& a) {
+  return converted(a.tensor(0), dtype, false);
+}
+
+static const Family family([] {
+  def<"numel(input)", [](Args& a) { return a.tensor(0).numel(); }>(kBoth | kTool, "The number of elements.");
+  def<"nelement(input)", [](Args& a) { return a.tensor(0).numel(); }>(kMethod | kTool, "The number of elements.");
+  def<"dim(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(kMethod | kTool, "The number of dimensions.");
+  def<"ndimension(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(kMethod | kTool,
+                                                                                           "The number of dimensions.");
+  def<"element_size(input)", [](Args& a) { return itemsize(a.tensor(0).dtype()); }>(kMethod | kTool, "Bytes of one element.");
+  def<"storage_offset(input)", [](Args& a) { return a.tensor(0).offset(); }>(
+      kMethod | kTool, "Where the tensor begins in its memory, in elements.");
+  def<"data_ptr(input)", [](Args& a) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data)); }>(
+      kMethod | kTool, "The address of the first element.");
+  def<"is_contiguous(input)", [](Args& a) { return a.tensor(0).contiguous(); }>(
+      kMethod | kTool, "Whether the elements lie one after another in memory.");
+  def<"is_floating_point(input)", [](Args& a) { return is_floating(a.tensor(0).dtype()); }>(kBoth | kTool,
+                                                                                           "Whether the dtype is floating.");
+  def<"is_complex(input)", [](Args& a) { return (a.tensor(0), false); }>(kBoth | kTool, "Whether the dtype is complex: never.");
+  def<"is_signed(input)", [](Args& a) {
+    const DType t = a.tensor(0).dtype();
+    return t != DType::Bool && t != DType::UInt8;
+  }>(kMethod | kTool, "Whether the dtype can hold negative values.");
+  def<"is_inference(input)", [](Args& a) { return static_cast<bool>(a.tensor(0)->inference); }>(
+      kBoth | kTool, "Whether the tensor was made in inference_mode.");
+  def<"is_tensor(obj)", [](Args& a) { return is_tensor(a[0]); }>(kFunction | kTool, "Whether an object is a Tensor.");
+  def<"is_same_size(input, other)", [](Args& a) { return a.tensor(0).shape() == a.tensor(1).shape(); }>(
+      kBoth | kTool, "Whether two tensors have one shape.");
+  def<"_shares_storage(input, other)", [](Args& a) { return a.tensor(0)->storage == a.tensor(1)->storage; }>(kFunction);
+
+  def<"to(input, target=None, dtype=None, non_blocking=False, copy=False, *, device=None, other=None)", to>(
+      kMethod, "The tensor in another dtype or on another device, or like another tensor; itself if that changes nothing. "
+               "On a CPU every copy is finished when it returns, so non_blocking makes no difference.");
+  def<"type(input, dtype=None)", type_of>(kMethod, "The name of the type, or the tensor in another dtype.");
+  def<"type_as(input, other)", [](Args& a) { return converted(a.tensor(0), a.tensor(1).dtype(), false); }>(
+      kMethod, "The tensor in the dtype of another.");
+  def<"float(input)", as<DType::Float32>>(kMethod, "The tensor as float32.");
+  def<"double(input)", as<DType::Float64>>(kMethod, "The tensor as float64.");
+  def<"half(input)", as<DType::Float16>>(kMethod, "The tensor as float16.");
+  def<"bfloat16(input)", as<DType::BFloat16>>(kMethod, "The tensor as bfloat16.");
+  def<"long(input)", as<DType::Int64>>(kMethod, "The tensor as int64, towards zero.");
+  def<"int(input)", as<DType::Int32>>(kMethod, "The tensor as int32, towards zero.");
+  def<"short(input)", as<DType::Int16>>(kMethod, "The tensor as int16, towards zero.");
+  def<"char(input)", as<DType::Int8>>(kMethod, "The tensor as int8, towards zero.");
+  def<"byte(input)", as<DType::UInt8>>(kMethod, "The tensor as uint8, towards zero.");
+  def<"bool(input)", as<DType::Bool>>(kMethod, "Whether each element is not zero.");
+  def<"cpu(input)", [](Args& a) { return a.tensor(0); }>(kMethod | kTool, "The tensor itself: it is on the CPU.");
+});
+
+}  // namespace genesis::py

@@ -1,0 +1,250 @@
+#include "ops/random.h"
+
+#include <cmath>
+
+#include "autograd/record.h"
+#include "kernels/convert.h"
+#include "kernels/random.h"
+#include "kernels/sampling.h"
+#include "ops/create.h"
+#include "ops/inplace.h"
+#include "ops/operand.h"
+#include "ops/pointwise.h"
+#include "ops/view.h"
+
+namespace genesis::ops {
+
+using kernels::Draw;
+
+// Counters for n elements that take `words` words each.
+static Draw reserve(Generator& g, int64_t n, int words) { return {g.seed, g.reserve(kernels::counters_for(n, words))}; }
+static int words_for(DType t) { return t == DType::Float64 ? 2 : 1; }
+
+static void require_floating_dtype(const char* op, DType t) {
+  require<DTypeError>(is_floating(t), op, ": the dtype must be floating, got ", t);
+}
+static void require_probability(const char* op, double p) {
+  require(p >= 0 && p <= 1, op, ": p must be between 0 and 1, got ", p);
+}
+
+Tensor rand(const Dims& shape, DType dtype, Generator& g) {
+  require_floating_dtype("rand", dtype);
+  Tensor y = empty(shape, dtype);
+  kernels::uniform(y.view(), reserve(g, y.numel(), words_for(dtype)), 0, 1);
+  return untracked(std::move(y));
+}
+
+Tensor randn(const Dims& shape, DType dtype, Generator& g) {
+  require_floating_dtype("randn", dtype);
+  Tensor y = empty(shape, dtype);
+  kernels::normal(y.view(), reserve(g, y.numel(), words_for(dtype)), 0, 1);
+  return untracked(std::move(y));
+}
+
+Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Generator& g) {
+  require(low < high, "randint: low must be below high, got ", low, " and ", high);
+  require_representable("randint", low, dtype);
+  require_representable("randint", high - 1, dtype);
+  Tensor y = empty(shape, dtype);
+  kernels::integers(y.view(), reserve(g, y.numel(), 2), low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
+  return untracked(std::move(y));
+}
+
+Tensor randperm(int64_t n, DType dtype, Generator& g) {
+  require(n >= 0, "randperm: n must not be negative, got ", n);
+  if (n > 0) require_representable("randperm", n - 1, dtype);
+  const int64_t exact = dtype == DType::Float16 ? 2048 : dtype == DType::BFloat16 ? 256 : dtype == DType::Float32 ? 1 << 24 : INT64_MAX;
+  require(n - 1 <= exact, "randperm: ", dtype, " does not hold every integer below ", n, "; use int64");
+  Tensor y = empty({n}, DType::Int64);
+  kernels::permutation(y.view(), reserve(g, n, 2));
+  return untracked(cast(y, dtype));
+}
+
+// x as a contiguous float64 tensor outside the graph, for the parameters of a draw.
+static Tensor parameters(const Tensor& x) { return contiguous(cast(detach(x), DType::Float64)); }
+
+Tensor normal(const Tensor& mean, const Tensor& std, double mean_value, double std_value, Generator& g) {
+  const Tensor &first = mean.defined() ? mean : std, &other = std.defined() ? std : mean;
+  require_floating("normal", mean.defined() ? "mean" : "std", first);
+  require_floating("normal", std.defined() ? "std" : "mean", other);
+  const WithGradMode off(false);
+  if (std.defined()) {
+    const Tensor s = parameters(std);
+    for (int64_t i = 0; i < s.numel(); ++i)
+      require(s.data<double>()[i] >= 0, "normal: std must not be negative, got ", s.data<double>()[i]);
+  } else {
+    require(std_value >= 0, "normal: std must not be negative, got ", std_value);
+  }
+  const Dims shape = broadcast_shapes("normal", first.shape(), other.shape());
+  const DType dtype = result_type({first, other});
+  Tensor y = randn(shape, dtype, g);
+  y = std.defined() ? mul(y, detach(std)) : mul(y, std_value);
+  return untracked(mean.defined() ? add(y, detach(mean)) : add(y, mean_value));
+}
+
+static Tensor probabilities(const char* op, const Tensor& p, const Dims& shape) {
+  const WithGradMode off(false);
+  require_floating(op, "p", p);
+  const Tensor small = parameters(p);
+  for (int64_t i = 0; i < small.numel(); ++i) {
+    const double q = small.data<double>()[i];
+    require(q >= 0 && q <= 1, op, ": every p must be between 0 and 1, got ", q);
+  }
+  return contiguous(expand(small, shape));
+}
+
+Tensor bernoulli(const Tensor& p, Generator& g) {
+  const Tensor each = probabilities("bernoulli", p, p.shape());
+  Tensor y = empty(p.shape(), p.dtype());
+  kernels::bernoulli_each(y.view(), each.view(), reserve(g, y.numel(), 1));
+  return untracked(std::move(y));
+}
+
+Tensor bernoulli(const Tensor& like, double p, Generator& g) {
+  require_probability("bernoulli", p);
+  Tensor y = empty(like.shape(), like.dtype());
+  kernels::bernoulli(y.view(), reserve(g, y.numel(), 1), p);
+  return untracked(std::move(y));
+}
+
+Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement, Generator& g) {
+  require(input.dim() == 1 || input.dim() == 2, "multinomial: input must have 1 or 2 dimensions, got shape ", input.shape());
+  require_floating("multinomial", "input", input);
+  require(num_samples > 0, "multinomial: num_samples must be positive, got ", num_samples);
+  const int64_t rows = input.dim() == 2 ? input.size(0) : 1, k = input.size(-1);
+  require(k > 0, "multinomial: there is nothing to draw from in shape ", input.shape());
+  require(replacement || num_samples <= k, "multinomial: cannot draw ", num_samples, " of ", k,
+          " categories without replacement; pass replacement=True");
+  const WithGradMode off(false);
+  const Tensor weights = reshape(parameters(input), {rows, k});
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t positive = 0;
+    double sum = 0;
+    for (int64_t i = 0; i < k; ++i) {
+      const double w = weights.data<double>()[r * k + i];
+      require(w >= 0 && std::isfinite(w), "multinomial: weights must be finite and not negative, got ", w);
+      positive += w > 0;
+      sum += w;
+    }
+    require(positive > 0 && std::isfinite(sum), "multinomial: the weights of row ", r, " sum to ", sum);
+    require(replacement || positive >= num_samples, "multinomial: cannot draw ", num_samples, " without replacement from ",
+            positive, " categories of positive weight");
+  }
+  Tensor y = empty({rows, num_samples}, DType::Int64);
+  const uint64_t per_row = kernels::counters_for(replacement ? num_samples : k, 2);
+  kernels::multinomial(y.view(), weights.view(), {g.seed, g.reserve(per_row * static_cast<uint64_t>(rows))}, replacement);
+  return untracked(input.dim() == 2 ? y : alias(y, {num_samples}, {1}));
+}
+
+Tensor poisson(const Tensor& rate, Generator& g) {
+  require_floating("poisson", "input", rate);
+  const WithGradMode off(false);
+  const Tensor each = parameters(rate);
+  for (int64_t i = 0; i < each.numel(); ++i) {
+    const double r = each.data<double>()[i];
+    require(r >= 0 && std::isfinite(r), "poisson: every rate must be finite and not negative, got ", r);
+  }
+  Tensor y = empty(rate.shape(), rate.dtype());
+  kernels::poisson(y.view(), each.view(), {g.seed, g.reserve(static_cast<uint64_t>(y.numel()))});
+  return untracked(std::move(y));
+}
+
+// x.op_(): `write` fills contiguous memory. Whatever x was before has no influence on what it is then.
+template <class F>
+static Tensor overwrite(const char* op, const Tensor& x, F write) {
+  return inplace(op, x, {}, [&](const Tensor& input, Out out) {
+    Tensor y = out && x.contiguous() ? x : empty(x.shape(), x.dtype());
+    write(y.view());
+    if (out) return deliver(op, y, out);
+    return record(op, y, inputs(input), save(), [](const Tensor&, const Saved&) { return Grads{Tensor()}; });
+  });
+}
+
+Tensor uniform_(const Tensor& x, double from, double to, Generator& g) {
+  require_floating_dtype("uniform_", x.dtype());
+  require(from <= to && std::isfinite(to - from), "uniform_: the range must be finite and not empty, got from ", from, " to ", to);
+  return overwrite("uniform_", x, [&](View y) { kernels::uniform(y, reserve(g, x.numel(), words_for(x.dtype())), from, to); });
+}
+
+Tensor normal_(const Tensor& x, double mean, double std, Generator& g) {
+  require_floating_dtype("normal_", x.dtype());
+  require(std >= 0, "normal_: std must not be negative, got ", std);
+  return overwrite("normal_", x, [&](View y) { kernels::normal(y, reserve(g, x.numel(), words_for(x.dtype())), mean, std); });
+}
+
+Tensor log_normal_(const Tensor& x, double mean, double std, Generator& g) {
+  require_floating_dtype("log_normal_", x.dtype());
+  require(std > 0, "log_normal_: std must be positive, got ", std);
+  return overwrite("log_normal_", x, [&](View y) { kernels::log_normal(y, reserve(g, x.numel(), words_for(x.dtype())), mean, std); });
+}
+
+Tensor exponential_(const Tensor& x, double rate, Generator& g) {
+  require_floating_dtype("exponential_", x.dtype());
+  require(rate > 0, "exponential_: lambd must be positive, got ", rate);
+  return overwrite("exponential_", x, [&](View y) { kernels::exponential(y, reserve(g, x.numel(), words_for(x.dtype())), rate); });
+}
+
+Tensor cauchy_(const Tensor& x, double median, double sigma, Generator& g) {
+  require_floating_dtype("cauchy_", x.dtype());
+  require(sigma > 0, "cauchy_: sigma must be positive, got ", sigma);
+  return overwrite("cauchy_", x, [&](View y) { kernels::cauchy(y, reserve(g, x.numel(), 2), median, sigma); });
+}
+
+Tensor geometric_(const Tensor& x, double p, Generator& g) {
+  require(p > 0 && p < 1, "geometric_: p must be between 0 and 1, got ", p);
+  return overwrite("geometric_", x, [&](View y) { kernels::geometric(y, reserve(g, x.numel(), 2), p); });
+}
+
+Tensor bernoulli_(const Tensor& x, double p, Generator& g) {
+  require_probability("bernoulli_", p);
+  return overwrite("bernoulli_", x, [&](View y) { kernels::bernoulli(y, reserve(g, x.numel(), 1), p); });
+}
+
+Tensor bernoulli_(const Tensor& x, const Tensor& p, Generator& g) {
+  require(broadcast_shapes("bernoulli_", x.shape(), p.shape()) == x.shape(), "bernoulli_: p of shape ", p.shape(),
+          " does not broadcast to ", x.shape());
+  const Tensor each = probabilities("bernoulli_", p, x.shape());
+  return overwrite("bernoulli_", x, [&](View y) { kernels::bernoulli_each(y, each.view(), reserve(g, x.numel(), 1)); });
+}
+
+Tensor random_(const Tensor& x, int64_t from, int64_t to, Generator& g) {
+  require(from < to, "random_: from must be below to, got ", from, " and ", to);
+  require_representable("random_", from, x.dtype());
+  require_representable("random_", to - 1, x.dtype());
+  return overwrite("random_", x, [&](View y) {
+    kernels::integers(y, reserve(g, x.numel(), 2), from, static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
+  });
+}
+
+Tensor random_(const Tensor& x, Generator& g) {
+  // 0 .. the largest, or the largest below which a floating type holds every integer
+  constexpr int bits[kNumDTypes] = {1, 8, 7, 15, 31, 63, 11, 8, 24, 53};
+  const int b = bits[static_cast<int>(x.dtype())];
+  const uint64_t range = (uint64_t{1} << b) + is_floating(x.dtype());
+  return overwrite("random_", x, [&](View y) { kernels::integers(y, reserve(g, x.numel(), 2), 0, range); });
+}
+
+// The mask is a function of the draw: backward makes it again, and nothing is saved.
+static Tensor dropout_at(const Tensor& input, double p, Draw draw, Out out = {}) {
+  const Tensor x = contiguous(input);
+  Tensor y = out && out.tensor->contiguous() ? *out.tensor : empty(x.shape(), x.dtype());
+  kernels::dropout(y.view(), x.view(), draw, p);
+  if (out) return deliver("dropout_", y, out);
+  return record("dropout", y, inputs(x), save(),
+                [p, draw](const Tensor& dy, const Saved&) { return Grads{dropout_at(dy, p, draw)}; });
+}
+
+Tensor dropout(const Tensor& x, double p, Generator& g) {
+  require_probability("dropout", p);
+  require_floating("dropout", "input", x);
+  return dropout_at(x, p, reserve(g, x.numel(), 1));
+}
+
+Tensor dropout_(const Tensor& x, double p, Generator& g) {
+  require_probability("dropout_", p);
+  require_floating("dropout_", "input", x);
+  const Draw draw = reserve(g, x.numel(), 1);
+  return inplace("dropout_", x, {}, [&](const Tensor& input, Out out) { return dropout_at(input, p, draw, out); });
+}
+
+}  // namespace genesis::ops

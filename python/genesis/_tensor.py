@@ -1,0 +1,108 @@
+"""What Tensor can do as a Python object: copy, pickle, format, iterate. Attached to the native type.
+
+These are Python's protocols, called seldom; everything on the way of a computation is native.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor
+
+# Names of the native module that are shown elsewhere (genesis.autograd), or only used inside.
+NOT_PUBLIC = {"Node", "OutsideGraphWarning", "RemovableHandle", "op_names"}
+
+
+def _require_leaf(x: Tensor, what: str) -> None:
+    if not x.is_leaf:
+        raise RuntimeError(
+            f"{what}: a tensor of shape {tuple(x.shape)} made by {x.grad_fn} cannot be copied with "
+            "its graph; only leaves can. Use x.detach(), or x.clone() to stay in the graph"
+        )
+
+
+def _same_kind(x: Tensor, data: Tensor) -> Tensor:
+    """`data` as a tensor of the class of `x`, requiring grad if `x` does."""
+    return _C._make_subclass(type(x), data, x.requires_grad, x._is_parameter())
+
+
+def _copy(self: Tensor) -> Tensor:
+    _require_leaf(self, "copy")
+    twin = _same_kind(self, self.detach())
+    twin.grad = self.grad
+    twin.__dict__.update(self.__dict__)
+    return twin
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if id(self) in memo:
+        return memo[id(self)]  # type: ignore[no-any-return]
+    _require_leaf(self, "deepcopy")
+    twin = _same_kind(self, self.detach().clone())
+    memo[id(self)] = twin
+    if self.grad is not None:
+        twin.grad = copy.deepcopy(self.grad.detach(), memo)
+    twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return twin
+
+
+def _rebuild(
+    cls: type[Tensor],
+    dtype: _C.dtype,
+    shape: tuple[int, ...],
+    data: bytes,
+    requires_grad: bool,
+    parameter: bool,
+    attributes: dict[str, Any],
+) -> Tensor:
+    tensor = _C._make_subclass(cls, _C._from_bytes(data, dtype, shape), requires_grad, parameter)
+    tensor.__dict__.update(attributes)
+    return tensor
+
+
+def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    # The values only: a view is saved without the memory around it, and the graph stays behind.
+    state = (
+        type(self), self.dtype, tuple(self.shape), _C._to_bytes(self), self.requires_grad,
+        self._is_parameter(), self.__dict__,
+    )  # fmt: skip
+    return _rebuild, state
+
+
+def _format(self: Tensor, spec: str) -> str:
+    if self.ndim == 0:
+        return format(self.item(), spec)
+    return object.__format__(self, spec)
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if not isinstance(element, (Tensor, int, float)):
+        raise TypeError(
+            f"`in` of a tensor: expected a number or a tensor, got {type(element).__name__}"
+        )
+    return bool((self == element).any())
+
+
+def _reversed(self: Tensor) -> Tensor:
+    return self.flip(0) if self.ndim else self
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "__copy__": _copy,
+    "__deepcopy__": _deepcopy,
+    "__reduce_ex__": _reduce_ex,
+    "__format__": _format,
+    "__contains__": _contains,
+    "__reversed__": _reversed,
+}
+for _name, _method in _METHODS.items():
+    _method.__name__ = _name
+    _method.__qualname__ = f"Tensor.{_name}"
+    setattr(Tensor, _name, _method)
+
+# NumPy's arrays and scalars leave the operators to us: array + tensor is what tensor + array is.
+setattr(Tensor, "__array_ufunc__", None)  # noqa: B010
+setattr(Tensor, "__array_priority__", 1000.0)  # noqa: B010
