@@ -13,14 +13,13 @@ from genesis import _C, _tensor
 from genesis._C import *  # noqa: F403
 from genesis._C import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
 from genesis._tensor import Tensor
+from genesis._version import __version__
 
 if TYPE_CHECKING:
     from genesis import autograd, cuda, memory, nn, optim, random
     from genesis._dtype_info import finfo, iinfo
     from genesis._printing import get_printoptions, printoptions, set_printoptions
     from genesis.random import fork_rng
-
-__version__ = "0.1.0"
 
 _SUBMODULES = ("autograd", "cuda", "memory", "nn", "optim", "random")
 _HOME = {
