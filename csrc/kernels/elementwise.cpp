@@ -90,11 +90,9 @@ void plan(Loop& loop, std::initializer_list<Operand> operands) {
     bool merge = kept > 0;
     for (int k = 0; k < loop.n && merge; ++k)
       merge = loop.strides[k][kept - 1] == loop.strides[k][d] * loop.shape[d];
-    if (!merge) {
-      loop.shape[kept] = 1;
-      ++kept;
-    }
-    loop.shape[kept - 1] *= loop.shape[d];
+    const int64_t size = loop.shape[d];  // read first: kept may be d
+    if (merge) loop.shape[kept - 1] *= size;
+    else loop.shape[kept++] = size;
     for (int k = 0; k < loop.n; ++k) loop.strides[k][kept - 1] = loop.strides[k][d];
   }
   if (kept == 0) {
