@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "autograd/meta.h"
 #include "bindings/module.h"
 
 namespace genesis::py {
@@ -211,7 +212,17 @@ ops::Out Args::out(int i) {
   if (!has(i)) return {};
   if (!is_tensor(slot_[i])) fail(i, "a Tensor");
   const Tensor& t = unwrap(slot_[i]);
-  require<GraphError>(!(grad_mode.enabled && t->requires_grad), sig_.name, ": out= cannot be a tensor that requires grad");
+  const auto refuse = [&](PyObject* o) {
+    require<GraphError>(!is_tensor(o) || !tracked(unwrap(o)), sig_.name, ": out= leaves no trace in the graph, but a tensor ",
+                        "here requires grad; compute without out=, or under no_grad()");
+  };
+  if (grad_mode.enabled)
+    for (PyObject* o : slot_) {
+      if (!o) continue;
+      refuse(o);
+      if (PyTuple_Check(o) || PyList_Check(o))
+        for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k) refuse(PySequence_Fast_GET_ITEM(o, k));
+    }
   t->storage->written(sig_.name.c_str());
   return {&t};
 }
