@@ -32,10 +32,5 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
 PyObject* tensor_item_at(PyObject* self, Py_ssize_t i) {
   return guarded([&] { return to_python(ops::select(unwrap(self), 0, i)); });
 }
-PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
-  if (op == Py_EQ) return PyBool_FromLong(a == b);
-  if (op == Py_NE) return PyBool_FromLong(a != b);
-  Py_RETURN_NOTIMPLEMENTED;
-}
 
 }  // namespace genesis::py

@@ -1,4 +1,4 @@
-// x[...] and x[...] = y, and the comparison operators.
+// x[...] and x[...] = y.
 #pragma once
 
 #include "bindings/object.h"
@@ -8,6 +8,5 @@ namespace genesis::py {
 PyObject* tensor_subscript(PyObject* self, PyObject* key);
 int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value);
 PyObject* tensor_item_at(PyObject* self, Py_ssize_t i);
-PyObject* tensor_compare(PyObject* a, PyObject* b, int op);
 
 }  // namespace genesis::py

@@ -1,12 +1,15 @@
 // The type Tensor: its slots and properties. Methods are added by the files of their families (def<...>(kMethod)).
 #include "autograd/meta.h"
 #include "bindings/args.h"
+#include "bindings/compare.h"
 #include "bindings/module.h"
+#include "bindings/sides.h"
 #include "bindings/size.h"
 #include "bindings/subscript.h"
 #include "ops/create.h"
 #include "ops/matmul.h"
 #include "ops/pointwise.h"
+#include "ops/power.h"
 #include "ops/view.h"
 
 namespace genesis::py {
@@ -17,25 +20,6 @@ void release_tensor_buffer(PyObject*, Py_buffer* view);
 namespace {
 
 // ---- numbers ------------------------------------------------------------------------------------------------------
-
-// The two sides of an operator, of which one is a Tensor; false means NotImplemented.
-struct Sides {
-  Tensor converted;
-  std::optional<Operand> x, y;
-
-  bool take(PyObject* o, std::optional<Operand>& side) {
-    if (is_tensor(o)) side.emplace(unwrap(o));
-    else if (PyFloat_Check(o)) side.emplace(PyFloat_AS_DOUBLE(o));
-    else if (is_number(o)) side.emplace(to_scalar(o));
-    else if (is_ndarray(o)) {
-      converted = from_ndarray(o);
-      side.emplace(converted);
-    } else {
-      return false;
-    }
-    return true;
-  }
-};
 
 template <auto Op>
 PyObject* binary(PyObject* a, PyObject* b) {
@@ -64,6 +48,15 @@ PyObject* matmul_slot(PyObject* a, PyObject* b) {
     if (sides.x->is_scalar() || sides.y->is_scalar()) throw_type_error("matmul: both operands must be tensors; use * for numbers");
     return to_python(ops::matmul(*sides.x->tensor, *sides.y->tensor));
   });
+}
+
+// The third argument belongs to pow(x, y, modulus), which tensors do not have.
+PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary<[](const Operand& x, const Operand& y) { return ops::pow(x, y); }>(a, b);
+}
+PyObject* inplace_power_slot(PyObject* a, PyObject* b, PyObject*) {
+  return inplace_binary<[](const Tensor& x, const Operand& y) { ops::pow_(x, y); }>(a, b);
 }
 
 template <auto Op>
@@ -294,6 +287,9 @@ void init_tensor_type(PyObject* module) {
       {Py_nb_multiply, slot(binary<[](const Operand& x, const Operand& y) { return ops::mul(x, y); }>)},
       {Py_nb_true_divide, slot(binary<[](const Operand& x, const Operand& y) { return ops::div(x, y); }>)},
       {Py_nb_matrix_multiply, slot(matmul_slot)},
+      {Py_nb_power, slot(power_slot)},
+      {Py_nb_inplace_power, slot(inplace_power_slot)},
+      {Py_nb_absolute, slot(unary<[](const Tensor& x) { return ops::abs(x); }>)},
       {Py_nb_negative, slot(unary<[](const Tensor& x) { return ops::neg(x); }>)},
       {Py_nb_positive, slot(unary<[](const Tensor& x) { return x; }>)},
       {Py_nb_inplace_add, slot(inplace_binary<[](const Tensor& x, const Operand& y) { ops::add_(x, y); }>)},

@@ -1,30 +1,36 @@
 #include "kernels/arithmetic.h"
 
+#include <cmath>
+
 #include "kernels/loops.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-// bool computes in uint8 and is stored as != 0, so + is `or` and * is `and`.
+
+// Integers are computed as unsigned, where overflow is defined: it wraps around.
+template <class T>
+using Wrapping = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+
 struct Add {
   template <class T>
   static T apply(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
-    else return a + b;
+    using U = Wrapping<T>;
+    return static_cast<T>(U(a) + U(b));
   }
 };
 struct Sub {
   template <class T>
   static T apply(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(std::make_unsigned_t<T>(a) - std::make_unsigned_t<T>(b));
-    else return a - b;
+    using U = Wrapping<T>;
+    return static_cast<T>(U(a) - U(b));
   }
 };
 struct Mul {
   template <class T>
   static T apply(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(std::make_unsigned_t<T>(a) * std::make_unsigned_t<T>(b));
-    else return a * b;
+    using U = Wrapping<T>;
+    return static_cast<T>(U(a) * U(b));
   }
 };
 struct Div {
@@ -33,15 +39,67 @@ struct Div {
     return a / b;
   }
 };
+struct AddScaled {
+  template <class T>
+  static T apply(T a, T b, T alpha) {
+    using U = Wrapping<T>;
+    return static_cast<T>(U(a) + U(alpha) * U(b));
+  }
+};
+struct Neg {
+  template <class T>
+  static T apply(T x) {
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(x));
+    else return -x;
+  }
+};
+struct Abs {
+  template <class T>
+  static T apply(T x) {
+    if constexpr (std::is_floating_point_v<T>) return std::abs(x);
+    else return x < T(0) ? Neg::apply(x) : x;
+  }
+};
+struct Sign {
+  template <class T>
+  static T apply(T x) {
+    return static_cast<T>(T(x > T(0)) - T(x < T(0)));
+  }
+};
+struct Square {
+  template <class T>
+  static T apply(T x) {
+    return Mul::apply(x, x);
+  }
+};
+struct Reciprocal {
+  template <class T>
+  static T apply(T x) {
+    return T(1) / x;
+  }
+};
+
 }  // namespace
 
 void add(View y, View a, View b) { zip<Add>(y, a, b); }
 void sub(View y, View a, View b) { zip<Sub>(y, a, b); }
 void mul(View y, View a, View b) { zip<Mul>(y, a, b); }
 void div(View y, View a, View b) { zip_floating<Div>(y, a, b); }
+void add_scaled(View y, View a, View b, View alpha) { zip3<AddScaled>(y, a, b, alpha); }
+void neg(View y, View x) { map<Neg>(y, x); }
+void abs(View y, View x) { map<Abs>(y, x); }
+void sign(View y, View x) { map<Sign>(y, x); }
+void square(View y, View x) { map<Square>(y, x); }
+void reciprocal(View y, View x) { map_floating<Reciprocal>(y, x); }
 GENESIS_KERNEL(add)
 GENESIS_KERNEL(sub)
 GENESIS_KERNEL(mul)
 GENESIS_KERNEL(div)
+GENESIS_KERNEL(add_scaled)
+GENESIS_KERNEL(neg)
+GENESIS_KERNEL(abs)
+GENESIS_KERNEL(sign)
+GENESIS_KERNEL(square)
+GENESIS_KERNEL(reciprocal)
 
 }  // namespace genesis::kernels::GENESIS_ISA

@@ -1,4 +1,4 @@
-// Arithmetic and comparisons, elementwise over broadcast views. The output's dtype is the type of the computation.
+// Arithmetic, elementwise over broadcast views. The output's dtype is the type of the computation.
 #pragma once
 
 #include "core/view.h"
@@ -6,8 +6,13 @@
 
 namespace genesis::kernels {
 
+using Unary = Kernel<void(View y, View x)>;
 using Binary = Kernel<void(View y, View a, View b)>;
 
+// Integers wrap around; + on bool is `or`, * is `and`.
 inline constinit Binary add, sub, mul, div;
+// a + alpha b, rounded twice; `alpha` is a 0-d view.
+inline constinit Kernel<void(View y, View a, View b, View alpha)> add_scaled;
+inline constinit Unary neg, abs, sign, square, reciprocal;
 
 }  // namespace genesis::kernels

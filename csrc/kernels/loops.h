@@ -7,6 +7,7 @@
 //                     template <class T> static T apply(T x, const Params& p) { ... } };
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "kernels/elementwise.h"
@@ -58,7 +59,7 @@ void binary_loop(char* const* data, unsigned scalars, int64_t n, const void* par
   }
 }
 
-// Three inputs of types A, B, C. Which of them is a single value is not specialised: the common case is none.
+// Three inputs of types A, B, C. A single value is spread over a tile first, so that one loop serves all cases.
 template <class Op, class A, class B, class C, class Out>
 void ternary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
   Out* y = reinterpret_cast<Out*>(data[0]);
@@ -70,9 +71,22 @@ void ternary_loop(char* const* data, unsigned scalars, int64_t n, const void* pa
     for (int64_t i = 0; i < n; ++i) y[i] = call<Op>(params, a[i], b[i], c[i]);
     return;
   }
-  const int64_t sa = scalars & 2 ? 0 : 1, sb = scalars & 4 ? 0 : 1, sc = scalars & 8 ? 0 : 1;
+  A spread_a[kTile];
+  B spread_b[kTile];
+  C spread_c[kTile];
+  const int64_t tile = n < kTile ? n : kTile;
+  if (scalars & 2) std::fill_n(spread_a, tile, *a);
+  if (scalars & 4) std::fill_n(spread_b, tile, *b);
+  if (scalars & 8) std::fill_n(spread_c, tile, *c);
+  for (int64_t begin = 0; begin < n; begin += kTile) {
+    const int64_t m = n - begin < kTile ? n - begin : kTile;
+    const A* ta = scalars & 2 ? spread_a : a + begin;
+    const B* tb = scalars & 4 ? spread_b : b + begin;
+    const C* tc = scalars & 8 ? spread_c : c + begin;
+    Out* ty = y + begin;
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = call<Op>(params, a[i * sa], b[i * sb], c[i * sc]);
+    for (int64_t i = 0; i < m; ++i) ty[i] = call<Op>(params, ta[i], tb[i], tc[i]);
+  }
 }
 
 // Calls f.template operator()<T>() with the compute type of `t`; returns what it returns.
@@ -116,6 +130,25 @@ void zip_floating(View y, View a, View b, const void* params = nullptr, int64_t 
   const DType t = compute_type(y.dtype);
   const Inner inner = with_floating_compute_type(y.dtype, []<class T>() -> Inner { return binary_loop<Op, T, T>; });
   elementwise({{y, t}, {a, t}, {b, t}}, inner, params, grain);
+}
+template <class Op>
+void zip3(View y, View a, View b, View c, const void* params = nullptr, int64_t grain = 32768) {
+  const DType t = compute_type(y.dtype);
+  const Inner inner = with_compute_type(y.dtype, []<class T>() -> Inner { return ternary_loop<Op, T, T, T, T>; });
+  elementwise({{y, t}, {a, t}, {b, t}, {c, t}}, inner, params, grain);
+}
+template <class Op>
+void zip3_floating(View y, View a, View b, View c, const void* params = nullptr, int64_t grain = 32768) {
+  const DType t = compute_type(y.dtype);
+  const Inner inner =
+      with_floating_compute_type(y.dtype, []<class T>() -> Inner { return ternary_loop<Op, T, T, T, T>; });
+  elementwise({{y, t}, {a, t}, {b, t}, {c, t}}, inner, params, grain);
+}
+// y (bool) = Op(x), x in its own compute type.
+template <class Op>
+void test(View y, View x) {
+  const Inner inner = with_compute_type(x.dtype, []<class T>() -> Inner { return unary_loop<Op, T, bool>; });
+  elementwise({{y, DType::Bool}, {x, compute_type(x.dtype)}}, inner);
 }
 // y (bool) = Op(a, b), compared in the compute type of `in`.
 template <class Op>

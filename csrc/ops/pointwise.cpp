@@ -1,37 +1,59 @@
 #include "ops/pointwise.h"
 
-#include "autograd/record.h"
 #include "kernels/arithmetic.h"
 #include "ops/create.h"
+#include "ops/elementwise.h"
+#include "ops/power.h"
 
 namespace genesis::ops {
 
-// Computes kernel(x, y) in `dtype` over the broadcast shape.
-static Tensor zip(const char* op, const kernels::Binary& kernel, const Operand& x, const Operand& y, DType dtype, Out out) {
-  Tensor z;
-  if (!out && x.tensor && (y.is_scalar() || x.shape() == y.shape())) z = empty_like(*x.tensor, dtype);
-  else if (!out && y.tensor && x.is_scalar()) z = empty_like(*y.tensor, dtype);
-  else z = destination(op, broadcast_shapes(op, x.shape(), y.shape()), dtype, out);
-  kernel(z.view(), x.view(), y.view());
-  return deliver(op, std::move(z), out);
-}
-
 Tensor add(const Operand& x, const Operand& y, Out out) {
-  Tensor z = zip("add", kernels::add, x, y, result_type({x, y}), out);
+  Tensor z = zip("add", kernels::add, x, y, common_type(x, y), out);
   return record("add", std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(),
                 [](const Tensor& dz, const Saved&) { return Grads{dz, dz}; });
 }
 
+static void refuse_bool_sub(const Operand& x, const Operand& y) {
+  const auto is_bool = [](const Operand& o) {
+    return o.tensor ? o.tensor->dtype() == DType::Bool : o.scalar.kind == Scalar::Bool;
+  };
+  require<DTypeError>(!is_bool(x) && !is_bool(y), "sub: - is not defined for bool; use logical_xor() or ^ for the "
+                      "difference of two masks, logical_not() or ~ to invert one");
+}
+
 Tensor sub(const Operand& x, const Operand& y, Out out) {
-  Tensor z = zip("sub", kernels::sub, x, y, result_type({x, y}), out);
+  refuse_bool_sub(x, y);
+  Tensor z = zip("sub", kernels::sub, x, y, common_type(x, y), out);
   return record("sub", std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(),
                 [](const Tensor& dz, const Saved& saved) { return Grads{dz, saved.needs(1) ? -dz : Tensor()}; });
 }
 
+static Tensor add_scaled(const char* op, const Operand& x, const Operand& y, Scalar alpha, Out out) {
+  const DType dtype = common_type(x, y);
+  require<DTypeError>(is_floating(dtype) || !alpha.is_float(), op, ": alpha must be an integer for ", dtype,
+                      " tensors, got ", alpha.to_double(), "; convert a tensor with float() first");
+  const Operand factor(alpha);
+  Tensor z = zip(op, [&](View z, View a, View b) { kernels::add_scaled(z, a, b, factor.view()); }, x, y, dtype, out);
+  return record(op, std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(),
+                [alpha](const Tensor& dz, const Saved& saved) {
+    return Grads{dz, saved.needs(1) ? dz * alpha : Tensor()};
+  });
+}
+
+Tensor add(const Operand& x, const Operand& y, Scalar alpha, Out out) {
+  return alpha == Scalar(1) ? add(x, y, out) : add_scaled("add", x, y, alpha, out);
+}
+
+Tensor sub(const Operand& x, const Operand& y, Scalar alpha, Out out) {
+  if (alpha == Scalar(1)) return sub(x, y, out);
+  refuse_bool_sub(x, y);
+  return add_scaled("sub", x, y, alpha.is_float() ? Scalar(-alpha.f) : Scalar(-alpha.i), out);
+}
+
 Tensor mul(const Operand& x, const Operand& y, Out out) {
-  Tensor z = zip("mul", kernels::mul, x, y, result_type({x, y}), out);
+  Tensor z = zip("mul", kernels::mul, x, y, common_type(x, y), out);
   if (y.is_scalar())
-    return record("mul", std::move(z), inputs(*x.tensor), save(),
+    return record("mul", std::move(z), inputs(x.or_undefined()), save(),
                   [s = y.scalar](const Tensor& dz, const Saved&) { return Grads{mul(dz, s)}; });
   if (x.is_scalar())
     return record("mul", std::move(z), inputs(*y.tensor), save(),
@@ -43,9 +65,9 @@ Tensor mul(const Operand& x, const Operand& y, Out out) {
 }
 
 Tensor div(const Operand& x, const Operand& y, Out out) {
-  Tensor z = zip("div", kernels::div, x, y, floating_type(result_type({x, y})), out);
+  Tensor z = zip("div", kernels::div, x, y, floating_type(common_type(x, y)), out);
   if (y.is_scalar())
-    return record("div", std::move(z), inputs(*x.tensor), save(),
+    return record("div", std::move(z), inputs(x.or_undefined()), save(),
                   [s = y.scalar](const Tensor& dz, const Saved&) { return Grads{div(dz, s)}; });
   return record("div", z, broadcast(x.or_undefined(), *y.tensor), save(*y.tensor, output(z)),
                 [](const Tensor& dz, const Saved& saved) {
@@ -55,19 +77,49 @@ Tensor div(const Operand& x, const Operand& y, Out out) {
 }
 
 Tensor neg(const Tensor& x, Out out) {
-  Tensor y = zip("neg", kernels::mul, x, -1, x.dtype(), out);
+  require<DTypeError>(x.dtype() != DType::Bool, "neg: - is not defined for bool; use logical_not() or ~ to invert a mask");
+  Tensor y = map("neg", kernels::neg, x, x.dtype(), out);
   return record("neg", std::move(y), inputs(x), save(), [](const Tensor& dy, const Saved&) { return Grads{-dy}; });
 }
 
-// x.op_(y) for an operator of two operands.
-template <auto Op>
-static Tensor inplace_zip(const char* op, const Tensor& x, const Operand& y) {
-  return inplace(op, x, {&y.or_undefined()}, [&](const Tensor& input, Out out) {
-    return Op(input, y.tensor && y.tensor->same(x) ? Operand(input) : y, out);  // x *= x
+Tensor abs(const Tensor& x, Out out) {
+  Tensor y = map("abs", kernels::abs, x, x.dtype(), out);
+  return record("abs", std::move(y), inputs(x), save(x), [](const Tensor& dy, const Saved& saved) {
+    return Grads{dy * sign(saved[0])};  // 0 at 0
   });
 }
-Tensor add_(const Tensor& x, const Operand& y) { return inplace_zip<add>("add_", x, y); }
-Tensor sub_(const Tensor& x, const Operand& y) { return inplace_zip<sub>("sub_", x, y); }
+
+Tensor sign(const Tensor& x, Out out) {
+  Tensor y = map("sign", kernels::sign, x, x.dtype(), out);
+  return record("sign", std::move(y), inputs(x), save(),
+                [](const Tensor& dy, const Saved&) { return Grads{zeros_like(dy)}; });
+}
+
+Tensor square(const Tensor& x, Out out) {
+  const DType dtype = x.dtype() == DType::Bool ? DType::Int64 : x.dtype();
+  Tensor y = map("square", kernels::square, x, dtype, out);
+  return record("square", std::move(y), inputs(x), save(x), [](const Tensor& dy, const Saved& saved) {
+    return Grads{pow_backward(dy, saved[0], 2)};
+  });
+}
+
+Tensor reciprocal(const Tensor& x, Out out) {
+  Tensor y = map("reciprocal", kernels::reciprocal, x, floating_type(x.dtype()), out);
+  return record("reciprocal", y, inputs(x), save(output(y)), [](const Tensor& dy, const Saved& saved) {
+    return Grads{-(dy * square(saved[0]))};
+  });
+}
+
+Tensor add_(const Tensor& x, const Operand& y, Scalar alpha) {
+  return inplace("add_", x, {&y.or_undefined()}, [&](const Tensor& input, Out out) {
+    return add(input, y.tensor && y.tensor->same(x) ? Operand(input) : y, alpha, out);
+  });
+}
+Tensor sub_(const Tensor& x, const Operand& y, Scalar alpha) {
+  return inplace("sub_", x, {&y.or_undefined()}, [&](const Tensor& input, Out out) {
+    return sub(input, y.tensor && y.tensor->same(x) ? Operand(input) : y, alpha, out);
+  });
+}
 Tensor mul_(const Tensor& x, const Operand& y) { return inplace_zip<mul>("mul_", x, y); }
 Tensor div_(const Tensor& x, const Operand& y) { return inplace_zip<div>("div_", x, y); }
 

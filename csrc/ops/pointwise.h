@@ -1,4 +1,4 @@
-// Elementwise operators over broadcast operands, and the C++ operators that rules are written in.
+// Arithmetic over broadcast operands, and the C++ operators that rules are written in.
 #pragma once
 
 #include "ops/inplace.h"
@@ -10,10 +10,17 @@ Tensor add(const Operand& x, const Operand& y, Out out = {});
 Tensor sub(const Operand& x, const Operand& y, Out out = {});
 Tensor mul(const Operand& x, const Operand& y, Out out = {});
 Tensor div(const Operand& x, const Operand& y, Out out = {});
+// x + alpha y, x - alpha y.
+Tensor add(const Operand& x, const Operand& y, Scalar alpha, Out out = {});
+Tensor sub(const Operand& x, const Operand& y, Scalar alpha, Out out = {});
 Tensor neg(const Tensor& x, Out out = {});
+Tensor abs(const Tensor& x, Out out = {});
+Tensor sign(const Tensor& x, Out out = {});
+Tensor square(const Tensor& x, Out out = {});
+Tensor reciprocal(const Tensor& x, Out out = {});
 
-Tensor add_(const Tensor& x, const Operand& y);
-Tensor sub_(const Tensor& x, const Operand& y);
+Tensor add_(const Tensor& x, const Operand& y, Scalar alpha = 1);
+Tensor sub_(const Tensor& x, const Operand& y, Scalar alpha = 1);
 Tensor mul_(const Tensor& x, const Operand& y);
 Tensor div_(const Tensor& x, const Operand& y);
 

@@ -1,0 +1,42 @@
+#include "bindings/compare.h"
+
+#include "bindings/elementwise.h"
+#include "bindings/module.h"
+#include "bindings/sides.h"
+#include "ops/compare.h"
+
+namespace genesis::py {
+
+PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
+  return guarded([&]() -> PyObject* {
+    Sides sides;
+    // What is neither tensor nor number is not ours to compare: x == None is False, x < None a TypeError.
+    if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
+    switch (op) {
+      case Py_EQ: return to_python(ops::eq(*sides.x, *sides.y));
+      case Py_NE: return to_python(ops::ne(*sides.x, *sides.y));
+      case Py_LT: return to_python(ops::lt(*sides.x, *sides.y));
+      case Py_LE: return to_python(ops::le(*sides.x, *sides.y));
+      case Py_GT: return to_python(ops::gt(*sides.x, *sides.y));
+      default: return to_python(ops::ge(*sides.x, *sides.y));
+    }
+  });
+}
+
+static const Family family([] {
+  def_zip<"eq", ops::eq>("input == other, elementwise.");
+  def_zip<"ne", ops::ne>("input != other, elementwise.");
+  def_zip<"lt", ops::lt>("input < other, elementwise.");
+  def_zip<"le", ops::le>("input <= other, elementwise.");
+  def_zip<"gt", ops::gt>("input > other, elementwise.");
+  def_zip<"ge", ops::ge>("input >= other, elementwise.");
+  def_zip<"logical_and", ops::logical_and>("Whether both are nonzero.");
+  def_zip<"logical_or", ops::logical_or>("Whether either is nonzero.");
+  def_zip<"logical_xor", ops::logical_xor>("Whether exactly one is nonzero.");
+  def_map<"logical_not", ops::logical_not>("Whether input is zero.");
+  def<"isnan(input)", [](Args& a) { return ops::isnan(a.tensor(0)); }>(kBoth, "Where input is NaN.");
+  def<"isinf(input)", [](Args& a) { return ops::isinf(a.tensor(0)); }>(kBoth, "Where input is infinite.");
+  def<"isfinite(input)", [](Args& a) { return ops::isfinite(a.tensor(0)); }>(kBoth, "Where input is neither NaN nor infinite.");
+});
+
+}  // namespace genesis::py

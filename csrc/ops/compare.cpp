@@ -1,0 +1,48 @@
+#include "ops/compare.h"
+
+#include "kernels/compare.h"
+#include "ops/elementwise.h"
+
+namespace genesis::ops {
+
+// A number is compared as the common type has it: half(0.1) == 0.1. Integers are compared without wrapping, in int64 if
+// the number does not fit: x < 2**40 is true of every int32.
+static Scalar as_compared(Scalar s, DType& dtype) {
+  if (dtype == DType::Float16) return static_cast<double>(to_float(to_half(static_cast<float>(s.to_double()))));
+  if (dtype == DType::BFloat16) return static_cast<double>(to_float(to_bfloat16(static_cast<float>(s.to_double()))));
+  if (!is_floating(dtype) && dtype != DType::Int64) dtype = s.i == static_cast<int32_t>(s.i) ? DType::Int32 : DType::Int64;
+  return s;
+}
+
+static Tensor compare(const char* op, const kernels::Compare& kernel, const Operand& x, const Operand& y, Out out) {
+  DType dtype = common_type(x, y);
+  const Operand a = x.is_scalar() ? Operand(as_compared(x.scalar, dtype)) : x;
+  const Operand b = y.is_scalar() ? Operand(as_compared(y.scalar, dtype)) : y;
+  return untracked(zip(op, [&](View z, View a, View b) { kernel(z, a, b, dtype); }, a, b, DType::Bool, out));
+}
+
+Tensor eq(const Operand& x, const Operand& y, Out out) { return compare("eq", kernels::eq, x, y, out); }
+Tensor ne(const Operand& x, const Operand& y, Out out) { return compare("ne", kernels::ne, x, y, out); }
+Tensor lt(const Operand& x, const Operand& y, Out out) { return compare("lt", kernels::lt, x, y, out); }
+Tensor le(const Operand& x, const Operand& y, Out out) { return compare("le", kernels::le, x, y, out); }
+Tensor gt(const Operand& x, const Operand& y, Out out) { return compare("gt", kernels::gt, x, y, out); }
+Tensor ge(const Operand& x, const Operand& y, Out out) { return compare("ge", kernels::ge, x, y, out); }
+
+Tensor logical_and(const Operand& x, const Operand& y, Out out) {
+  return untracked(zip("logical_and", kernels::logical_and, x, y, DType::Bool, out));
+}
+Tensor logical_or(const Operand& x, const Operand& y, Out out) {
+  return untracked(zip("logical_or", kernels::logical_or, x, y, DType::Bool, out));
+}
+Tensor logical_xor(const Operand& x, const Operand& y, Out out) {
+  return untracked(zip("logical_xor", kernels::logical_xor, x, y, DType::Bool, out));
+}
+Tensor logical_not(const Tensor& x, Out out) {
+  return untracked(map("logical_not", kernels::logical_not, x, DType::Bool, out));
+}
+
+Tensor isnan(const Tensor& x) { return untracked(map("isnan", kernels::isnan, x, DType::Bool, {})); }
+Tensor isinf(const Tensor& x) { return untracked(map("isinf", kernels::isinf, x, DType::Bool, {})); }
+Tensor isfinite(const Tensor& x) { return untracked(map("isfinite", kernels::isfinite, x, DType::Bool, {})); }
+
+}  // namespace genesis::ops

@@ -1,0 +1,26 @@
+// Comparisons, logic and tests of single values. Results are bool and have no gradient.
+#pragma once
+
+#include "ops/inplace.h"
+#include "ops/operand.h"
+
+namespace genesis::ops {
+
+Tensor eq(const Operand& x, const Operand& y, Out out = {});
+Tensor ne(const Operand& x, const Operand& y, Out out = {});
+Tensor lt(const Operand& x, const Operand& y, Out out = {});
+Tensor le(const Operand& x, const Operand& y, Out out = {});
+Tensor gt(const Operand& x, const Operand& y, Out out = {});
+Tensor ge(const Operand& x, const Operand& y, Out out = {});
+
+// Of zero and nonzero.
+Tensor logical_and(const Operand& x, const Operand& y, Out out = {});
+Tensor logical_or(const Operand& x, const Operand& y, Out out = {});
+Tensor logical_xor(const Operand& x, const Operand& y, Out out = {});
+Tensor logical_not(const Tensor& x, Out out = {});
+
+Tensor isnan(const Tensor& x);
+Tensor isinf(const Tensor& x);
+Tensor isfinite(const Tensor& x);
+
+}  // namespace genesis::ops

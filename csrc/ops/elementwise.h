@@ -1,0 +1,90 @@
+// The common part of elementwise operators: from operands to the memory of the result, and the call of a kernel.
+#pragma once
+
+#include "autograd/record.h"
+#include "ops/inplace.h"
+#include "ops/operand.h"
+
+namespace genesis::ops {
+
+// result_type of two operands; the cases that loops are made of come first.
+inline DType common_type(const Operand& x, const Operand& y) {
+  if (x.tensor) {
+    const DType t = x.tensor->dtype();
+    if (y.tensor ? t == y.tensor->dtype() : is_floating(t)) return t;
+  }
+  return result_type({x, y});
+}
+
+// Memory for a result of `dtype` over the broadcast shape, laid out as the operands are where they agree.
+inline Tensor result_memory(const char* op, const Operand& x, const Operand& y, DType dtype, Out out) {
+  if (out) return destination(op, broadcast_shapes(op, x.shape(), y.shape()), dtype, out);
+  if (x.tensor && (!y.tensor || y.tensor->dim() == 0 || x.shape() == y.shape())) return empty_like(*x.tensor, dtype);
+  if (y.tensor && (!x.tensor || x.tensor->dim() == 0)) return empty_like(*y.tensor, dtype);
+  return empty(broadcast_shapes(op, x.shape(), y.shape()), dtype);
+}
+inline Tensor result_memory(const char* op, const Tensor& x, DType dtype, Out out) {
+  return out ? destination(op, x.shape(), dtype, out) : empty_like(x, dtype);
+}
+Tensor result_memory(const char* op, const Operand& x, const Operand& y, const Operand& z, DType dtype, Out out);
+
+// What a kernel reads of an operand: its own memory, or a copy if the result overlaps it in another arrangement, as in
+// x[1:].add_(x[:-1]), where it must be read before it is written.
+class Source {
+ public:
+  Source(const Operand& x, const Tensor& result) : view_(x.view()) {
+    if (x.tensor && (*x.tensor)->storage == result->storage) separate(*x.tensor, result);
+  }
+  operator View() const { return view_; }
+
+ private:
+  void separate(const Tensor& x, const Tensor& result);
+  Tensor copy_;
+  View view_;
+};
+
+// kernel(result, x) and kernel(result, x, y), computed in `dtype`.
+template <class Kernel>
+Tensor map(const char* op, const Kernel& kernel, const Tensor& x, DType dtype, Out out) {
+  Tensor y = result_memory(op, x, dtype, out);
+  kernel(y.view(), Source(x, y));
+  return deliver(op, std::move(y), out);
+}
+template <class Kernel>
+Tensor zip(const char* op, const Kernel& kernel, const Operand& x, const Operand& y, DType dtype, Out out) {
+  Tensor z = result_memory(op, x, y, dtype, out);
+  kernel(z.view(), Source(x, z), Source(y, z));
+  return deliver(op, std::move(z), out);
+}
+template <class Kernel>
+Tensor zip(const char* op, const Kernel& kernel, const Operand& a, const Operand& b, const Operand& c, DType dtype,
+           Out out) {
+  Tensor z = result_memory(op, a, b, c, dtype, out);
+  kernel(z.view(), Source(a, z), Source(b, z), Source(c, z));
+  return deliver(op, std::move(z), out);
+}
+
+// In-place forms of operators of one, two and three operands. Where an argument is x itself (x *= x), it is the
+// stand-in for x in the graph that the operator must see.
+template <auto Op>
+Tensor inplace_map(const char* op, const Tensor& x) {
+  return inplace(op, x, {}, [](const Tensor& input, Out out) { return Op(input, out); });
+}
+template <auto Op>
+Tensor inplace_zip(const char* op, const Tensor& x, const Operand& y) {
+  return inplace(op, x, {&y.or_undefined()}, [&](const Tensor& input, Out out) {
+    return Op(input, y.tensor && y.tensor->same(x) ? Operand(input) : y, out);
+  });
+}
+template <auto Op>
+Tensor inplace_zip(const char* op, const Tensor& x, const Operand& y, const Operand& z) {
+  return inplace(op, x, {&y.or_undefined(), &z.or_undefined()}, [&](const Tensor& input, Out out) {
+    return Op(input, y.tensor && y.tensor->same(x) ? Operand(input) : y,
+              z.tensor && z.tensor->same(x) ? Operand(input) : z, out);
+  });
+}
+
+// The gradient of what is constant almost everywhere (sign, floor).
+Tensor zeros_like(const Tensor& x);
+
+}  // namespace genesis::ops

@@ -1,0 +1,83 @@
+#include "ops/power.h"
+
+#include <cmath>
+
+#include "kernels/power.h"
+#include "ops/compare.h"
+#include "ops/create.h"
+#include "ops/elementwise.h"
+#include "ops/pointwise.h"
+#include "ops/select.h"
+
+namespace genesis::ops {
+
+Tensor pow_backward(const Tensor& dy, const Tensor& x, Scalar exponent) {
+  const double p = exponent.to_double();
+  if (p == 0) return zeros_like(dy);
+  if (grad_mode.enabled) return dy * (pow(x, p - 1) * p);
+  Tensor dx = empty_like(dy);
+  kernels::pow_scalar_backward(dx.view(), dy.view(), x.view(), p);
+  return dx;
+}
+
+static Tensor tensor_to_scalar(const Tensor& x, Scalar exponent, Out out) {
+  const DType dtype = common_type(x, exponent);
+  require(is_floating(dtype) || exponent.i >= 0, "pow: integers to negative integer powers are not integers; "
+          "convert the tensor with float() first, got exponent ", exponent.i);
+  Tensor y = map("pow", [&](View y, View x) { kernels::pow_scalar(y, x, exponent.to_double()); }, x, dtype, out);
+  return record("pow", std::move(y), inputs(x), save(x), [exponent](const Tensor& dy, const Saved& saved) {
+    return Grads{pow_backward(dy, saved[0], exponent)};
+  });
+}
+
+static Tensor scalar_to_tensor(Scalar base, const Tensor& y, Out out) {
+  Tensor z = zip("pow", kernels::pow, base, y, common_type(base, y), out);
+  return record("pow", z, inputs(y), save(y, output(z)), [base](const Tensor& dz, const Saved& saved) {
+    const double s = base.to_double();
+    if (s != 0) return Grads{dz * (saved[1] * std::log(s))};
+    // 0^y is constant for y >= 0; log(0) would make 0 * inf of it.
+    return Grads{where(ge(saved[0], 0), 0.0, dz * (saved[1] * std::log(s)))};
+  });
+}
+
+Tensor pow(const Operand& x, const Operand& y, Out out) {
+  if (y.is_scalar() && x.tensor) return tensor_to_scalar(*x.tensor, y.scalar, out);
+  if (x.is_scalar() && y.tensor) return scalar_to_tensor(x.scalar, *y.tensor, out);
+  Tensor z = zip("pow", kernels::pow, x, y, common_type(x, y), out);
+  return record("pow", z, broadcast(x.or_undefined(), y.or_undefined()),
+                save(x.or_undefined(), y.or_undefined(), output(z)), [](const Tensor& dz, const Saved& saved) {
+    const Tensor x = saved[0], y = saved[1];
+    Tensor dx, dy;
+    if (saved.needs(0)) {
+      // y x^(y - 1) is 0 for y = 0, also at x = 0, where it would be 0 * inf.
+      const Tensor one = logical_and(eq(y, 0), logical_not(gt(abs(x), 0)));
+      dx = dz * (y * pow(x, where(one, 1.0, y) - 1));
+    }
+    if (saved.needs(1)) {
+      // 0^y is constant for y >= 0.
+      const Tensor constant = logical_and(eq(x, 0), ge(y, 0));
+      dy = dz * xlogy(saved[2], where(constant, 1.0, x));
+    }
+    return Grads{dx, dy};
+  });
+}
+
+Tensor pow_(const Tensor& x, const Operand& y) { return inplace_zip<pow>("pow_", x, y); }
+
+Tensor xlogy(const Operand& x, const Operand& y, Out out) {
+  Tensor z = zip("xlogy", kernels::xlogy, x, y, floating_type(common_type(x, y)), out);
+  return record("xlogy", std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
+                save(x.or_undefined(), y.or_undefined()), [s = x.scalar, t = y.scalar](const Tensor& dz, const Saved& saved) {
+    const Tensor a = saved[0], b = saved[1];
+    const Operand x = a.defined() ? Operand(a) : s, y = b.defined() ? Operand(b) : t;
+    Tensor dx, dy;
+    if (saved.needs(0)) {
+      const Tensor zero = logical_and(eq(x, 0), le(y, 0));  // where log(y) is not a number
+      dx = dz * xlogy(1.0, where(zero, 1.0, y));
+    }
+    if (saved.needs(1)) dy = dz * div(x, y);
+    return Grads{dx, dy};
+  });
+}
+
+}  // namespace genesis::ops

@@ -1,0 +1,110 @@
+#include "ops/select.h"
+
+#include <limits>
+
+#include "kernels/select.h"
+#include "ops/compare.h"
+#include "ops/elementwise.h"
+
+namespace genesis::ops {
+
+Tensor where(const Tensor& condition, const Operand& x, const Operand& y, Out out) {
+  require<DTypeError>(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8,
+                      "where: condition must be bool, got ", condition.dtype(), "; compare it, e.g. condition != 0");
+  Tensor z = zip("where", kernels::where, condition, x, y, common_type(x, y), out);
+  return record("where", std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(condition),
+                [](const Tensor& dz, const Saved& saved) {
+    const Tensor condition = saved[0];
+    return Grads{saved.needs(0) ? where(condition, dz, 0.0) : Tensor(),
+                 saved.needs(1) ? where(condition, 0.0, dz) : Tensor()};
+  });
+}
+
+// What maximum(a, b) passes of dy to a. Linear in dy, constant in a and b.
+static Tensor share(const Tensor& dy, const Operand& a, const Operand& b) {
+  Tensor da = zip("maximum_backward", kernels::share, dy, a, b, dy.dtype(), {});
+  return record("maximum_backward", std::move(da), inputs(dy), save(a.or_undefined(), b.or_undefined()),
+                [s = a.scalar, t = b.scalar](const Tensor& dda, const Saved& saved) {
+    const Tensor a = saved[0], b = saved[1];
+    return Grads{share(dda, a.defined() ? Operand(a) : s, b.defined() ? Operand(b) : t)};
+  });
+}
+
+Tensor maximum(const Operand& x, const Operand& y, Out out) {
+  Tensor z = zip("maximum", kernels::maximum, x, y, common_type(x, y), out);
+  return record("maximum", std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
+                save(x.or_undefined(), y.or_undefined()), [s = x.scalar, t = y.scalar](const Tensor& dz, const Saved& saved) {
+    const Tensor a = saved[0], b = saved[1];
+    const Operand x = a.defined() ? Operand(a) : s, y = b.defined() ? Operand(b) : t;
+    return Grads{saved.needs(0) ? share(dz, x, y) : Tensor(), saved.needs(1) ? share(dz, y, x) : Tensor()};
+  });
+}
+
+Tensor minimum(const Operand& x, const Operand& y, Out out) {
+  Tensor z = zip("minimum", kernels::minimum, x, y, common_type(x, y), out);
+  return record("minimum", std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
+                save(x.or_undefined(), y.or_undefined()), [s = x.scalar, t = y.scalar](const Tensor& dz, const Saved& saved) {
+    const Tensor a = saved[0], b = saved[1];
+    const Operand x = a.defined() ? Operand(a) : s, y = b.defined() ? Operand(b) : t;
+    return Grads{saved.needs(0) ? share(dz, y, x) : Tensor(), saved.needs(1) ? share(dz, x, y) : Tensor()};
+  });
+}
+
+// dy where lo <= x <= hi, else 0.
+static Tensor within(const Tensor& dy, const Tensor& x, double lo, double hi) {
+  Tensor dx = empty_like(dy);
+  kernels::within(dx.view(), dy.view(), x.view(), lo, hi);
+  return record("clamp_backward", std::move(dx), inputs(dy), save(x), [lo, hi](const Tensor& ddx, const Saved& saved) {
+    return Grads{within(ddx, saved[0], lo, hi)};
+  });
+}
+
+static Tensor clamp_scalars(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max, Out out) {
+  const DType dtype = result_type({x, min ? *min : *max, max ? *max : *min});
+  Tensor y;
+  if (min && max) y = zip("clamp", kernels::clamp, x, *min, *max, dtype, out);
+  else if (min) y = zip("clamp", kernels::maximum, x, *min, dtype, out);
+  else y = zip("clamp", kernels::minimum, x, *max, dtype, out);
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  return record("clamp", std::move(y), inputs(x), save(x),
+                [lo = min ? min->to_double() : -inf, hi = max ? max->to_double() : inf](const Tensor& dy, const Saved& saved) {
+    return Grads{within(dy, saved[0], lo, hi)};
+  });
+}
+
+Tensor clamp(const Tensor& x, const std::optional<Operand>& min, const std::optional<Operand>& max, Out out) {
+  require(min || max, "clamp: at least one of min and max must be given");
+  if ((!min || min->is_scalar()) && (!max || max->is_scalar()))
+    return clamp_scalars(x, min ? std::optional(min->scalar) : std::nullopt, max ? std::optional(max->scalar) : std::nullopt, out);
+  // A missing bound is the other one, seen through the missing side of the rule.
+  const Operand lo = min ? *min : *max, hi = max ? *max : *min;
+  const DType dtype = result_type({x, lo, hi});
+  Tensor y;
+  if (min && max) y = zip("clamp", kernels::clamp, x, lo, hi, dtype, out);
+  else if (min) y = zip("clamp", kernels::maximum, x, lo, dtype, out);
+  else y = zip("clamp", kernels::minimum, x, hi, dtype, out);
+  const Tensor none;
+  return record("clamp", std::move(y), broadcast(x, min ? min->or_undefined() : none, max ? max->or_undefined() : none),
+                save(x, lo.or_undefined(), hi.or_undefined()),
+                [has_min = min.has_value(), has_max = max.has_value(), s = lo.scalar, t = hi.scalar](const Tensor& dy, const Saved& saved) {
+    const Tensor x = saved[0], a = saved[1], b = saved[2];
+    const Operand lo = a.defined() ? Operand(a) : s, hi = b.defined() ? Operand(b) : t;
+    Tensor inside, dx, dlo, dhi;
+    if (saved.needs(0)) {
+      if (has_min) inside = ge(x, lo);
+      if (has_max) inside = has_min ? logical_and(inside, le(x, hi)) : le(x, hi);
+      dx = where(inside, dy, 0.0);
+    }
+    if (saved.needs(1)) {
+      const Tensor below = lt(x, lo);
+      dlo = where(has_max ? logical_and(below, lt(lo, hi)) : below, dy, 0.0);
+    }
+    if (saved.needs(2)) {
+      const Tensor above = gt(x, hi);
+      dhi = where(has_min ? logical_or(above, lt(hi, lo)) : above, dy, 0.0);
+    }
+    return Grads{dx, dlo, dhi};
+  });
+}
+
+}  // namespace genesis::ops
