@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/loops.h"
+#include "kernels/vecmath.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -30,7 +31,7 @@ struct Pow {
   template <class T>
   static T apply(T x, T y) {
     if constexpr (std::is_integral_v<T>) return integer_power(x, static_cast<int64_t>(y));
-    else return std::pow(x, y);
+    else return vpow(x, y);
   }
 };
 struct PowScalar {
@@ -81,14 +82,14 @@ struct PowScalarBackward {
   };
   template <class T>
   static T apply(T dy, T x, const Params& p) {
-    return dy * (T(p.c) * std::pow(x, T(p.exponent)));
+    return dy * (T(p.c) * vpow(x, T(p.exponent)));
   }
 };
 
 struct XLogY {
   template <class T>
   static T apply(T a, T b) {
-    const T product = a * std::log(b);
+    const T product = a * vlog(b);
     return (a == T(0)) & (b == b) ? T(0) : product;
   }
 };

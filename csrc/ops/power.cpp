@@ -73,7 +73,7 @@ Tensor xlogy(const Operand& x, const Operand& y, Out out) {
     Tensor dx, dy;
     if (saved.needs(0)) {
       const Tensor zero = logical_and(eq(x, 0), le(y, 0));  // where log(y) is not a number
-      dx = dz * xlogy(1.0, where(zero, 1.0, y));
+      dx = dz * xlogy(1.0, where(zero, 1.0, b.defined() ? b : scalar_tensor(t, dz.dtype())));
     }
     if (saved.needs(1)) dy = dz * div(x, y);
     return Grads{dx, dy};
