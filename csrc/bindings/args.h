@@ -100,14 +100,7 @@ template <size_t N>
 struct FixedString {
   char text[N];
   constexpr FixedString(const char (&s)[N]) { std::copy_n(s, N, text); }
-  constexpr FixedString() : text{} {}
 };
-template <size_t N, size_t M>
-constexpr FixedString<N + M - 1> operator+(const FixedString<N>& a, const char (&b)[M]) {
-  FixedString<N + M - 1> both;
-  std::copy_n(b, M, std::copy_n(a.text, N - 1, both.text));
-  return both;
-}
 
 // Joins two names at compile time.
 template <FixedString A, FixedString B>

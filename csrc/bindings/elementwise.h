@@ -9,9 +9,9 @@ namespace genesis::py {
 // Name(input) and Name_(input) of Op(x, out).
 template <FixedString Name, auto Op>
 void def_map(const char* doc) {
-  def<Name + "(input, *, out=None)", [](Args& a) { return Op(a.tensor(0), a.out(1)); }>(kBoth, doc);
-  def<Name + "_(input)", [](Args& a) {
-    static constexpr auto name = Name + "_";
+  def<join<Name, "(input, *, out=None)">(), [](Args& a) { return Op(a.tensor(0), a.out(1)); }>(kBoth, doc);
+  def<join<Name, "_(input)">(), [](Args& a) {
+    static constexpr auto name = join<Name, "_">();
     return ops::inplace_map<Op>(name.text, a.tensor(0));
   }>(kMethod, "In-place form.");
 }
@@ -19,9 +19,9 @@ void def_map(const char* doc) {
 // Name(input, other) and Name_(input, other) of Op(x, y, out).
 template <FixedString Name, auto Op>
 void def_zip(const char* doc) {
-  def<Name + "(input, other, *, out=None)", [](Args& a) { return Op(a.operand(0), a.operand(1), a.out(2)); }>(kBoth, doc);
-  def<Name + "_(input, other)", [](Args& a) {
-    static constexpr auto name = Name + "_";
+  def<join<Name, "(input, other, *, out=None)">(), [](Args& a) { return Op(a.operand(0), a.operand(1), a.out(2)); }>(kBoth, doc);
+  def<join<Name, "_(input, other)">(), [](Args& a) {
+    static constexpr auto name = join<Name, "_">();
     return ops::inplace_zip<Op>(name.text, a.tensor(0), a.operand(1));
   }>(kMethod, "In-place form.");
 }
