@@ -8,8 +8,8 @@
 // In `tiled`, an operand is copied into contiguous panels ("packed") only if its strides demand it or if it is read
 // often enough to repay the copy, so small products go straight to the tiles.
 //
-// An element of C is always summed in the same order, whatever block of C it is computed in: results do not depend
-// on the number of threads.
+// An element of C is always summed in the same order, whatever block it falls into and whether or not operands are
+// packed; so the blocks may follow the number of threads while the result does not.
 #include "kernels/gemm.h"
 
 #include <new>
@@ -20,37 +20,13 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-#ifndef KT
-#define KT 8
-#endif
-#ifndef GOTO
-#define GOTO 4096
-#endif
-#ifndef PFB
-#define PFB true
-#endif
-#ifndef PFA
-#define PFA true
-#endif
-#ifndef PV
-#define PV 3
-#endif
-#ifndef KD
-#define KD 256
-#endif
-#ifndef BR
-#define BR 192
-#endif
-#ifndef BC
-#define BC 256
-#endif
-constexpr int64_t kDepth = KD;                  // most of k in one pass
-constexpr int64_t kBlockRows = BR, kBlockCols = BC;  // a block of C; its kDepth x kBlockCols of B stay in L2
-constexpr int64_t kPackedRows = 24;              // rows of A packed at once, about
-constexpr int64_t kPackedBytes = 4 << 20;        // B packed at once
+constexpr int64_t kDepth = 384;                  // most of k in one pass over C
+constexpr int64_t kBlockRows = 256;              // rows of C in a block: with kDepth, a part of A that fits L2
+constexpr int64_t kBlockBytes = 512 << 10;       // what a block reads of B if A is not packed, to fit L2
+constexpr int64_t kPackedBytes = 4 << 20;        // what is packed of B at once
 constexpr int64_t kTaskWork = int64_t{1} << 19;  // multiply-adds worth handing to a thread: about 7 us
-constexpr int64_t kTasks = KT;                    // enough for the threads to finish together
 constexpr int64_t kStrip = 1024;                 // columns of combine_rows at once
+constexpr int kPackedVectors = std::min(3, kMaxVectors);
 constexpr int kDotRows = kVectorBytes == 64 ? 6 : 2;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -140,7 +116,7 @@ struct Right {
   bool packed;
 };
 
-// A block of C: C = alpha * A @ B + beta * C over `depth` of k.
+// Rows of C times panels [first, end): C = alpha * A @ B + beta * C over `depth` of k.
 template <class T>
 void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int64_t first, int64_t end, int64_t rows,
               int64_t depth, T alpha, T beta, T* c, int64_t c_row, int64_t c_col) {
@@ -153,25 +129,23 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
   auto one = [&](int64_t tile, int64_t panel) {
     const int64_t i = tile * a.height, tile_rows = std::min(a.height, rows - i);
     const int64_t j = panels.start(panel), cols = panels.start(panel + 1) - j, vectors = ceil_div(cols, lanes);
-    const int64_t last = cols - (vectors - 1) * lanes;
     T* out = c + i * c_row + j * c_col;
-    Tile<T> t{depth, a.data + i * a.step, a.row, a.k, b.data + j * b.step, b.packed ? vectors * lanes : b.k,
-              in_place ? out : buffer, in_place ? c_row : buffer_row, alpha, in_place ? beta : T(0), last,
-              nullptr, 0, 0, 0};
-    if (a.packed) {
-      // The next panel of B comes from afar; each tile fetches its share.
-      if (panel + 1 < end && PFB) {
-        t.ahead_lines = ceil_div(16 * panels.width, tiles * line);
-        t.ahead_stride = line;
-        t.ahead_step = t.ahead_lines * line;
-        t.ahead = b.data + panels.start(panel + 1) * b.step + tile * t.ahead_step * ceil_div(depth, 16);
-      }
-    } else if (a.row != 1 && panel == first && PFA && tile + 2 < tiles) {
-      t.ahead_lines = a.height, t.ahead_stride = a.row, t.ahead_step = 16, t.ahead = t.a + a.height * a.step;
+    Tile<T> t{.k = depth, .a = a.data + i * a.step, .a_row = a.row, .a_k = a.k, .b = b.data + j * b.step,
+              .b_k = b.packed ? vectors * lanes : b.k, .c = in_place ? out : buffer,
+              .c_row = in_place ? c_row : buffer_row, .alpha = alpha, .beta = in_place ? beta : T(0),
+              .last = cols - (vectors - 1) * lanes};
+    if (a.packed && panel + 1 < end) {  // each tile fetches its share of the next panel of B
+      t.ahead_lines = ceil_div(kSegment * panels.width, tiles * line), t.ahead_stride = line;
+      t.ahead_step = t.ahead_lines * line;
+      t.ahead = b.data + panels.start(panel + 1) * b.step + tile * t.ahead_step * ceil_div(depth, kSegment);
+    } else if (!a.packed && a.k == 1 && panel == first && tile + 2 < tiles) {  // the next rows of A
+      t.ahead_lines = a.height, t.ahead_stride = a.row, t.ahead_step = kSegment;
+      t.ahead = t.a + a.height * a.step;
     }
-    (last == lanes ? whole : masked)(tile_rows, vectors)(t);
+    (t.last == lanes ? whole : masked)(tile_rows, vectors)(t);
     if (!in_place) scatter(buffer, buffer_row, tile_rows, cols, beta, out, c_row, c_col);
   };
+  // What is reused stays close: a packed A in L2 and a panel of B in L1; or else B in L2 and the rows of a tile in L1.
   if (a.packed) {
     for (int64_t panel = first; panel < end; ++panel)
       for (int64_t tile = 0; tile < tiles; ++tile) one(tile, panel);
@@ -181,70 +155,83 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
   }
 }
 
+// B[p..p + depth, panels begin..end) to dst, each panel of the width that it has.
+template <class T>
+void pack_panels(const Problem<T>& x, const Panels<T>& panels, int64_t p, int64_t depth, int64_t begin, int64_t end,
+                 T* dst) {
+  auto run = [&](int64_t t, int64_t t_end, int64_t width) {
+    const int64_t j = panels.start(t);
+    pack(x.b.data + p * x.b.row_stride + j * x.b.col_stride, x.b.col_stride, x.b.row_stride, panels.start(t_end) - j,
+         depth, dst + j * depth, width);
+  };
+  const int64_t regular = std::clamp(panels.count - 2, begin, end);
+  if (regular > begin) run(begin, regular, panels.width);
+  for (int64_t t = regular; t < end; ++t) run(t, t + 1, panels.vectors(t) * kLanes<T>);
+}
+
+// Packing A costs about 1 / n of the product, packing B 1 / m. It pays when strides would scatter the reads over too
+// few cache sets, or the operand is read from beyond L2 again and again.
+template <class T>
+bool worth_packing_a(const Problem<T>& x) {
+  if (x.a.row_stride != 1 && x.a.col_stride != 1) return true;
+  return std::min(x.m, x.n) >= (x.a.row_stride == 1 ? 192 : 640);
+}
+template <class T>
+bool worth_packing_b(const Problem<T>& x) {
+  if (x.b.col_stride != 1 || (!kFastMasks && x.n % kLanes<T> != 0)) return true;
+  const int64_t bytes = x.k * x.n * int64_t{sizeof(T)};
+  return x.m >= 96 && (bytes > 1 << 20 || (bytes > 1 << 18 && x.b.row_stride * int64_t{sizeof(T)} >= 4096));
+}
+
 template <class T>
 void tiled(const Problem<T>& x) {
   constexpr int64_t lanes = kLanes<T>;
-#ifndef PACK_A
-#define PACK_A (x.a.row_stride==1 && x.n>2*64 && x.a.col_stride > 128) || (x.m > 600 && x.n > 600)
-#endif
-#ifndef PACK_B
-#define PACK_B x.m > 24 && x.k * x.n * int64_t{sizeof(T)} > 1024 << 10
-#endif
-  const bool packs_a = (x.a.row_stride != 1 && x.a.col_stride != 1) || (PACK_A);
-  const bool packs_b = x.b.col_stride != 1 || (!kFastMasks && x.n % lanes != 0) || packs_a || (PACK_B);
+  const bool packs_a = worth_packing_a(x), packs_b = packs_a || worth_packing_b(x);
+  const Panels<T> panels(x.n, std::min<int64_t>(packs_a ? kPackedVectors : kMaxVectors, ceil_div(x.n, lanes)));
+  const int64_t height = kMaxRows[panels.width / lanes - 1], row_tiles = ceil_div(x.m, height);
+  const int64_t padded = panels.padded(), depth = ceil_div(x.k, ceil_div(x.k, kDepth));
 
-  const int64_t max_vectors = packs_a ? std::min(PV, kMaxVectors) : kMaxVectors;
-  const Panels<T> panels(x.n, std::min<int64_t>(max_vectors, ceil_div(x.n, lanes)));
-  const int64_t height = kMaxRows[panels.width / lanes - 1], row_tiles = ceil_div(x.m, height), padded = panels.padded();
-
-  const int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth));
-  // Blocks of C, cut along the longer side until there is one for every thread.
-  const int64_t tasks = std::clamp<int64_t>(x.m * x.n * x.k / kTaskWork, 1, kTasks);
-  int64_t row_blocks = ceil_div(x.m, kBlockRows), col_blocks = ceil_div(x.n, packs_a ? GOTO : kBlockCols);
+  // Blocks of C, cut until there are some for every thread; along rows if A is packed, which columns would repeat.
+  const int64_t threads = get_num_threads();
+  const int64_t tasks = threads == 1 ? 1 : std::min(4 * threads, x.m * x.n * x.k / kTaskWork);
+  int64_t row_blocks = ceil_div(x.m, kBlockRows);
+  int64_t col_blocks = packs_a ? 1 : std::min(panels.count, ceil_div(padded * depth * int64_t{sizeof(T)}, kBlockBytes));
   while (row_blocks * col_blocks < tasks && (row_blocks < row_tiles || col_blocks < panels.count)) {
-    const bool tall = x.m * col_blocks >= x.n * row_blocks || packs_a;
+    const bool tall = packs_a ? x.m > 64 * row_blocks : x.m * col_blocks >= x.n * row_blocks;
     ++((tall && row_blocks < row_tiles) || col_blocks == panels.count ? row_blocks : col_blocks);
   }
 
   // A round packs as much of B as kPackedBytes holds, in whole passes; without packing there is one round.
-  const int64_t fit = std::max<int64_t>(1, kPackedBytes / (depth * padded * int64_t{sizeof(T)})) * depth;
-  const int64_t round = packs_b ? std::min(fit, x.k) : x.k;
+  const int64_t passes = std::max<int64_t>(1, kPackedBytes / (depth * padded * int64_t{sizeof(T)}));
+  const int64_t round = packs_b ? std::min(passes * depth, x.k) : x.k;
   T* const packed = packs_b ? packed_b<T>.get(round * padded) : nullptr;
   for (int64_t start = 0; start < x.k; start += round) {
     const int64_t stop = std::min(x.k, start + round);
+    auto each_pass = [&](auto body) {
+      for (int64_t p = start; p < stop; p += depth) body(p, std::min(depth, stop - p), packed + (p - start) * padded);
+    };
     if (packs_b) {
-      const int64_t grain = std::max<int64_t>(1, (kTaskWork >> 2) / (round * panels.width));
+      const int64_t grain = std::max<int64_t>(1, kTaskWork / 4 / (round * panels.width));
       parallel_for(panels.count, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t p = start; p < stop; p += depth) {
-          const int64_t d = std::min(depth, stop - p), regular = std::clamp(panels.count - 2, begin, end);
-          auto pack_panels = [&](int64_t t, int64_t t_end, int64_t width) {
-            const int64_t j = panels.start(t);
-            pack(x.b.data + p * x.b.row_stride + j * x.b.col_stride, x.b.col_stride, x.b.row_stride,
-                 panels.start(t_end) - j, d, packed + (p - start) * padded + j * d, width);
-          };
-          if (regular > begin) pack_panels(begin, regular, panels.width);
-          for (int64_t t = regular; t < end; ++t) pack_panels(t, t + 1, panels.vectors(t) * lanes);
-        }
+        each_pass([&](int64_t p, int64_t d, T* dst) { pack_panels(x, panels, p, d, begin, end, dst); });
       });
     }
-    parallel_for(row_blocks * col_blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) {
-        const Range rows(task % row_blocks, row_blocks, x.m, height), cols(task / row_blocks, col_blocks, panels.count, 1);
-        for (int64_t p = start; p < stop; p += depth) {
-          const int64_t d = std::min(depth, stop - p), count = rows.size();
-          const Right<T> b = packs_b ? Right<T>{packed + (p - start) * padded, d, 0, true}
-                                     : Right<T>{x.b.data + p * x.b.row_stride, 1, x.b.row_stride, false};
-          Left<T> a{x.a.data + rows.begin * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.row_stride,
-                    x.a.col_stride, ceil_div(count, ceil_div(count, height)), false};
-          if (packs_a) {
-            T* dst = packed_a<T>.get(ceil_div(count, height) * height * depth);
-            pack(a.data, a.row, a.k, count, d, dst, height);
-            a = {dst, d, 1, height, height, true};
-          }
-          multiply(a, b, panels, cols.begin, cols.end, count, d, x.alpha, p == 0 ? x.beta : T(1),
-                   x.c + rows.begin * x.c_row, x.c_row, x.c_col);
+    parallel_for(row_blocks * col_blocks, 1, [&](int64_t task, int64_t) {
+      const Range rows(task % row_blocks, row_blocks, x.m, height), cols(task / row_blocks, col_blocks, panels.count, 1);
+      const int64_t count = rows.size();
+      each_pass([&](int64_t p, int64_t d, const T* b_packed) {
+        const Right<T> b = packs_b ? Right<T>{b_packed, d, 0, true}
+                                   : Right<T>{x.b.data + p * x.b.row_stride, 1, x.b.row_stride, false};
+        Left<T> a{x.a.data + rows.begin * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.row_stride,
+                  x.a.col_stride, ceil_div(count, ceil_div(count, height)), false};
+        if (packs_a) {
+          T* dst = packed_a<T>.get(ceil_div(count, height) * height * depth);
+          pack(a.data, a.row, a.k, count, d, dst, height);
+          a = {dst, d, 1, height, height, true};
         }
-      }
+        multiply(a, b, panels, cols.begin, cols.end, count, d, x.alpha, p == 0 ? x.beta : T(1),
+                 x.c + rows.begin * x.c_row, x.c_row, x.c_col);
+      });
     });
   }
 }
@@ -356,7 +343,8 @@ void gemm(Problem<T> x) {
     }
     if (x.b.col_stride == 1) return combine_rows(x);
   }
-  if (x.a.col_stride == 1 && x.b.row_stride == 1 && std::min(x.m, x.n) <= kDotRows && x.k >= kLanes<T>)
+  const int64_t dot_rows = x.k >= 4 * kLanes<T> ? 4 * kDotRows : x.k >= kLanes<T> ? kDotRows : 0;
+  if (x.a.col_stride == 1 && x.b.row_stride == 1 && std::min(x.m, x.n) <= dot_rows)
     return dot_products(x.m <= x.n ? x : x.transposed());
   const Problem<T> y = x.transposed();
   tiled(tiled_cost(y) < tiled_cost(x) ? y : x);
@@ -378,7 +366,7 @@ void gemm_batched(int64_t batch, Problem<T> x, int64_t a_step, int64_t b_step, i
   };
   // Large matrices are cut by gemm itself, unless there are enough of them to go round.
   const int64_t work = x.m * x.n * std::max<int64_t>(x.k, 1);
-  if (batch < kTasks && work > 4 * kTaskWork) return run(0, batch);
+  if (batch < 4 * get_num_threads() && work > 4 * kTaskWork) return run(0, batch);
   parallel_for(batch, std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work)), run);
 }
 

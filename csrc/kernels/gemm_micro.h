@@ -130,10 +130,12 @@ struct Tile {
   int64_t c_row;
   T alpha, beta;
   int64_t last;
-  const T* ahead;     // memory that will be needed soon: every 16 steps of k, `ahead_lines` cache lines
-  int64_t ahead_lines;  // of it are fetched, each `ahead_stride` elements from the last
-  int64_t ahead_stride, ahead_step;
+  // Memory that will be needed soon: every kSegment steps of k, `ahead_lines` cache lines of it are fetched, from
+  // `ahead` on, `ahead_stride` apart, and `ahead` moves by `ahead_step`.
+  const T* ahead = nullptr;
+  int64_t ahead_lines = 0, ahead_stride = 0, ahead_step = 0;
 };
+constexpr int64_t kSegment = 16;
 
 // How A is stored: a_row == 1 (column-major, and packed panels) or a_k == 1 (row-major).
 enum class Order { column_major, row_major };
@@ -159,23 +161,22 @@ void tile(const Tile<T>& t) {
     b += t.b_k;
   };
 
-  // Fetching ahead is spread over the loop: in one burst it would take all line buffers away from the loads.
-  int segments = 0;
+  // C and what lies ahead are fetched a little at a time: a burst would take the line buffers away from the loads.
+  int segment = 0;
   const T* ahead = t.ahead;
   auto fetch_ahead = [&]() __attribute__((always_inline)) {
-    if (segments < rows)
-      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.c + segments * t.c_row + j * lanes, 1);
-    ++segments;
+    if (segment < rows)
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.c + segment * t.c_row + j * lanes, 1);
+    ++segment;
     for (int64_t i = 0; i < t.ahead_lines; ++i) __builtin_prefetch(ahead + i * t.ahead_stride);
     ahead += t.ahead_step;
   };
 
-  constexpr int64_t segment = 16;
   if constexpr (order == Order::column_major) {
     const T* a = t.a;
-    for (int64_t left = t.k; left > 0; left -= segment) {
+    for (int64_t left = t.k; left > 0; left -= kSegment) {
       fetch_ahead();
-      for (int64_t p = std::min(left, segment); p > 0; --p, a += t.a_k) step([&](int i) { return a[i]; });
+      for (int64_t p = std::min(left, kSegment); p > 0; --p, a += t.a_k) step([&](int i) { return a[i]; });
     }
   } else {
     // Every third row has a pointer and its neighbours are reached by indexed addressing: 12 pointers would not fit
@@ -184,9 +185,9 @@ void tile(const Tile<T>& t) {
     const int64_t stride = t.a_row;
     const T* a[pointers];
     for (int g = 0; g < pointers; ++g) a[g] = t.a + 3 * g * stride;
-    for (int64_t left = t.k; left > 0; left -= segment) {
+    for (int64_t left = t.k; left > 0; left -= kSegment) {
       fetch_ahead();
-      for (int64_t p = std::min(left, segment); p > 0; --p) {
+      for (int64_t p = std::min(left, kSegment); p > 0; --p) {
         step([&](int i) { return a[i / 3][(i % 3) * stride]; });
 #pragma GCC unroll 8
         for (int g = 0; g < pointers; ++g) asm("" : "+r"(++a[g]));
@@ -232,7 +233,7 @@ TileFn<T> find_tile(int64_t rows, int64_t vectors) {
 
 // Interleaves the lower (or upper) halves of each 128 bits of x and y, in units of `unit` lanes.
 template <class T, int unit, bool upper>
-Vec<T> interleave(Vec<T> x, Vec<T> y) {
+[[gnu::always_inline]] inline Vec<T> interleave(Vec<T> x, Vec<T> y) {
   return [&]<int... i>(std::integer_sequence<int, i...>) {
     constexpr int quad = kQuad<T>, lanes = kLanes<T>;
     return __builtin_shufflevector(x, y, (i / quad * quad + i % quad / unit % 2 * lanes + i % quad / unit / 2 * unit +
@@ -242,7 +243,7 @@ Vec<T> interleave(Vec<T> x, Vec<T> y) {
 
 // The vector whose 128-bit pieces start at rows[0], rows[quad], rows[2 * quad]...
 template <class T>
-Vec<T> load_pieces(const T* const* rows, int64_t offset) {
+[[gnu::always_inline]] inline Vec<T> load_pieces(const T* const* rows, int64_t offset) {
   constexpr int quad = kQuad<T>;
   auto piece = [&](int i) { return reinterpret_cast<const float*>(rows[i * quad] + offset); };
 #if defined(__AVX512F__)
@@ -261,7 +262,7 @@ Vec<T> load_pieces(const T* const* rows, int64_t offset) {
 
 // out[q] holds rows[0][offset + q], rows[1][offset + q], ... for the kQuad columns q from offset on.
 template <class T>
-void transpose(const T* const* rows, int64_t offset, Vec<T>* out) {
+[[gnu::always_inline]] inline void transpose(const T* const* rows, int64_t offset, Vec<T>* out) {
   const Vec<T> x0 = load_pieces(rows, offset), x1 = load_pieces(rows + 1, offset);
   const Vec<T> lower = interleave<T, 1, false>(x0, x1), upper = interleave<T, 1, true>(x0, x1);
   if constexpr (kQuad<T> == 2) {
@@ -316,9 +317,11 @@ void pack(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t
         for (; p + quad <= k; p += quad) {
           Vec<T> column[quad];
           transpose(rows.at, p, column);
-          for (int q = 0; q < quad; ++q) {
-            T* out = d + (p + q) * width;
-            filled == lanes ? store(out, column[q]) : store(out, column[q], mask);
+          T* out = d + p * width;
+          if (filled == lanes) {
+            for (int q = 0; q < quad; ++q) store(out + q * width, column[q]);
+          } else {
+            for (int q = 0; q < quad; ++q) store(out + q * width, column[q], mask);
           }
         }
       }

@@ -259,16 +259,17 @@ GENESIS_VEC double vlog(double x) {
 
 GENESIS_VEC float vlog2(float x) {
   vec::Reduced<float> d = vec::log_reduce(x);
-  float low = vec::fma(vec::log_tail(d.f), 1.44269502f, d.f * 1.92596303e-08f);
-  return vec::log_special(x, d.e + vec::fma(d.f, 1.44269502f, low));
+  // log2(e) = 1 + 0.44: the 1 costs no rounding.
+  float low = vec::fma(d.f, 0.442695051f, vec::log_tail(d.f) * 1.44269502f);
+  return vec::log_special(x, d.e + (d.f + low));
 }
 GENESIS_VEC double vlog2(double x) { return std::log2(x); }
 
 GENESIS_VEC float vlog10(float x) {
   vec::Reduced<float> d = vec::log_reduce(x);
-  float low = vec::fma(vec::log_tail(d.f), 0.434294492f, d.f * -1.010305e-08f);
-  low = vec::fma(d.e, 4.60503907e-06f, low);
-  return vec::log_special(x, vec::fma(d.e, 0.301025390625f, vec::fma(d.f, 0.434294492f, low)));
+  float low = vec::fma(d.e, 4.60503907e-06f, vec::log_tail(d.f) * 0.434294492f);
+  low = vec::fma(d.f, -0.0657055154f, low);  // log10(e) = 1/2 - 0.066
+  return vec::log_special(x, vec::fma(d.e, 0.301025390625f, vec::fma(d.f, 0.5f, low)));
 }
 GENESIS_VEC double vlog10(double x) { return std::log10(x); }
 
@@ -707,7 +708,9 @@ GENESIS_VEC float vasin(float x) {
   float z = large ? vec::fma(a, -0.5f, 0.5f) : a * a;
   float s = large ? std::sqrt(z) : a;
   float tail = vec::asin_tail(s, z);
-  float y = vec::fma(s, -2.0f, vec::pio2_hi) - vec::fma(tail, 2.0f, -vec::pio2_lo);
+  float d = vec::pio2_hi - 2.0f * s;
+  float lost = (vec::pio2_hi - d) - 2.0f * s;
+  float y = d + (lost - vec::fma(tail, 2.0f, -vec::pio2_lo));
   return vec::copysign(large ? y : s + tail, x);
 }
 GENESIS_VEC double vasin(double x) { return std::asin(x); }

@@ -9,12 +9,12 @@ from tests.ops.table import OPS
 CASES = [pytest.param(op, sample, id=i) for op, sample, i in sample_cases(OPS)]
 
 
-def _compare(op, sample, dtype):
+def _compare(op, sample, dtype, forms=None):
     rtol = op.rtol if dtype == "float64" else op.rtol32
     rounded = [a.astype(dtype).astype(np.float64) for a in op.leaves(sample)]
     if op.ref is not None:
         expected = op.expected(op.with_arrays(sample, rounded))
-    for form, function in op.forms().items():
+    for form, function in list(op.forms().items())[:forms]:
         if form.startswith("operator") and sample.kwargs:
             continue
         if form.startswith("Tensor") and not _starts_with_tensor(sample):
@@ -46,7 +46,7 @@ def test_forward_float32(op, sample):
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.id) for op in OPS if op.elementwise])
 def test_long_input_uses_vector_loops_and_threads(op):
     for dtype in ("float64", "float32"):
-        _compare(op, op.long_sample(), dtype)
+        _compare(op, op.long_sample(), dtype, forms=1)
 
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.id) for op in OPS if op.at])
