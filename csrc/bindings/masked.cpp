@@ -1,0 +1,25 @@
+#include "ops/masked.h"
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+static const Family family([] {
+  def<"masked_fill(input, mask, value)", [](Args& a) {
+    return ops::masked_fill(a.tensor(0), a.tensor(1), a.operand(2));
+  }>(kBoth, "input with value where mask is true.");
+  def<"masked_fill_(input, mask, value)", [](Args& a) {
+    return ops::masked_fill_(a.tensor(0), a.tensor(1), a.operand(2));
+  }>(kMethod, "masked_fill(), in place.");
+  def<"masked_select(input, mask)", [](Args& a) { return ops::masked_select(a.tensor(0), a.tensor(1)); }>(
+      kBoth, "The elements of input where mask is true, as one line.");
+  def<"masked_scatter(input, mask, source)", [](Args& a) {
+    return ops::masked_scatter(a.tensor(0), a.tensor(1), a.tensor(2));
+  }>(kBoth, "input with the elements of source, in order, where mask is true.");
+  def<"masked_scatter_(input, mask, source)", [](Args& a) {
+    return ops::masked_scatter_(a.tensor(0), a.tensor(1), a.tensor(2));
+  }>(kMethod, "masked_scatter(), in place.");
+});
+
+}  // namespace genesis::py

@@ -1,0 +1,430 @@
+#include "kernels/gather.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "core/parallel.h"
+#include "kernels/elementwise.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+
+namespace {
+
+constexpr int64_t kGrain = 16384;  // elements that are worth a thread
+
+// Three views of one shape: the tensor that is indexed (which stands still along the indexed dimension, where the
+// index moves it by `step`), the index, and what is moved. Dimensions that all three walk evenly are merged.
+struct Walk {
+  int ndim = 0;
+  int dim = -1;  // which one is indexed
+  int64_t step = 0;
+  int64_t total = 1;
+  int64_t shape[kMaxDims];
+  int64_t x[kMaxDims], index[kMaxDims], moved[kMaxDims];  // strides
+
+  Walk(const View& x_view, const View& moved_view, const View& index_view, int indexed) {
+    step = x_view.strides[indexed];
+    for (int d = 0; d < index_view.ndim; ++d) {
+      const int64_t n = index_view.shape[d];
+      total *= n;
+      if (n == 1 && d != indexed) continue;
+      const int64_t sx = d == indexed ? 0 : x_view.strides[d], si = index_view.strides[d], sm = moved_view.strides[d];
+      const int k = ndim - 1;
+      if (k >= 0 && k != dim && d != indexed && x[k] == sx * n && index[k] == si * n && moved[k] == sm * n) {
+        shape[k] *= n;
+        x[k] = sx;
+        index[k] = si;
+        moved[k] = sm;
+      } else {
+        if (d == indexed) dim = ndim;
+        push(n, sx, si, sm);
+      }
+    }
+  }
+  void push(int64_t n, int64_t sx, int64_t si, int64_t sm) {
+    shape[ndim] = n;
+    x[ndim] = sx;
+    index[ndim] = si;
+    moved[ndim] = sm;
+    ++ndim;
+  }
+};
+
+struct Offsets {
+  int64_t x = 0, index = 0, moved = 0;
+  void step(const Walk& w, int d, int64_t n) {
+    x += n * w.x[d];
+    index += n * w.index[d];
+    moved += n * w.moved[d];
+  }
+};
+
+template <class T>
+void gather_row(T* out, int64_t so, const T* x, int64_t sx, const int64_t* index, int64_t si, int64_t step, int64_t n) {
+  if (si == 0) {
+    x += *index * step;
+    if (so == 1 && sx == 1) std::memcpy(out, x, static_cast<size_t>(n) * sizeof(T));
+    else
+      for (int64_t i = 0; i < n; ++i) out[i * so] = x[i * sx];
+  } else if (so == 1 && si == 1 && sx == 0 && step == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = x[index[i]];
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i * so] = x[i * sx + index[i * si] * step];
+  }
+}
+
+template <class T>
+void gather_typed(const View& out, const View& x, const View& index, int dim) {
+  const Walk w(x, out, index, dim);
+  const int last = w.ndim - 1;
+  parallel_for(w.total, kGrain, [&](int64_t begin, int64_t end) {
+    int64_t at[kMaxDims];
+    int64_t rest = begin;
+    Offsets o;
+    for (int d = last; d >= 0; --d) {
+      at[d] = rest % w.shape[d];
+      rest /= w.shape[d];
+      o.step(w, d, at[d]);
+    }
+    while (begin < end) {
+      const int64_t n = std::min(w.shape[last] - at[last], end - begin);
+      gather_row(out.as<T>() + o.moved, w.moved[last], x.as<const T>() + o.x, w.x[last],
+                 index.as<const int64_t>() + o.index, w.index[last], w.step, n);
+      begin += n;
+      o.step(w, last, -at[last]);
+      at[last] = 0;
+      for (int d = last - 1; d >= 0; --d) {
+        if (++at[d] < w.shape[d]) {
+          o.step(w, d, 1);
+          break;
+        }
+        o.step(w, d, 1 - w.shape[d]);
+        at[d] = 0;
+      }
+    }
+  });
+}
+
+struct Set {
+  template <class T>
+  static T apply(T, T b) {
+    return b;
+  }
+};
+struct Add {
+  template <class T>
+  static T apply(T a, T b) {
+    if constexpr (std::is_same_v<T, bool>) return a || b;
+    else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    else return a + b;
+  }
+};
+struct Mul {
+  template <class T>
+  static T apply(T a, T b) {
+    if constexpr (std::is_same_v<T, bool>) return a && b;
+    else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    else return a * b;
+  }
+};
+// A NaN on either side stays, as in every maximum.
+struct Max {
+  template <class T>
+  static T apply(T a, T b) {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Min {
+  template <class T>
+  static T apply(T a, T b) {
+    return a < b || a != a ? a : b;
+  }
+};
+
+template <class Op, class T>
+void combine_row(T* x, int64_t sx, const T* src, int64_t ss, int64_t n) {
+  if (sx == 1 && ss == 1) {
+    if constexpr (std::is_same_v<Op, Set>) {
+      std::memcpy(x, src, static_cast<size_t>(n) * sizeof(T));
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) x[i] = Op::apply(x[i], src[i]);
+    }
+  } else if (sx == 1 && ss == 0) {
+    const T value = *src;
+    for (int64_t i = 0; i < n; ++i) x[i] = Op::apply(x[i], value);
+  } else {
+    for (int64_t i = 0; i < n; ++i) x[i * sx] = Op::apply(x[i * sx], src[i * ss]);
+  }
+}
+
+// Whole rows share an index (index_add, embedding): each thread owns a range of destinations, reads the whole index and
+// takes what falls into its range. The range is small enough to stay in cache while it is filled.
+template <class Op, class T>
+void scatter_rows(const Walk& w, T* x, int64_t size, const T* src, const int64_t* index, bool clear) {
+  const int64_t n = w.shape[0], width = w.shape[1];
+  const int64_t work = n * width + (clear ? size * width : 0);
+  const int64_t parts = std::clamp<int64_t>(work / (4 * kGrain), 1, 16);
+  const int64_t part = std::max<int64_t>((size + parts - 1) / parts, 1);
+  parallel_for(size, part, [&](int64_t begin, int64_t end) {
+    if (clear) std::memset(x + begin * width, 0, static_cast<size_t>((end - begin) * width) * sizeof(T));
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t to = index[j * w.index[0]];
+      if (to < begin || to >= end) continue;
+      combine_row<Op>(x + to * w.step, w.x[1], src + j * w.moved[0], w.moved[1], width);
+    }
+  });
+}
+
+// An index of its own for each element. What differs in any other dimension than the indexed one goes elsewhere, so
+// the work is cut along those.
+template <class Op, class T>
+void scatter_elements(const Walk& w, T* x, const T* src, const int64_t* index) {
+  const bool columns = w.dim != w.ndim - 1;  // the innermost dimension is not the indexed one
+  const int inner = w.ndim - 1;
+  const int64_t n = w.shape[w.dim];
+  const int64_t width = columns ? w.shape[inner] : 1;
+  const int64_t block = columns ? std::min(width, std::max<int64_t>(64, kGrain / n)) : 1;
+  const int64_t blocks = (width + block - 1) / block;
+  int64_t outer = 1;
+  for (int d = 0; d < w.ndim; ++d)
+    if (d != w.dim && !(columns && d == inner)) outer *= w.shape[d];
+  parallel_for(outer * blocks, std::max<int64_t>(1, kGrain / (n * block)), [&](int64_t begin, int64_t end) {
+    for (int64_t u = begin; u < end; ++u) {
+      Offsets o;
+      int64_t rest = u / blocks;
+      for (int d = inner; d >= 0; --d) {
+        if (d == w.dim || (columns && d == inner)) continue;
+        o.step(w, d, rest % w.shape[d]);
+        rest /= w.shape[d];
+      }
+      if (!columns) {
+        T* to = x + o.x;
+        const T* from = src + o.moved;
+        const int64_t* at = index + o.index;
+        const int64_t si = w.index[w.dim], ss = w.moved[w.dim];
+        for (int64_t j = 0; j < n; ++j) {
+          T& y = to[at[j * si] * w.step];
+          y = Op::apply(y, from[j * ss]);
+        }
+        continue;
+      }
+      const int64_t first = u % blocks * block, m = std::min(block, width - first);
+      o.step(w, inner, first);
+      for (int64_t j = 0; j < n; ++j) {
+        T* to = x + o.x;
+        const T* from = src + o.moved + j * w.moved[w.dim];
+        const int64_t* at = index + o.index + j * w.index[w.dim];
+        const int64_t sx = w.x[inner], si = w.index[inner], ss = w.moved[inner];
+        if (si == 0) {
+          combine_row<Op>(to + *at * w.step, sx, from, ss, m);
+          continue;
+        }
+        for (int64_t i = 0; i < m; ++i) {
+          T& y = to[i * sx + at[i * si] * w.step];
+          y = Op::apply(y, from[i * ss]);
+        }
+      }
+    }
+  });
+}
+
+bool by_rows(const Walk& w) { return w.ndim == 2 && w.dim == 0 && w.index[1] == 0 && w.shape[1] >= 8; }
+
+template <class Op, class T>
+void scatter_typed(const View& x, const View& src, const View& index, int dim) {
+  const Walk w(x, src, index, dim);
+  if (w.total == 0) return;
+  const int64_t size = x.shape[dim];
+  if (by_rows(w)) scatter_rows<Op>(w, x.as<T>(), size, src.as<const T>(), index.as<const int64_t>(), false);
+  else scatter_elements<Op>(w, x.as<T>(), src.as<const T>(), index.as<const int64_t>());
+}
+
+// Calls f.template operator()<T>() with the element type itself.
+template <class F>
+void with_element_type(DType t, F&& f) {
+  switch (t) {
+    case DType::Bool: return f.template operator()<bool>();
+    case DType::UInt8: return f.template operator()<uint8_t>();
+    case DType::Int8: return f.template operator()<int8_t>();
+    case DType::Int16: return f.template operator()<int16_t>();
+    case DType::Int32: return f.template operator()<int32_t>();
+    case DType::Int64: return f.template operator()<int64_t>();
+    case DType::Float32: return f.template operator()<float>();
+    default: return f.template operator()<double>();
+  }
+}
+// The same with an unsigned integer as wide as the element, for what is only moved.
+template <class F>
+auto with_item(int64_t item, F&& f) {
+  switch (item) {
+    case 1: return f.template operator()<uint8_t>();
+    case 2: return f.template operator()<uint16_t>();
+    case 4: return f.template operator()<uint32_t>();
+    default: return f.template operator()<uint64_t>();
+  }
+}
+
+template <class Op>
+void scatter_combined(const View& x, const View& src, const View& index, int dim) {
+  with_element_type(x.dtype, [&]<class T>() { scatter_typed<Op, T>(x, src, index, dim); });
+}
+
+constexpr int64_t kMaskBlock = 32768;
+
+// Counts of true, block by block, summed up to where each block's elements begin.
+std::vector<int64_t> mask_offsets(const bool* mask, int64_t n) {
+  std::vector<int64_t> offsets(static_cast<size_t>((n + kMaskBlock - 1) / kMaskBlock + 1), 0);
+  const uint8_t* bytes = reinterpret_cast<const uint8_t*>(mask);
+  parallel_for(n, kMaskBlock, [&](int64_t begin, int64_t end) {
+    int64_t count = 0;
+    for (int64_t i = begin; i < end; ++i) count += bytes[i];
+    offsets[static_cast<size_t>(begin / kMaskBlock + 1)] = count;
+  });
+  for (size_t b = 1; b < offsets.size(); ++b) offsets[b] += offsets[b - 1];
+  return offsets;
+}
+
+}  // namespace
+
+int64_t find_outside(View index, int64_t low, int64_t high) {
+  const int64_t n = index.numel();
+  if (n == 0) return -1;
+  // Dimensions that repeat the same indices need no second look, and do not change which place comes first.
+  int64_t shape[kMaxDims], strides[kMaxDims];
+  int ndim = 0;
+  for (int d = 0; d < index.ndim; ++d) {
+    if (index.shape[d] == 1 || index.strides[d] == 0) continue;
+    if (ndim > 0 && strides[ndim - 1] == index.strides[d] * index.shape[d]) {
+      shape[ndim - 1] *= index.shape[d];
+      strides[ndim - 1] = index.strides[d];
+    } else {
+      shape[ndim] = index.shape[d];
+      strides[ndim++] = index.strides[d];
+    }
+  }
+  if (ndim == 0) {
+    shape[0] = 1;
+    strides[0] = 1;
+    ndim = 1;
+  }
+  const int64_t* data = index.as<const int64_t>();
+  const uint64_t span = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  const int64_t row = shape[ndim - 1], step = strides[ndim - 1];
+  int64_t rows = 1;
+  for (int d = 0; d < ndim - 1; ++d) rows *= shape[d];
+  const auto row_at = [&](int64_t r) {
+    const int64_t* p = data;
+    for (int d = ndim - 2; d >= 0; --d) {
+      p += r % shape[d] * strides[d];
+      r /= shape[d];
+    }
+    return p;
+  };
+  const int64_t pieces = (row + kGrain - 1) / kGrain;
+  std::vector<char> bad(static_cast<size_t>(rows * pieces), 0);
+  parallel_for(rows * pieces, std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t from = u % pieces * kGrain, to = std::min(row, from + kGrain);
+      const int64_t* p = row_at(u / pieces);
+      uint64_t any = 0;
+      if (step == 1)
+        for (int64_t i = from; i < to; ++i) any |= static_cast<uint64_t>(p[i] - low) >= span;
+      else
+        for (int64_t i = from; i < to; ++i) any |= static_cast<uint64_t>(p[i * step] - low) >= span;
+      bad[static_cast<size_t>(u)] = any != 0;
+    }
+  });
+  if (std::find(bad.begin(), bad.end(), 1) == bad.end()) return -1;
+  // Rare: look again, element by element in the order of the full shape.
+  for (int64_t at = 0; at < n; ++at) {
+    const int64_t* p = data;
+    int64_t rest = at;
+    for (int d = index.ndim - 1; d >= 0; --d) {
+      p += rest % index.shape[d] * index.strides[d];
+      rest /= index.shape[d];
+    }
+    if (*p < low || *p >= high) return at;
+  }
+  return -1;
+}
+GENESIS_KERNEL(find_outside)
+
+void wrap_negative(int64_t* index, int64_t n, int64_t size) {
+  for (int64_t i = 0; i < n; ++i) index[i] += index[i] < 0 ? size : 0;
+}
+GENESIS_KERNEL(wrap_negative)
+
+void gather_along(View out, View x, View index, int dim) {
+  with_item(itemsize(x.dtype), [&]<class T>() { gather_typed<T>(out, x, index, dim); });
+}
+GENESIS_KERNEL(gather_along)
+
+void scatter_along(View x, View src, View index, int dim, Combine how) {
+  switch (how) {
+    case Combine::Set:
+      return with_item(itemsize(x.dtype), [&]<class T>() { scatter_typed<Set, T>(x, src, index, dim); });
+    case Combine::Add: return scatter_combined<Add>(x, src, index, dim);
+    case Combine::Mul: return scatter_combined<Mul>(x, src, index, dim);
+    case Combine::Max: return scatter_combined<Max>(x, src, index, dim);
+    case Combine::Min: return scatter_combined<Min>(x, src, index, dim);
+  }
+}
+GENESIS_KERNEL(scatter_along)
+
+void gather_transposed(View dx, View dy, View index, int dim) {
+  const Walk w(dx, dy, index, dim);
+  const int64_t size = dx.shape[dim], all = dx.numel();
+  with_element_type(dx.dtype, [&]<class T>() {
+    T* x = dx.as<T>();
+    if (w.total > 0 && by_rows(w) && w.step == w.shape[1] && all == size * w.step) {
+      scatter_rows<Add>(w, x, size, dy.as<const T>(), index.as<const int64_t>(), true);
+      return;
+    }
+    parallel_for(all, 16 * kGrain, [&](int64_t begin, int64_t end) {
+      std::memset(x + begin, 0, static_cast<size_t>(end - begin) * sizeof(T));
+    });
+    if (w.total > 0) scatter_elements<Add>(w, x, dy.as<const T>(), index.as<const int64_t>());
+  });
+}
+GENESIS_KERNEL(gather_transposed)
+
+int64_t compress(void* out, const void* x, const bool* mask, int64_t n, int64_t item) {
+  const std::vector<int64_t> offsets = mask_offsets(mask, n);
+  if (!out) return offsets.back();
+  with_item(item, [&]<class T>() {
+    const T* from = static_cast<const T*>(x);
+    parallel_for(n, kMaskBlock, [&](int64_t begin, int64_t end) {
+      const auto block = static_cast<size_t>(begin / kMaskBlock);
+      T* to = static_cast<T*>(out) + offsets[block];
+      T* const limit = static_cast<T*>(out) + offsets[block + 1];
+      // Writing always and moving on only under true has no branch to mispredict; the last place of the block must
+      // not be written past.
+      for (int64_t i = begin; i < end && to < limit; ++i) {
+        *to = from[i];
+        to += mask[i];
+      }
+    });
+  });
+  return offsets.back();
+}
+GENESIS_KERNEL(compress)
+
+int64_t expand(void* out, const void* packed, const bool* mask, int64_t n, int64_t item) {
+  const std::vector<int64_t> offsets = mask_offsets(mask, n);
+  with_item(item, [&]<class T>() {
+    T* to = static_cast<T*>(out);
+    parallel_for(n, kMaskBlock, [&](int64_t begin, int64_t end) {
+      const T* from = static_cast<const T*>(packed) + offsets[static_cast<size_t>(begin / kMaskBlock)];
+      for (int64_t i = begin; i < end; ++i)
+        if (mask[i]) to[i] = *from++;
+    });
+  });
+  return offsets.back();
+}
+GENESIS_KERNEL(expand)
+
+}  // namespace genesis::kernels::GENESIS_ISA

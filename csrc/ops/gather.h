@@ -1,0 +1,23 @@
+// Reading by index: along a dimension, whole rows, or anywhere. Each is linear, and its transpose adds by index.
+#pragma once
+
+#include <optional>
+
+#include "core/tensor.h"
+
+namespace genesis::ops {
+
+// y[..., j, ...] = x[..., index[..., j, ...], ...]; index has as many dimensions as x and the shape of the result.
+Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
+// Whole slices of x, at a 1-d index.
+Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
+// x seen as one line; negative indices count from its end.
+Tensor take(const Tensor& x, const Tensor& index);
+// gather with x and index broadcast against each other; without dim, x is one line.
+Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim);
+// Rows of `weight`. The row `padding_idx` gets no gradient; with scale_grad_by_freq, the gradient of each row is
+// divided by how often it was read.
+Tensor embedding(const Tensor& index, const Tensor& weight, std::optional<int64_t> padding_idx, bool scale_grad_by_freq);
+Tensor one_hot(const Tensor& index, int64_t num_classes);
+
+}  // namespace genesis::ops

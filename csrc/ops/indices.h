@@ -1,0 +1,37 @@
+// Index arguments: checked before anything is read or written, and brought into the form that kernels take.
+#pragma once
+
+#include "core/tensor.h"
+
+namespace genesis::ops {
+
+// `index` as int64; raises unless it is int64 or int32.
+Tensor as_indices(const char* op, const Tensor& index);
+// The same, every one checked to lie in [0, size). With `negative`, [-size, 0) counts from the end.
+Tensor checked_indices(const char* op, const Tensor& index, int dim, int64_t size, bool negative = false);
+
+// What kernels see of a tensor: at least one dimension.
+inline View line(const Tensor& t) {
+  static constexpr int64_t one = 1;
+  return t.dim() ? t.view() : View{t->data, t.dtype(), 1, &one, &one};
+}
+
+// A 1-d index seen as an index for each element of `shape`, where it runs along dimension `dim`.
+class IndexAlong {
+ public:
+  IndexAlong(const Tensor& index, const Dims& shape, int dim) : shape_(shape), strides_(shape.size(), 0) {
+    if (shape_.empty()) {
+      shape_.push_back(1);
+      strides_.push_back(0);
+    }
+    strides_[dim] = index.dim() ? index.stride(0) : 0;
+    data_ = index->data;
+  }
+  View view() const { return {data_, DType::Int64, shape_.size(), shape_.data(), strides_.data()}; }
+
+ private:
+  Dims shape_, strides_;
+  void* data_;
+};
+
+}  // namespace genesis::ops

@@ -1,0 +1,222 @@
+#include "ops/scatter.h"
+
+#include <numeric>
+
+#include "autograd/record.h"
+#include "kernels/compare.h"
+#include "kernels/convert.h"
+#include "kernels/gather.h"
+#include "ops/create.h"
+#include "ops/gather.h"
+#include "ops/indices.h"
+#include "ops/masked.h"
+#include "ops/pointwise.h"
+#include "ops/reduce.h"
+#include "ops/view.h"
+
+namespace genesis::ops {
+
+using kernels::Combine;
+
+void require_index_fits(const char* op, const Tensor& x, int dim, const Tensor& index) {
+  require(std::max(x.dim(), 1) == std::max(index.dim(), 1), op, ": index of shape ", index.shape(),
+          " must have as many dimensions as the input of shape ", x.shape());
+  for (int d = 0; d < std::min(x.dim(), index.dim()); ++d)
+    require(d == dim || index.size(d) <= x.size(d), op, ": index of shape ", index.shape(), " is larger in dimension ", d,
+            " than the input of shape ", x.shape(), "; only dimension ", dim, " may be larger");
+}
+
+static void require_same_dtype(const char* op, const Tensor& x, const char* name, const Tensor& src) {
+  require<DTypeError>(x.dtype() == src.dtype(), op, ": ", name, " is ", src.dtype(), " but the input is ", x.dtype(),
+                      "; use ", name, ".to(input.dtype)");
+}
+
+// What an operator reads must not change while it writes to `out`.
+static Tensor apart(const Tensor& t, Out out) {
+  if (!out || out.tensor->impl()->storage != t->storage) return t;
+  const WithGradMode off(false);
+  return clone(t);
+}
+
+// x with src written into it, in new memory or in `out`. Sums of half precision are taken in float32.
+static Tensor written(const char* op, const Tensor& x, const Tensor& src, View index, int dim, Combine how, Out out) {
+  const WithGradMode off(false);
+  Tensor y = x;
+  if (!out || !out.tensor->same(x)) {
+    y = destination(op, x.shape(), x.dtype(), out);
+    kernels::copy(y.view(), x.view());
+  }
+  if (src.numel() == 0) return y;
+  if (how != Combine::Set && is_half(x.dtype())) {
+    const Tensor wide = cast(y, DType::Float32), from = cast(src, DType::Float32);
+    kernels::scatter_along(line(wide), line(from), index, dim, how);
+    kernels::copy(y.view(), wide.view());
+  } else {
+    kernels::scatter_along(line(y), line(src), index, dim, how);
+  }
+  return y;
+}
+
+// True for those whose place a later one takes: index has one element for each of them.
+static Tensor overwritten(const Dims& x_shape, View index, const Dims& shape, int dim) {
+  const WithGradMode off(false);
+  const int64_t n = index.shape[dim];
+  const Tensor order = empty({n}, DType::Int64);
+  std::iota(order.data<int64_t>(), order.data<int64_t>() + n, 0);
+  const IndexAlong positions(order, shape, dim);
+  const Tensor last = empty(x_shape, DType::Int64), winner = empty(shape, DType::Int64), lost = empty(shape, DType::Bool);
+  kernels::scatter_along(line(last), positions.view(), index, dim, Combine::Set);
+  kernels::gather_along(line(winner), line(last), index, dim);
+  kernels::ne(line(lost), line(winner), positions.view(), DType::Int64);
+  return lost;
+}
+
+// ---- an index for each element -----------------------------------------------------------------------------------
+
+// The part of src that has an index.
+static Tensor indexed_part(const char* op, const Tensor& src, const Tensor& index) {
+  if (src.dim() == 0) return expand(src, index.shape());
+  require(src.dim() == std::max(index.dim(), 1), op, ": src of shape ", src.shape(),
+          " must have as many dimensions as index of shape ", index.shape());
+  Tensor part = src;
+  for (int d = 0; d < src.dim(); ++d) {
+    const int64_t n = index.dim() ? index.size(d) : 1;
+    require(src.size(d) >= n, op, ": src of shape ", src.shape(), " is smaller in dimension ", d,
+            " than index of shape ", index.shape());
+    if (src.size(d) > n) part = slice(part, d, 0, n, 1);
+  }
+  return part.dim() == index.dim() ? part : reshape(part, index.shape());
+}
+
+// x itself, in new memory or where it already is: nothing is indexed.
+static Tensor unchanged(const Tensor& x, Out out) { return out ? *out.tensor : clone(x); }
+
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index_in, const Operand& src_in, Out out) {
+  const int d = wrap_dim("scatter", dim, x.dim());
+  const Tensor numbers = as_indices("scatter", index_in);
+  if (numbers.numel() == 0) return unchanged(x, out);
+  require_index_fits("scatter", x, d, numbers);
+  const Tensor index = apart(checked_indices("scatter", numbers, d, line(x).shape[d]), out);
+  if (src_in.is_scalar()) {
+    const Tensor value = expand(full({}, src_in.scalar, x.dtype()), index.shape());
+    Tensor y = written("scatter", x, value, line(index), d, Combine::Set, out);
+    return record("scatter", std::move(y), inputs(x), save(index), [d](const Tensor& dy, const Saved& saved) {
+      return Grads{scatter(dy, d, saved[0], 0)};
+    });
+  }
+  require_same_dtype("scatter", x, "src", *src_in.tensor);
+  const Tensor src = indexed_part("scatter", *src_in.tensor, index);
+  Tensor y = written("scatter", x, apart(src, out), line(index), d, Combine::Set, out);
+  return record("scatter", std::move(y), inputs(x, src), save(index), [d](const Tensor& dy, const Saved& saved) {
+    const Tensor at = saved[0];
+    Grads grads{saved.needs(0) ? scatter(dy, d, at, 0) : Tensor(), Tensor()};
+    if (saved.needs(1)) grads[1] = masked_fill(gather(dy, d, at), overwritten(dy.shape(), line(at), at.shape(), d), 0);
+    return grads;
+  });
+}
+
+Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index_in, const Tensor& src_in, Out out) {
+  const int d = wrap_dim("scatter_add", dim, x.dim());
+  const Tensor numbers = as_indices("scatter_add", index_in);
+  if (numbers.numel() == 0) return unchanged(x, out);
+  require_index_fits("scatter_add", x, d, numbers);
+  require_same_dtype("scatter_add", x, "src", src_in);
+  const Tensor index = apart(checked_indices("scatter_add", numbers, d, line(x).shape[d]), out);
+  const Tensor src = indexed_part("scatter_add", src_in, index);
+  Tensor y = written("scatter_add", x, apart(src, out), line(index), d, Combine::Add, out);
+  return record("scatter_add", std::move(y), inputs(x, src), save(index), [d](const Tensor& dy, const Saved& saved) {
+    return Grads{dy, saved.needs(1) ? gather(dy, d, saved[0]) : Tensor()};
+  });
+}
+
+// ---- a 1-d index for slices --------------------------------------------------------------------------------------
+
+static int require_slices(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  const int d = wrap_dim(op, dim, x.dim());
+  require(index.dim() <= 1, op, ": index must have one dimension, got shape ", index.shape());
+  require_same_dtype(op, x, "source", source);
+  Dims expected = x.shape();
+  if (x.dim() > 0) expected[d] = index.numel();
+  require(source.shape() == expected && (x.dim() > 0 || index.numel() == 1), op, ": source of shape ", source.shape(),
+          " does not fit an input of shape ", x.shape(), " indexed along dimension ", d, " by ", index.numel(),
+          " indices; expected shape ", expected);
+  return d;
+}
+
+Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index_in, const Tensor& source, Scalar alpha, Out out) {
+  const int d = require_slices("index_add", x, dim, index_in, source);
+  require<DTypeError>(!alpha.is_float() || is_floating(x.dtype()), "index_add: alpha is a float but the input is ", x.dtype(),
+                      "; use an int");
+  const Tensor index = apart(checked_indices("index_add", index_in, d, line(x).shape[d]), out);
+  const Tensor scaled = alpha == Scalar(1) ? source : mul(source, alpha);
+  Tensor y = written("index_add", x, apart(scaled, out), IndexAlong(index, source.shape(), d).view(), d, Combine::Add, out);
+  return record("index_add", std::move(y), inputs(x, scaled), save(index), [d](const Tensor& dy, const Saved& saved) {
+    return Grads{dy, saved.needs(1) ? index_select(dy, d, saved[0]) : Tensor()};
+  });
+}
+
+Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index_in, const Tensor& source_in, Out out) {
+  const Tensor source = source_in.dim() == 0 && x.dim() == 1 ? reshape(source_in, {1}) : source_in;
+  const int d = require_slices("index_copy", x, dim, index_in, source);
+  const Tensor index = apart(checked_indices("index_copy", index_in, d, line(x).shape[d]), out);
+  Tensor y = written("index_copy", x, apart(source, out), IndexAlong(index, source.shape(), d).view(), d, Combine::Set, out);
+  return record("index_copy", std::move(y), inputs(x, source), save(index), [d](const Tensor& dy, const Saved& saved) {
+    const Tensor at = saved[0];
+    Grads grads{saved.needs(0) ? index_fill(dy, d, at, 0) : Tensor(), Tensor()};
+    if (saved.needs(1)) {
+      Dims along(std::max(dy.dim(), 1), 1);
+      along[d] = at.numel();
+      if (dy.dim() == 0) along.clear();
+      const Tensor lost = overwritten({line(dy).shape[d]}, line(at), {at.numel()}, 0);
+      grads[1] = masked_fill(index_select(dy, d, at), reshape(lost, along), 0);
+    }
+    return grads;
+  });
+}
+
+Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index_in, const Operand& value, Out out) {
+  const int d = wrap_dim("index_fill", dim, x.dim());
+  require(index_in.dim() <= 1, "index_fill: index must have one dimension, got shape ", index_in.shape());
+  require(value.is_scalar() || value.tensor->dim() == 0, "index_fill: value must be a number or a 0-d tensor, got shape ",
+          value.shape(), "; use index_copy() for several values");
+  const Tensor index = apart(checked_indices("index_fill", index_in, d, line(x).shape[d], true), out);
+  Dims shape = x.shape();
+  if (x.dim() > 0) shape[d] = index.numel();
+  Tensor fill;
+  {
+    const WithGradMode off(false);
+    fill = value.is_scalar() ? full({}, value.scalar, x.dtype()) : cast(*value.tensor, x.dtype());
+    fill = expand(apart(fill, out), shape);
+  }
+  Tensor y = written("index_fill", x, fill, IndexAlong(index, shape, d).view(), d, Combine::Set, out);
+  return record("index_fill", std::move(y), inputs(x, value.or_undefined()), save(index),
+                [d](const Tensor& dy, const Saved& saved) {
+    const Tensor dx = index_fill(dy, d, saved[0], 0);
+    return Grads{dx, saved.needs(1) ? sum(dy - dx, {}, false) : Tensor()};  // counts a repeated index once
+  });
+}
+
+// ---- in place ----------------------------------------------------------------------------------------------------
+
+Tensor scatter_(const Tensor& x, int64_t dim, const Tensor& index, const Operand& src) {
+  return inplace("scatter_", x, {&src.or_undefined()},
+                 [&](const Tensor& input, Out out) { return scatter(input, dim, index, src, out); });
+}
+Tensor scatter_add_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
+  return inplace("scatter_add_", x, {&src},
+                 [&](const Tensor& input, Out out) { return scatter_add(input, dim, index, src, out); });
+}
+Tensor index_add_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
+  return inplace("index_add_", x, {&source},
+                 [&](const Tensor& input, Out out) { return index_add(input, dim, index, source, alpha, out); });
+}
+Tensor index_copy_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  return inplace("index_copy_", x, {&source},
+                 [&](const Tensor& input, Out out) { return index_copy(input, dim, index, source, out); });
+}
+Tensor index_fill_(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value) {
+  return inplace("index_fill_", x, {&value.or_undefined()},
+                 [&](const Tensor& input, Out out) { return index_fill(input, dim, index, value, out); });
+}
+
+}  // namespace genesis::ops
