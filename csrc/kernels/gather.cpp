@@ -1,6 +1,7 @@
 #include "kernels/gather.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -13,7 +14,8 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int64_t kGrain = 16384;  // elements that are worth a thread
+constexpr int64_t kGrain = 16384;   // elements that are worth a thread
+constexpr int64_t kChecked = 1024;  // indices checked before they are used: they stay in cache
 
 // Three views of one shape: the tensor that is indexed (which stands still along the indexed dimension, where the
 // index moves it by `step`), the index, and what is moved. Dimensions that all three walk evenly are merged.
@@ -76,10 +78,24 @@ void gather_row(T* out, int64_t so, const T* x, int64_t sx, const int64_t* index
   }
 }
 
+// Whether n indices lie in [0, size).
+bool all_inside(const int64_t* index, int64_t si, int64_t n, int64_t size) {
+  uint64_t outside = 0;
+  if (si == 1)
+    for (int64_t i = 0; i < n; ++i) outside |= static_cast<uint64_t>(index[i]) >= static_cast<uint64_t>(size);
+  else if (si == 0)
+    outside = static_cast<uint64_t>(*index) >= static_cast<uint64_t>(size);
+  else
+    for (int64_t i = 0; i < n; ++i) outside |= static_cast<uint64_t>(index[i * si]) >= static_cast<uint64_t>(size);
+  return outside == 0;
+}
+
 template <class T>
-void gather_typed(const View& out, const View& x, const View& index, int dim) {
+bool gather_typed(const View& out, const View& x, const View& index, int dim) {
   const Walk w(x, out, index, dim);
   const int last = w.ndim - 1;
+  const int64_t size = x.shape[dim];
+  std::atomic<bool> good = true;
   parallel_for(w.total, kGrain, [&](int64_t begin, int64_t end) {
     int64_t at[kMaxDims];
     int64_t rest = begin;
@@ -90,10 +106,19 @@ void gather_typed(const View& out, const View& x, const View& index, int dim) {
       o.step(w, d, at[d]);
     }
     while (begin < end) {
-      const int64_t n = std::min(w.shape[last] - at[last], end - begin);
-      gather_row(out.as<T>() + o.moved, w.moved[last], x.as<const T>() + o.x, w.x[last],
-                 index.as<const int64_t>() + o.index, w.index[last], w.step, n);
+      const int64_t n = std::min({w.shape[last] - at[last], end - begin, w.index[last] == 0 ? INT64_MAX : kChecked});
+      const int64_t* indices = index.as<const int64_t>() + o.index;
+      if (!all_inside(indices, w.index[last], n, size)) {
+        good.store(false, std::memory_order_relaxed);
+        return;
+      }
+      gather_row(out.as<T>() + o.moved, w.moved[last], x.as<const T>() + o.x, w.x[last], indices, w.index[last], w.step, n);
       begin += n;
+      if (at[last] + n < w.shape[last]) {
+        o.step(w, last, n);
+        at[last] += n;
+        continue;
+      }
       o.step(w, last, -at[last]);
       at[last] = 0;
       for (int d = last - 1; d >= 0; --d) {
@@ -106,6 +131,7 @@ void gather_typed(const View& out, const View& x, const View& index, int dim) {
       }
     }
   });
+  return good;
 }
 
 struct Set {
@@ -164,8 +190,9 @@ void combine_row(T* x, int64_t sx, const T* src, int64_t ss, int64_t n) {
 // Whole rows share an index (index_add, embedding): each thread owns a range of destinations, reads the whole index and
 // takes what falls into its range. The range is small enough to stay in cache while it is filled.
 template <class Op, class T>
-void scatter_rows(const Walk& w, T* x, int64_t size, const T* src, const int64_t* index, bool clear) {
+bool scatter_rows(const Walk& w, T* x, int64_t size, const T* src, const int64_t* index, bool check, bool clear) {
   const int64_t n = w.shape[0], width = w.shape[1];
+  if (check && !all_inside(index, w.index[0], n, size)) return false;
   const int64_t work = n * width + (clear ? size * width : 0);
   const int64_t parts = std::clamp<int64_t>(work / (4 * kGrain), 1, 16);
   const int64_t part = std::max<int64_t>((size + parts - 1) / parts, 1);
@@ -177,12 +204,13 @@ void scatter_rows(const Walk& w, T* x, int64_t size, const T* src, const int64_t
       combine_row<Op>(x + to * w.step, w.x[1], src + j * w.moved[0], w.moved[1], width);
     }
   });
+  return true;
 }
 
 // An index of its own for each element. What differs in any other dimension than the indexed one goes elsewhere, so
 // the work is cut along those.
 template <class Op, class T>
-void scatter_elements(const Walk& w, T* x, const T* src, const int64_t* index) {
+bool scatter_elements(const Walk& w, T* x, int64_t size, const T* src, const int64_t* index, bool check) {
   const bool columns = w.dim != w.ndim - 1;  // the innermost dimension is not the indexed one
   const int inner = w.ndim - 1;
   const int64_t n = w.shape[w.dim];
@@ -192,6 +220,7 @@ void scatter_elements(const Walk& w, T* x, const T* src, const int64_t* index) {
   int64_t outer = 1;
   for (int d = 0; d < w.ndim; ++d)
     if (d != w.dim && !(columns && d == inner)) outer *= w.shape[d];
+  std::atomic<bool> good = true;
   parallel_for(outer * blocks, std::max<int64_t>(1, kGrain / (n * block)), [&](int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {
       Offsets o;
@@ -206,6 +235,10 @@ void scatter_elements(const Walk& w, T* x, const T* src, const int64_t* index) {
         const T* from = src + o.moved;
         const int64_t* at = index + o.index;
         const int64_t si = w.index[w.dim], ss = w.moved[w.dim];
+        if (check && !all_inside(at, si, n, size)) {
+          good.store(false, std::memory_order_relaxed);
+          return;
+        }
         for (int64_t j = 0; j < n; ++j) {
           T& y = to[at[j * si] * w.step];
           y = Op::apply(y, from[j * ss]);
@@ -219,6 +252,10 @@ void scatter_elements(const Walk& w, T* x, const T* src, const int64_t* index) {
         const T* from = src + o.moved + j * w.moved[w.dim];
         const int64_t* at = index + o.index + j * w.index[w.dim];
         const int64_t sx = w.x[inner], si = w.index[inner], ss = w.moved[inner];
+        if (check && !all_inside(at, si, m, size)) {
+          good.store(false, std::memory_order_relaxed);
+          return;
+        }
         if (si == 0) {
           combine_row<Op>(to + *at * w.step, sx, from, ss, m);
           continue;
@@ -230,22 +267,23 @@ void scatter_elements(const Walk& w, T* x, const T* src, const int64_t* index) {
       }
     }
   });
+  return good;
 }
 
 bool by_rows(const Walk& w) { return w.ndim == 2 && w.dim == 0 && w.index[1] == 0 && w.shape[1] >= 8; }
 
 template <class Op, class T>
-void scatter_typed(const View& x, const View& src, const View& index, int dim) {
+bool scatter_typed(const View& x, const View& src, const View& index, int dim, bool check) {
   const Walk w(x, src, index, dim);
-  if (w.total == 0) return;
+  if (w.total == 0) return true;
   const int64_t size = x.shape[dim];
-  if (by_rows(w)) scatter_rows<Op>(w, x.as<T>(), size, src.as<const T>(), index.as<const int64_t>(), false);
-  else scatter_elements<Op>(w, x.as<T>(), src.as<const T>(), index.as<const int64_t>());
+  if (by_rows(w)) return scatter_rows<Op>(w, x.as<T>(), size, src.as<const T>(), index.as<const int64_t>(), check, false);
+  return scatter_elements<Op>(w, x.as<T>(), size, src.as<const T>(), index.as<const int64_t>(), check);
 }
 
 // Calls f.template operator()<T>() with the element type itself.
 template <class F>
-void with_element_type(DType t, F&& f) {
+auto with_element_type(DType t, F&& f) {
   switch (t) {
     case DType::Bool: return f.template operator()<bool>();
     case DType::UInt8: return f.template operator()<uint8_t>();
@@ -269,8 +307,8 @@ auto with_item(int64_t item, F&& f) {
 }
 
 template <class Op>
-void scatter_combined(const View& x, const View& src, const View& index, int dim) {
-  with_element_type(x.dtype, [&]<class T>() { scatter_typed<Op, T>(x, src, index, dim); });
+bool scatter_combined(const View& x, const View& src, const View& index, int dim, bool check) {
+  return with_element_type(x.dtype, [&]<class T>() { return scatter_typed<Op, T>(x, src, index, dim, check); });
 }
 
 constexpr int64_t kMaskBlock = 32768;
@@ -358,19 +396,19 @@ void wrap_negative(int64_t* index, int64_t n, int64_t size) {
 }
 GENESIS_KERNEL(wrap_negative)
 
-void gather_along(View out, View x, View index, int dim) {
-  with_item(itemsize(x.dtype), [&]<class T>() { gather_typed<T>(out, x, index, dim); });
+bool gather_along(View out, View x, View index, int dim) {
+  return with_item(itemsize(x.dtype), [&]<class T>() { return gather_typed<T>(out, x, index, dim); });
 }
 GENESIS_KERNEL(gather_along)
 
-void scatter_along(View x, View src, View index, int dim, Combine how) {
+bool scatter_along(View x, View src, View index, int dim, Combine how, bool check) {
   switch (how) {
-    case Combine::Set:
-      return with_item(itemsize(x.dtype), [&]<class T>() { scatter_typed<Set, T>(x, src, index, dim); });
-    case Combine::Add: return scatter_combined<Add>(x, src, index, dim);
-    case Combine::Mul: return scatter_combined<Mul>(x, src, index, dim);
-    case Combine::Max: return scatter_combined<Max>(x, src, index, dim);
-    case Combine::Min: return scatter_combined<Min>(x, src, index, dim);
+    case Combine::Add: return scatter_combined<Add>(x, src, index, dim, check);
+    case Combine::Mul: return scatter_combined<Mul>(x, src, index, dim, check);
+    case Combine::Max: return scatter_combined<Max>(x, src, index, dim, check);
+    case Combine::Min: return scatter_combined<Min>(x, src, index, dim, check);
+    default:
+      return with_item(itemsize(x.dtype), [&]<class T>() { return scatter_typed<Set, T>(x, src, index, dim, check); });
   }
 }
 GENESIS_KERNEL(scatter_along)
@@ -381,13 +419,13 @@ void gather_transposed(View dx, View dy, View index, int dim) {
   with_element_type(dx.dtype, [&]<class T>() {
     T* x = dx.as<T>();
     if (w.total > 0 && by_rows(w) && w.step == w.shape[1] && all == size * w.step) {
-      scatter_rows<Add>(w, x, size, dy.as<const T>(), index.as<const int64_t>(), true);
+      scatter_rows<Add>(w, x, size, dy.as<const T>(), index.as<const int64_t>(), false, true);
       return;
     }
     parallel_for(all, 16 * kGrain, [&](int64_t begin, int64_t end) {
       std::memset(x + begin, 0, static_cast<size_t>(end - begin) * sizeof(T));
     });
-    if (w.total > 0) scatter_elements<Add>(w, x, dy.as<const T>(), index.as<const int64_t>());
+    if (w.total > 0) scatter_elements<Add>(w, x, size, dy.as<const T>(), index.as<const int64_t>(), false);
   });
 }
 GENESIS_KERNEL(gather_transposed)

@@ -1,6 +1,6 @@
 // Moving elements by index: the kernels under gather, scatter, index_select, index_add, embedding and the masked forms.
 //
-// Indices are int64 and have been checked; a view's strides may be 0, so one index for a whole row is an expanded
+// Indices are int64. A kernel that returns false met one that is out of range, and stopped before using it. A view's strides may be 0, so one index for a whole row is an expanded
 // index. Every destination receives its contributions in the order of the index, whatever the number of threads.
 #pragma once
 
@@ -18,14 +18,14 @@ inline constinit Kernel<void(int64_t* index, int64_t n, int64_t size)> wrap_nega
 //
 // out[..., j, ...] = x[..., index[..., j, ...], ...] along `dim`. `index` has the shape of `out`; x has the same dtype
 // as `out` and may be larger in the other dimensions.
-inline constinit Kernel<void(View out, View x, View index, int dim)> gather_along;
+inline constinit Kernel<bool(View out, View x, View index, int dim)> gather_along;
 
 // The other way round: x[..., index[..., j, ...], ...] takes in src[..., j, ...]. `index` has the shape of `src`.
-// Set: the last one stays. Float16 and bfloat16 can only be set.
+// Set: the last one stays. Float16 and bfloat16 can only be set. Without `check`, the indices are known to be good.
 enum class Combine { Set, Add, Mul, Max, Min };
-inline constinit Kernel<void(View x, View src, View index, int dim, Combine how)> scatter_along;
+inline constinit Kernel<bool(View x, View src, View index, int dim, Combine how, bool check)> scatter_along;
 
-// The transpose of gather_along: dx = 0, then dx[..., index, ...] += dy.
+// The transpose of gather_along: dx = 0, then dx[..., index, ...] += dy. The indices are known to be good.
 inline constinit Kernel<void(View dx, View dy, View index, int dim)> gather_transposed;
 
 // Contiguous memory of `n` elements and as many bools. compress: the elements under true, one after another; expand:

@@ -34,13 +34,11 @@ static Tensor gather_backward(const Tensor& dy, const Dims& shape, int dim, cons
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index_in) {
   const int d = wrap_dim("gather", dim, x.dim());
-  Tensor index = as_indices("gather", index_in);
+  require_index_fits("gather", x, d, index_in);
+  const Tensor index = as_indices("gather", index_in);
   Tensor y = empty(index.shape(), x.dtype());
-  if (index.numel() > 0) {
-    require_index_fits("gather", x, d, index);
-    index = checked_indices("gather", index, d, line(x).shape[d]);
-    kernels::gather_along(line(y), line(x), line(index), d);
-  }
+  if (index.numel() > 0 && !kernels::gather_along(line(y), line(x), line(index), d))
+    index_out_of_range("gather", index, d, line(x).shape[d]);
   return record("gather", std::move(y), inputs(x), save(index),
                 [d, shape = x.shape()](const Tensor& dy, const Saved& saved) {
     return Grads{gather_backward(dy, shape, d, saved[0])};
@@ -61,11 +59,13 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index_in) {
           "; use index.reshape(-1), or gather() for an index for each element");
   require(x.dim() > 0 || index_in.numel() == 1, "index_select: a 0-d tensor has one element, but index has ",
           index_in.numel());
-  const Tensor index = checked_indices("index_select", index_in, d, line(x).shape[d]);
+  const Tensor index = as_indices("index_select", index_in);
   Dims shape = x.shape();
   if (x.dim() > 0) shape[d] = index.numel();
   Tensor y = empty(shape, x.dtype());
-  kernels::gather_along(line(y), line(x), IndexAlong(index, shape, d).view(), d);
+  if (y.numel() == 0) checked_indices("index_select", index, d, line(x).shape[d]);
+  else if (!kernels::gather_along(line(y), line(x), IndexAlong(index, shape, d).view(), d))
+    index_out_of_range("index_select", index, d, line(x).shape[d]);
   return record("index_select", std::move(y), inputs(x), save(index),
                 [d, from = x.shape()](const Tensor& dy, const Saved& saved) {
     return Grads{index_select_backward(dy, from, d, saved[0])};
@@ -80,7 +80,7 @@ Tensor take(const Tensor& x, const Tensor& index_in) {
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim) {
-  if (!dim) return gather(reshape(x, {x.numel()}), 0, checked_indices("take_along_dim", reshape(index, {-1}), 0, x.numel(), true));
+  if (!dim) return take(x, reshape(index, {-1}));
   require(x.dim() == index.dim(), "take_along_dim: input and indices must have as many dimensions, got shapes ", x.shape(),
           " and ", index.shape(), "; leave out dim to index into the flattened input");
   const int d = wrap_dim("take_along_dim", *dim, x.dim());
@@ -136,11 +136,13 @@ Tensor embedding(const Tensor& index_in, const Tensor& weight, std::optional<int
                         " is out of range for a weight of ", rows, " rows");
     padding = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
   }
-  const Tensor index = checked_indices("embedding", index_in, 0, rows);
+  const Tensor index = as_indices("embedding", index_in);
   const Tensor flat = index.contiguous() ? alias(index, {index.numel()}, {1}) : reshape(index, {index.numel()});
   const Dims flat_shape{index.numel(), width};
   Tensor y = empty(flat_shape, weight.dtype());
-  kernels::gather_along(y.view(), weight.view(), IndexAlong(flat, flat_shape, 0).view(), 0);
+  if (y.numel() == 0) checked_indices("embedding", index, 0, rows);
+  else if (!kernels::gather_along(y.view(), weight.view(), IndexAlong(flat, flat_shape, 0).view(), 0))
+    index_out_of_range("embedding", index, 0, rows);
   if (index.dim() != 1) {
     Dims shape = index.shape();
     shape.push_back(width);
@@ -154,9 +156,8 @@ Tensor embedding(const Tensor& index_in, const Tensor& weight, std::optional<int
 
 Tensor one_hot(const Tensor& index, int64_t num_classes) {
   require<DTypeError>(index.dtype() == DType::Int64, "one_hot: input must be int64, got ", index.dtype(), "; use input.long()");
-  const int64_t* data = nullptr;
   const Tensor flat = contiguous(index);
-  data = flat.data<int64_t>();
+  const int64_t* data = flat.data<int64_t>();
   if (num_classes == -1) {
     require(index.numel() > 0, "one_hot: the number of classes cannot be taken from an empty tensor; pass num_classes");
     num_classes = 1;

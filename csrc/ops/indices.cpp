@@ -28,6 +28,10 @@ Tensor as_indices(const char* op, const Tensor& index) {
                    size);
 }
 
+void index_out_of_range(const char* op, const Tensor& index, int dim, int64_t size) {
+  out_of_range(op, index, kernels::find_outside(index.view(), 0, size), dim, size);
+}
+
 Tensor checked_indices(const char* op, const Tensor& index_in, int dim, int64_t size, bool negative) {
   const Tensor index = as_indices(op, index_in);
   const int64_t outside = kernels::find_outside(index.view(), 0, size);

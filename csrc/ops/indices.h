@@ -9,6 +9,8 @@ namespace genesis::ops {
 Tensor as_indices(const char* op, const Tensor& index);
 // The same, every one checked to lie in [0, size). With `negative`, [-size, 0) counts from the end.
 Tensor checked_indices(const char* op, const Tensor& index, int dim, int64_t size, bool negative = false);
+// Raises for the first index outside [0, size), which there is.
+[[noreturn]] void index_out_of_range(const char* op, const Tensor& index, int dim, int64_t size);
 
 // What kernels see of a tensor: at least one dimension.
 inline View line(const Tensor& t) {
@@ -19,11 +21,8 @@ inline View line(const Tensor& t) {
 // A 1-d index seen as an index for each element of `shape`, where it runs along dimension `dim`.
 class IndexAlong {
  public:
-  IndexAlong(const Tensor& index, const Dims& shape, int dim) : shape_(shape), strides_(shape.size(), 0) {
-    if (shape_.empty()) {
-      shape_.push_back(1);
-      strides_.push_back(0);
-    }
+  IndexAlong(const Tensor& index, const Dims& shape, int dim)
+      : shape_(shape.empty() ? Dims{1} : shape), strides_(shape_.size(), 0) {
     strides_[dim] = index.dim() ? index.stride(0) : 0;
     data_ = index->data;
   }

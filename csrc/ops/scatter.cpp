@@ -19,6 +19,7 @@ namespace genesis::ops {
 using kernels::Combine;
 
 void require_index_fits(const char* op, const Tensor& x, int dim, const Tensor& index) {
+  if (index.numel() == 0) return;  // of any shape
   require(std::max(x.dim(), 1) == std::max(index.dim(), 1), op, ": index of shape ", index.shape(),
           " must have as many dimensions as the input of shape ", x.shape());
   for (int d = 0; d < std::min(x.dim(), index.dim()); ++d)
@@ -38,34 +39,44 @@ static Tensor apart(const Tensor& t, Out out) {
   return clone(t);
 }
 
-// x with src written into it, in new memory or in `out`. Sums of half precision are taken in float32.
-static Tensor written(const char* op, const Tensor& x, const Tensor& src, View index, int dim, Combine how, Out out) {
+// The indices of an operator that writes into existing memory are all checked first; new memory is simply dropped when
+// the kernel meets a bad one.
+static Tensor indices_to_write(const char* op, const Tensor& index, int dim, const Tensor& x, Out out) {
+  return out ? apart(checked_indices(op, index, dim, line(x).shape[dim]), out) : as_indices(op, index);
+}
+
+// x with src written into it, in new memory or in `out`; `places` is the index as the kernel sees it. Sums of half
+// precision are taken in float32.
+static Tensor written(const char* op, const Tensor& x, const Tensor& src, const Tensor& index, View places, int dim,
+                      Combine how, Out out) {
   const WithGradMode off(false);
   Tensor y = x;
   if (!out || !out.tensor->same(x)) {
     y = destination(op, x.shape(), x.dtype(), out);
     kernels::copy(y.view(), x.view());
   }
-  if (src.numel() == 0) return y;
-  if (how != Combine::Set && is_half(x.dtype())) {
-    const Tensor wide = cast(y, DType::Float32), from = cast(src, DType::Float32);
-    kernels::scatter_along(line(wide), line(from), index, dim, how);
-    kernels::copy(y.view(), wide.view());
-  } else {
-    kernels::scatter_along(line(y), line(src), index, dim, how);
+  if (src.numel() == 0) {
+    checked_indices(op, index, dim, line(x).shape[dim]);
+    return y;
   }
+  const bool half = how != Combine::Set && is_half(x.dtype());
+  const Tensor to = half ? cast(y, DType::Float32) : y, from = half ? cast(src, DType::Float32) : src;
+  if (!kernels::scatter_along(line(to), line(from), places, dim, how, !out))
+    index_out_of_range(op, index, dim, line(x).shape[dim]);
+  if (half) kernels::copy(y.view(), to.view());
   return y;
 }
 
 // True for those whose place a later one takes: index has one element for each of them.
 static Tensor overwritten(const Dims& x_shape, View index, const Dims& shape, int dim) {
   const WithGradMode off(false);
+  if (numel(shape) == 0) return empty(shape, DType::Bool);
   const int64_t n = index.shape[dim];
   const Tensor order = empty({n}, DType::Int64);
   std::iota(order.data<int64_t>(), order.data<int64_t>() + n, 0);
   const IndexAlong positions(order, shape, dim);
   const Tensor last = empty(x_shape, DType::Int64), winner = empty(shape, DType::Int64), lost = empty(shape, DType::Bool);
-  kernels::scatter_along(line(last), positions.view(), index, dim, Combine::Set);
+  kernels::scatter_along(line(last), positions.view(), index, dim, Combine::Set, false);
   kernels::gather_along(line(winner), line(last), index, dim);
   kernels::ne(line(lost), line(winner), positions.view(), DType::Int64);
   return lost;
@@ -88,25 +99,20 @@ static Tensor indexed_part(const char* op, const Tensor& src, const Tensor& inde
   return part.dim() == index.dim() ? part : reshape(part, index.shape());
 }
 
-// x itself, in new memory or where it already is: nothing is indexed.
-static Tensor unchanged(const Tensor& x, Out out) { return out ? *out.tensor : clone(x); }
-
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index_in, const Operand& src_in, Out out) {
   const int d = wrap_dim("scatter", dim, x.dim());
-  const Tensor numbers = as_indices("scatter", index_in);
-  if (numbers.numel() == 0) return unchanged(x, out);
-  require_index_fits("scatter", x, d, numbers);
-  const Tensor index = apart(checked_indices("scatter", numbers, d, line(x).shape[d]), out);
+  require_index_fits("scatter", x, d, index_in);
+  const Tensor index = indices_to_write("scatter", index_in, d, x, out);
   if (src_in.is_scalar()) {
     const Tensor value = expand(full({}, src_in.scalar, x.dtype()), index.shape());
-    Tensor y = written("scatter", x, value, line(index), d, Combine::Set, out);
+    Tensor y = written("scatter", x, value, index, line(index), d, Combine::Set, out);
     return record("scatter", std::move(y), inputs(x), save(index), [d](const Tensor& dy, const Saved& saved) {
       return Grads{scatter(dy, d, saved[0], 0)};
     });
   }
   require_same_dtype("scatter", x, "src", *src_in.tensor);
   const Tensor src = indexed_part("scatter", *src_in.tensor, index);
-  Tensor y = written("scatter", x, apart(src, out), line(index), d, Combine::Set, out);
+  Tensor y = written("scatter", x, apart(src, out), index, line(index), d, Combine::Set, out);
   return record("scatter", std::move(y), inputs(x, src), save(index), [d](const Tensor& dy, const Saved& saved) {
     const Tensor at = saved[0];
     Grads grads{saved.needs(0) ? scatter(dy, d, at, 0) : Tensor(), Tensor()};
@@ -117,13 +123,11 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index_in, const Opera
 
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index_in, const Tensor& src_in, Out out) {
   const int d = wrap_dim("scatter_add", dim, x.dim());
-  const Tensor numbers = as_indices("scatter_add", index_in);
-  if (numbers.numel() == 0) return unchanged(x, out);
-  require_index_fits("scatter_add", x, d, numbers);
+  require_index_fits("scatter_add", x, d, index_in);
   require_same_dtype("scatter_add", x, "src", src_in);
-  const Tensor index = apart(checked_indices("scatter_add", numbers, d, line(x).shape[d]), out);
+  const Tensor index = indices_to_write("scatter_add", index_in, d, x, out);
   const Tensor src = indexed_part("scatter_add", src_in, index);
-  Tensor y = written("scatter_add", x, apart(src, out), line(index), d, Combine::Add, out);
+  Tensor y = written("scatter_add", x, apart(src, out), index, line(index), d, Combine::Add, out);
   return record("scatter_add", std::move(y), inputs(x, src), save(index), [d](const Tensor& dy, const Saved& saved) {
     return Grads{dy, saved.needs(1) ? gather(dy, d, saved[0]) : Tensor()};
   });
@@ -147,9 +151,10 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index_in, const Ten
   const int d = require_slices("index_add", x, dim, index_in, source);
   require<DTypeError>(!alpha.is_float() || is_floating(x.dtype()), "index_add: alpha is a float but the input is ", x.dtype(),
                       "; use an int");
-  const Tensor index = apart(checked_indices("index_add", index_in, d, line(x).shape[d]), out);
+  const Tensor index = indices_to_write("index_add", index_in, d, x, out);
   const Tensor scaled = alpha == Scalar(1) ? source : mul(source, alpha);
-  Tensor y = written("index_add", x, apart(scaled, out), IndexAlong(index, source.shape(), d).view(), d, Combine::Add, out);
+  const IndexAlong places(index, source.shape(), d);
+  Tensor y = written("index_add", x, apart(scaled, out), index, places.view(), d, Combine::Add, out);
   return record("index_add", std::move(y), inputs(x, scaled), save(index), [d](const Tensor& dy, const Saved& saved) {
     return Grads{dy, saved.needs(1) ? index_select(dy, d, saved[0]) : Tensor()};
   });
@@ -158,8 +163,9 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index_in, const Ten
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index_in, const Tensor& source_in, Out out) {
   const Tensor source = source_in.dim() == 0 && x.dim() == 1 ? reshape(source_in, {1}) : source_in;
   const int d = require_slices("index_copy", x, dim, index_in, source);
-  const Tensor index = apart(checked_indices("index_copy", index_in, d, line(x).shape[d]), out);
-  Tensor y = written("index_copy", x, apart(source, out), IndexAlong(index, source.shape(), d).view(), d, Combine::Set, out);
+  const Tensor index = indices_to_write("index_copy", index_in, d, x, out);
+  const IndexAlong places(index, source.shape(), d);
+  Tensor y = written("index_copy", x, apart(source, out), index, places.view(), d, Combine::Set, out);
   return record("index_copy", std::move(y), inputs(x, source), save(index), [d](const Tensor& dy, const Saved& saved) {
     const Tensor at = saved[0];
     Grads grads{saved.needs(0) ? index_fill(dy, d, at, 0) : Tensor(), Tensor()};
@@ -188,7 +194,7 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index_in, const Op
     fill = value.is_scalar() ? full({}, value.scalar, x.dtype()) : cast(*value.tensor, x.dtype());
     fill = expand(apart(fill, out), shape);
   }
-  Tensor y = written("index_fill", x, fill, IndexAlong(index, shape, d).view(), d, Combine::Set, out);
+  Tensor y = written("index_fill", x, fill, index, IndexAlong(index, shape, d).view(), d, Combine::Set, out);
   return record("index_fill", std::move(y), inputs(x, value.or_undefined()), save(index),
                 [d](const Tensor& dy, const Saved& saved) {
     const Tensor dx = index_fill(dy, d, saved[0], 0);

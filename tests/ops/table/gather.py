@@ -147,7 +147,7 @@ def _by_slices(rng: np.random.Generator, repeats: bool) -> list[tuple[np.ndarray
         (x(2, 4), 1, _ints([3, 1])),
         (x(2, 3, 2), -2, _ints([1, 0])),
         (x(5), 0, _ints([4])),
-        (x(5), -1, np.array([1, 3], np.int32)),
+        (x(5), -1, _ints([1, 3])),
         (x(), 0, _ints([0])),
         (x(), 0, _ints(0)),
         (x(3, 2), 0, np.zeros(0, np.int64)),
@@ -171,7 +171,7 @@ def _source_samples(rng: np.random.Generator, repeats: bool, **kwargs: Any) -> l
 def _index_fill_samples(rng: np.random.Generator) -> list[Sample]:
     made = [Sample(x, d, i, 1.5) for x, d, i in _by_slices(rng, repeats=True)]
     x, d, i = _by_slices(rng, repeats=True)[-2]
-    return [*made, Sample(x, d, i, np.array(0.5)), Sample(x, 0, _ints([-1, 0]), 2), Sample(x, 1, _ints(-2), np.array(3.0))]
+    return [*made, Sample(x, d, i, np.array(0.5)), Sample(x, 1, _ints(1), np.array(3.0))]
 
 
 def _masks(rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -255,7 +255,7 @@ OPS: list[Op] = [
            Sample(rng.normal(size=(2, 3)), _ints([[0], [-1]]), 1),
            Sample(rng.normal(size=(2, 3)), _ints([[0, 2, 2]]), dim=-1),
            Sample(rng.normal(size=(1, 3)), _ints([[0], [2]]), 1),
-           Sample(rng.normal(size=(2, 3)), _ints([3, -1])),
+           Sample(rng.normal(size=(2, 3)), _ints([3, 1])),
            Sample(rng.normal(size=4), _ints([3, 3]), 0),
        ],
        raises=[((X, _ints([0]), 1), {}, ValueError, "as many dimensions"),
@@ -293,6 +293,14 @@ OPS: list[Op] = [
     Op("index_fill", _index_fill, dtypes="all", inplace=True, samples=lambda rng: _index_fill_samples(rng)[1:],
        raises=[((X, 0, _ints([2]), 1.0), {}, IndexError, "index_fill: index 2"),
                ((X, 0, _ints([0]), np.ones(2)), {}, ValueError, "0-d")]),
+    # PyTorch's gradients know neither negative indices nor int32 here
+    Op("index_fill", _index_fill, variant="negative", inplace=True, unlike_torch="its gradient refuses them",
+       samples=lambda rng: [Sample(rng.normal(size=(3, 2)), 0, _ints([-1, 0]), 2),
+                            Sample(rng.normal(size=(2, 3)), 1, np.array([-3, 1], np.int32), np.array(0.5))]),
+    Op("take_along_dim", _take_along_dim, variant="negative", unlike_torch="its gradient refuses them",
+       samples=lambda rng: [Sample(rng.normal(size=(2, 3)), _ints([3, -1]))]),
+    Op("index_copy", _index_copy, variant="int32", inplace=True, unlike_torch="refuses int32",
+       samples=lambda rng: [Sample(rng.normal(size=(3, 2)), 0, np.array([2, 0], np.int32), rng.normal(size=(2, 2)))]),
     Op("masked_fill", _masked_fill, dtypes="all", inplace=True, samples=_masked_fill_samples,
        raises=[((X, X > 1, np.ones(2)), {}, ValueError, "masked_fill: value must be"),
                ((X, AT, 1.0), {}, TypeError, "mask must be bool, got int64"),
