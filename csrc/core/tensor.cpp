@@ -48,6 +48,7 @@ Dims contiguous_strides(const Dims& shape) {
 }
 
 static Tensor make(const Dims& shape, Dims strides, DType dtype, bool contiguous) {
+  require(shape.size() <= kMaxDims, "empty: at most ", kMaxDims, " dimensions, got ", shape.size());
   for (int64_t s : shape) require(s >= 0, "empty: negative size in shape ", shape);
   const int64_t n = numel(shape);
   int64_t bytes;
@@ -80,6 +81,7 @@ Tensor empty_like(const Tensor& like, DType dtype) {
 
 Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset) {
   const int64_t item = itemsize(t.dtype());
+  require(shape.size() <= kMaxDims, "view: at most ", kMaxDims, " dimensions, got ", shape.size());
   TensorImpl* impl = TensorImpl::create(t->storage, t->data + offset * item, t.dtype());
   Tensor out = Tensor::adopt(impl);
   impl->shape = shape;

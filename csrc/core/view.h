@@ -7,6 +7,8 @@
 
 namespace genesis {
 
+inline constexpr int kMaxDims = 64;  // of any tensor: loops over dimensions keep their state on the stack
+
 struct View {
   void* data;
   DType dtype;

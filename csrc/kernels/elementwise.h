@@ -13,7 +13,6 @@
 
 namespace genesis::kernels {
 
-inline constexpr int kMaxDims = 64;
 inline constexpr int kMaxOperands = 5;
 inline constexpr int64_t kTile = 1024;
 
