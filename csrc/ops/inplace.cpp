@@ -76,14 +76,17 @@ static void replace_in_base(const Tensor& base, const Tensor& view, const Tensor
   Tensor before = stand_in(base);
   Tensor after = record("copy_slices", alias(base), inputs(before, value), save(),
                         [whole, part](const Tensor& dy, const Saved& saved) {
-    Tensor g = with_geometry(dy, whole);
-    const Tensor inside = as_strided(g, part.shape, part.strides, part.offset - whole.offset);
-    Tensor outside;
+    const auto at_part = [&](const Tensor& t) { return as_strided(t, part.shape, part.strides, part.offset - whole.offset); };
+    Tensor inside, outside;
+    // A gradient that is ours alone is changed where it lies: a loop that fills a tensor row by row stays linear.
+    const bool reuse = !grad_mode.enabled && dy.exclusive() && dy.strides() == whole.strides;
+    const Tensor g = reuse ? dy : with_geometry(dy, whole);
+    if (saved.needs(1)) inside = clone(at_part(g));
     if (saved.needs(0)) {
-      outside = clone_with_geometry(g, whole);
-      fill_(as_strided(outside, part.shape, part.strides, part.offset - whole.offset), 0.0);
+      outside = reuse ? dy : clone_with_geometry(g, whole);
+      fill_(at_part(outside), 0.0);
     }
-    return Grads{outside, clone(inside)};
+    return Grads{outside, inside};
   });
   base->grad_fn = after->grad_fn;
   base->output_index = 0;
@@ -110,7 +113,10 @@ Tensor finish_inplace(const char* op, const Tensor& x, Tensor input, Tensor resu
   if (result.dtype() != x.dtype()) result = cast(result, x.dtype());
   kernels::copy(x.view(), result.view());
   x->storage->written(op);
+  return take_history(x, result);
+}
 
+Tensor take_history(const Tensor& x, const Tensor& result) {
   TensorMeta* m = meta_if_any(x);
   if (m && m->retains_grad) {
     if (Node* node = node_of(x))

@@ -30,6 +30,8 @@ void require_writable(const char* op, const Tensor& x);
 bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others);
 Tensor stand_in(const Tensor& x);
 Tensor finish_inplace(const char* op, const Tensor& x, Tensor stand_in, Tensor result);
+// Gives x, whose memory already holds result's values, the place of `result` in the graph.
+Tensor take_history(const Tensor& x, const Tensor& result);
 
 // `f(input, out)` is the out-of-place operator; `others` are its further tensor arguments.
 template <class F>
@@ -43,6 +45,18 @@ Tensor inplace(const char* op, const Tensor& x, std::initializer_list<const Tens
   f(x, Out{&x});
   x->storage->written(op);
   return x;
+}
+
+// The same for an operator whose rule needs nothing of x's old values (copy_, fill_, index_put_): write() changes x's
+// memory, also inside the graph, and recorded(input, y) records y, an alias of x after that, as made from `input`.
+template <class Write, class Recorded>
+Tensor overwrite(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others, Write&& write,
+                 Recorded&& recorded) {
+  const bool in_graph = begin_inplace(op, x, others);
+  const Tensor input = in_graph ? stand_in(x) : Tensor();
+  write();
+  x->storage->written(op);
+  return in_graph ? take_history(x, recorded(input, alias(x))) : x;
 }
 
 }  // namespace genesis::ops
