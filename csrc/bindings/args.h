@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,9 @@ class Args {
   std::string string(int i) const;
   Dims dims(int i) const;                       // an int, a sequence of ints, or the collected positionals
   Dims optional_dims(int i) const { return has(i) ? dims(i) : Dims(); }
+  std::span<PyObject* const> rest() const {     // the collected positionals as they came
+    return {rest_, static_cast<size_t>(num_rest_)};
+  }
   DType dtype(int i) const;
   std::optional<DType> optional_dtype(int i) const;
   void device(int i) const;                     // checks that it is one we have
