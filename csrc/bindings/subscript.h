@@ -7,6 +7,7 @@ namespace genesis::py {
 
 PyObject* tensor_subscript(PyObject* self, PyObject* key);
 int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value);
+PyObject* tensor_iter(PyObject* self);
 PyObject* tensor_item_at(PyObject* self, Py_ssize_t i);
 
 }  // namespace genesis::py

@@ -172,6 +172,19 @@ PyObject* get_base(PyObject* o, void*) {
   if (!m || !m->base.defined()) Py_RETURN_NONE;
   return wrap(m->base);
 }
+Tensor transposed(const Tensor& t) {
+  Dims dims;
+  for (int d = t.dim() - 1; d >= 0; --d) dims.push_back(d);
+  return ops::permute(t, dims);
+}
+Tensor matrix_transposed(const char* name, const Tensor& t) {
+  require(t.dim() >= 2, name, ": needs a tensor of at least 2 dimensions, got shape ", t.shape());
+  return ops::transpose(t, -2, -1);
+}
+Tensor adjoint(const Tensor& t) {
+  require(t.dim() == 2 || t.dim() == 0, "H: needs a matrix, got shape ", t.shape(), "; use mT");
+  return transposed(t);
+}
 template <auto F>
 PyObject* prop(PyObject* o, void*) {
   return guarded([&] { return to_python(F(self_of(o))); });
@@ -207,6 +220,9 @@ PyGetSetDef getset[] = {
     {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
     {"_version", prop<[](const Tensor& t) { return static_cast<int64_t>(t->storage->version); }>, nullptr,
      "How often its memory was written in place.", nullptr},
+    {"T", prop<[](const Tensor& t) { return transposed(t); }>, nullptr, "The dimensions in reverse order.", nullptr},
+    {"mT", prop<[](const Tensor& t) { return matrix_transposed("mT", t); }>, nullptr, "The last two dimensions swapped.", nullptr},
+    {"H", prop<[](const Tensor& t) { return adjoint(t); }>, nullptr, "The transpose of a matrix.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {}};
 
@@ -282,6 +298,7 @@ void init_tensor_type(PyObject* module) {
       {Py_mp_subscript, slot(tensor_subscript)},
       {Py_mp_ass_subscript, slot(tensor_ass_subscript)},
       {Py_sq_item, slot(tensor_item_at)},
+      {Py_tp_iter, slot(tensor_iter)},
       {Py_nb_add, slot(binary<[](const Operand& x, const Operand& y) { return ops::add(x, y); }>)},
       {Py_nb_subtract, slot(binary<[](const Operand& x, const Operand& y) { return ops::sub(x, y); }>)},
       {Py_nb_multiply, slot(binary<[](const Operand& x, const Operand& y) { return ops::mul(x, y); }>)},

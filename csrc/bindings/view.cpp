@@ -2,18 +2,170 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "bindings/size.h"
+#include "ops/shape.h"
 
 namespace genesis::py {
 
+// x.transpose(): two dims swap, more permute, none swaps the last two.
+static Tensor transpose(Args& a) {
+  const Tensor& x = a.tensor(0);
+  Dims dims = a.has(1) ? a.dims(1) : Dims();
+  if (a.has(2) || a.has(3)) {
+    if (a.has(2)) dims.insert(0, a.integer(2));
+    if (a.has(3)) dims.push_back(a.integer(3));
+    if (dims.size() != 2) throw_type_error("transpose(): expected dim0 and dim1");
+  }
+  if (dims.empty()) return x.dim() < 2 ? ops::reshape(x, x.shape()) : ops::transpose(x, -2, -1);
+  if (dims.size() == 2) return ops::transpose(x, dims[0], dims[1]);
+  return ops::permute(x, dims);
+}
+
+static Tensor t(const Tensor& x) {
+  require(x.dim() <= 2, "t: needs at most 2 dimensions, got shape ", x.shape(), "; use transpose() or mT");
+  return x.dim() < 2 ? ops::reshape(x, x.shape()) : ops::transpose(x, 0, 1);
+}
+
+static Tensor squeeze(Args& a) { return a.has(1) ? ops::squeeze(a.tensor(0), a.dims(1)) : ops::squeeze(a.tensor(0)); }
+
+static Tensor view(Args& a) {
+  const Tensor& x = a.tensor(0);
+  if (a.has(2)) return ops::view_dtype(x, a.dtype(2));
+  PyObject* first = a[1];
+  if (!first) a.fail(1, "a shape or a dtype");
+  const bool sizes = PyIndex_Check(first) || PyTuple_Check(first) || PyList_Check(first);
+  return sizes ? ops::view(x, a.dims(1)) : ops::view_dtype(x, to_dtype(first));
+}
+
+static Tensor narrow(Args& a) { return ops::narrow(a.tensor(0), a.integer(1), a.integer(2), a.integer(3)); }
+
+static Tensor slice(Args& a) {
+  const Tensor& x = a.tensor(0);
+  const int64_t dim = a.integer(1, 0), step = a.integer(4, 1);
+  require<IndexError>(x.dim() > 0, "slice: a 0-d tensor has no dimension to slice");
+  const int64_t n = x.size(wrap_dim("slice", dim, x.dim()));
+  const auto bound = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
+  return ops::slice(x, dim, bound(a.integer(2, 0)), bound(a.integer(3, n)), step);
+}
+
+// A list of sizes, or the size of each part.
+static std::vector<Tensor> split(Args& a) {
+  const int64_t dim = a.integer(2, 0);
+  if (PyTuple_Check(a[1]) || PyList_Check(a[1])) return ops::split_sizes(a.tensor(0), a.dims(1), dim);
+  return ops::split(a.tensor(0), a.integer(1), dim);
+}
+
+static std::vector<Tensor> split_at(Args& a, int64_t dim) {
+  const Tensor& x = a.tensor(0);
+  PyObject* o = a[1];
+  const bool many = is_tensor(o) ? unwrap(o).dim() > 0 : PySequence_Check(o) != 0;
+  return many ? ops::tensor_split(x, a.dims(1), dim) : ops::tensor_split(x, a.integer(1), dim);
+}
+// hsplit and its kin differ in that an int must divide the size.
+static std::vector<Tensor> even_split(Args& a, int64_t dim, int at_least) {
+  const Tensor& x = a.tensor(0);
+  require(x.dim() >= at_least, a.name(), ": needs a tensor of at least ", at_least, " dimension", at_least > 1 ? "s" : "",
+          ", got shape ", x.shape());
+  PyObject* o = a[1];
+  if (PyLong_Check(o)) {
+    const int64_t n = a.integer(1), size = x.size(static_cast<int>(dim));
+    require(n > 0 && size % n == 0, a.name(), ": ", n, " parts of equal size cannot be made of dimension ", dim, " of size ", size);
+  }
+  return split_at(a, dim);
+}
+
+static PyObject* stride(Args& a) {
+  const Tensor& x = a.tensor(0);
+  if (!a.has(1)) return to_python(x.strides());
+  require<IndexError>(x.dim() > 0, "stride: a 0-d tensor has no dimensions");
+  return to_python(x.stride(wrap_dim("stride", a.integer(1), x.dim())));
+}
+
 static const Family family([] {
-  def<"reshape(input, *shape)", [](Args& a) { return ops::reshape(a.tensor(0), a.dims(1)); }>();
-  def<"view(input, *shape)", [](Args& a) { return ops::view(a.tensor(0), a.dims(1)); }>(kMethod);
-  def<"expand(input, *sizes)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(kMethod);
-  def<"transpose(input, dim0, dim1)", [](Args& a) { return ops::transpose(a.tensor(0), a.integer(1), a.integer(2)); }>();
+  def<"reshape(input, *shape)", [](Args& a) { return ops::reshape(a.tensor(0), a.dims(1)); }>(kBoth,
+      "The same elements in another shape: a view where the memory allows it, else a copy.");
+  def<"reshape_as(input, other)", [](Args& a) { return ops::reshape(a.tensor(0), a.tensor(1).shape()); }>(kMethod,
+      "reshape() to the shape of other.");
+  def<"view(input, *shape, dtype=None)", view>(kMethod,
+      "The same memory in another shape, or its bytes as another dtype.");
+  def<"view_as(input, other)", [](Args& a) { return ops::view(a.tensor(0), a.tensor(1).shape()); }>(kMethod,
+      "view() with the shape of other.");
+  def<"flatten(input, start_dim=0, end_dim=-1)", [](Args& a) {
+    return ops::flatten(a.tensor(0), a.integer(1, 0), a.integer(2, -1));
+  }>(kBoth, "Dimensions start_dim to end_dim as one.");
+  def<"unflatten(input, dim, sizes)", [](Args& a) {
+    return ops::unflatten(a.tensor(0), a.integer(1), a.dims(2));
+  }>(kBoth, "One dimension as several.");
+  def<"ravel(input)", [](Args& a) { return ops::reshape(a.tensor(0), {-1}); }>(kBoth, "All elements in one dimension.");
+  def<"squeeze(input, dim=None)", squeeze>(kBoth, "Without dimensions of size 1: all of them, or those named.");
+  def<"unsqueeze(input, dim)", [](Args& a) { return ops::unsqueeze(a.tensor(0), a.integer(1)); }>(kBoth,
+      "With a new dimension of size 1.");
+  def<"transpose(input, *dims, dim0=None, dim1=None)", transpose>(kBoth,
+      "Two dims swap; more are an order for all; none swaps the last two.");
+  def<"swapaxes(input, axis0, axis1)", [](Args& a) { return ops::transpose(a.tensor(0), a.integer(1), a.integer(2)); }>(
+      kBoth, "Two dimensions swapped.");
+  def<"swapdims(input, dim0, dim1)", [](Args& a) { return ops::transpose(a.tensor(0), a.integer(1), a.integer(2)); }>(
+      kBoth, "Two dimensions swapped.");
+  def<"t(input)", [](Args& a) { return t(a.tensor(0)); }>(kBoth, "The transpose of a matrix.");
+  def<"permute(input, *dims)", [](Args& a) { return ops::permute(a.tensor(0), a.dims(1)); }>(kBoth,
+      "The dimensions in another order.");
+  def<"movedim(input, source, destination)", [](Args& a) {
+    return ops::movedim(a.tensor(0), a.dims(1), a.dims(2));
+  }>(kBoth, "Dimensions moved to other places, the others in their order.");
+  def<"moveaxis(input, source, destination)", [](Args& a) {
+    return ops::movedim(a.tensor(0), a.dims(1), a.dims(2));
+  }>(kBoth, "Dimensions moved to other places, the others in their order.");
+  def<"expand(input, *sizes)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(kMethod,
+      "Dimensions of size 1 seen as larger ones, without a copy; -1 keeps a size.");
+  def<"expand_as(input, other)", [](Args& a) { return ops::expand(a.tensor(0), a.tensor(1).shape()); }>(kMethod,
+      "expand() to the shape of other.");
+  def<"broadcast_to(input, *size)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(kBoth,
+      "Dimensions of size 1 seen as larger ones, without a copy.");
+  def<"select(input, dim, index)", [](Args& a) {
+    return ops::select(a.tensor(0), a.integer(1), a.integer(2));
+  }>(kBoth, "One element of a dimension, which goes away.");
+  def<"slice(input, dim=0, start=None, end=None, step=1)", slice>(kMethod, "x[start:end:step] along dim.");
+  def<"narrow(input, dim, start, length)", narrow>(kBoth, "length elements of a dimension, from start on.");
+  def<"diagonal(input, offset=0, dim1=0, dim2=1)", [](Args& a) {
+    return ops::diagonal(a.tensor(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1));
+  }>(kBoth, "The diagonal of two dimensions, as the last dimension.");
+  def<"unfold(input, dimension, size, step)", [](Args& a) {
+    return ops::unfold(a.tensor(0), a.integer(1), a.integer(2), a.integer(3));
+  }>(kMethod, "Windows of a dimension, as a new last dimension.");
   def<"as_strided(input, size, stride, storage_offset=None)", [](Args& a) {
     const Tensor& x = a.tensor(0);
     return ops::as_strided(x, a.dims(1), a.dims(2), a.has(3) ? a.integer(3) - x.offset() : 0);
-  }>();
+  }>(kBoth, "The memory of a tensor through any sizes and strides.");
+
+  def<"split(input, split_size_or_sections, dim=0)", split>(kBoth, "Parts of a size, or of the sizes of a list.");
+  def<"split_with_sizes(input, split_sizes, dim=0)", [](Args& a) {
+    return ops::split_sizes(a.tensor(0), a.dims(1), a.integer(2, 0));
+  }>(kBoth, "Parts of the given sizes.");
+  def<"chunk(input, chunks, dim=0)", [](Args& a) {
+    return ops::chunk(a.tensor(0), a.integer(1), a.integer(2, 0));
+  }>(kBoth, "At most that many parts of one size; the last may be smaller.");
+  def<"tensor_split(input, indices_or_sections, dim=0)", [](Args& a) { return split_at(a, a.integer(2, 0)); }>(kBoth,
+      "Parts of nearly equal size, or cut at the given indices.");
+  def<"hsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, a.tensor(0).dim() > 1 ? 1 : 0, 1); }>(
+      kBoth, "tensor_split() by columns.");
+  def<"vsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, 0, 2); }>(kBoth, "tensor_split() by rows.");
+  def<"dsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, 2, 3); }>(kBoth, "tensor_split() by depth.");
+  def<"unbind(input, dim=0)", [](Args& a) { return ops::unbind(a.tensor(0), a.integer(1, 0)); }>(kBoth,
+      "All elements of a dimension, as a tuple.");
+
+  def<"numel(input)", [](Args& a) { return a.tensor(0).numel(); }>(kBoth, "The number of elements.");
+  def<"nelement(input)", [](Args& a) { return a.tensor(0).numel(); }>(kMethod, "The number of elements.");
+  def<"dim(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(kMethod, "The number of dimensions.");
+  def<"ndimension(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(kMethod, "The number of dimensions.");
+  def<"stride(input, dim=None)", stride>(kMethod, "The step in memory of each dimension, or of one, in elements.");
+  def<"storage_offset(input)", [](Args& a) { return a.tensor(0).offset(); }>(kMethod, "Where the first element lies in its storage.");
+  def<"element_size(input)", [](Args& a) { return itemsize(a.tensor(0).dtype()); }>(kMethod, "Bytes of one element.");
+  def<"data_ptr(input)", [](Args& a) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data)); }>(
+      kMethod, "The address of the first element.");
+  def<"is_contiguous(input)", [](Args& a) { return a.tensor(0).contiguous(); }>(kMethod,
+      "Whether the elements lie in memory one after the other.");
+  def<"is_same_size(input, other)", [](Args& a) { return a.tensor(0).shape() == a.tensor(1).shape(); }>(kMethod,
+      "Whether two tensors have one shape.");
 });
 
 }  // namespace genesis::py

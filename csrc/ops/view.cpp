@@ -5,43 +5,54 @@
 #include "kernels/convert.h"
 #include "kernels/stride_add.h"
 #include "ops/create.h"
+#include "ops/pointwise.h"
+#include "ops/shape.h"
 
 namespace genesis::ops {
 
-// A tensor over new memory with the layout of g (which starts at 0 there).
-static Tensor empty_with_geometry(const Geometry& g, DType dtype) {
+// How many elements of memory g spans.
+static int64_t extent(const Geometry& g) {
+  if (numel(g.shape) == 0) return 0;
   int64_t last = 0;
   for (int d = 0; d < g.shape.size(); ++d) last += (g.shape[d] - 1) * g.strides[d];
-  return alias(empty({numel(g.shape) == 0 ? 0 : last + 1}, dtype), g.shape, g.strides);
+  return last + 1;
+}
+
+// Whether two elements may lie at one place: sorted by stride, a dimension begins before the smaller ones end.
+static bool may_overlap(const Geometry& g) {
+  InlineVec<int, 6> order;
+  for (int d = 0; d < g.shape.size(); ++d)
+    if (g.shape[d] != 1) order.push_back(d);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return g.strides[a] < g.strides[b]; });
+  int64_t last = 0;
+  for (int d : order) {
+    if (g.strides[d] <= last) return true;
+    last += (g.shape[d] - 1) * g.strides[d];
+  }
+  return false;
 }
 
 Tensor clone_with_geometry(const Tensor& x, const Geometry& g) {
-  Tensor y = empty_with_geometry(g, x.dtype());
+  const int64_t n = extent(g);
+  Tensor y = alias(n == x.numel() ? empty({n}, x.dtype()) : zeros({n}, x.dtype()), g.shape, g.strides);
   kernels::copy(y.view(), x.view());
   return record("clone", y, inputs(x), save(), [](const Tensor& dy, const Saved&) { return Grads{dy}; });
 }
 
 Tensor with_geometry(const Tensor& x, const Geometry& g) {
-  return x.strides() == g.strides ? x : clone_with_geometry(x, g);
+  return x.strides() == g.strides && extent(g) == x.numel() ? x : clone_with_geometry(x, g);
 }
 
-// The transpose of as_strided: zeros of the shape of x, with dy added at the places that the view shows. An element
-// that the view shows twice receives both.
-static Tensor as_strided_backward(const Tensor& dy, const Geometry& x, const Geometry& y) {
-  int64_t last = 0;
-  for (int d = 0; d < x.shape.size(); ++d) last += (x.shape[d] - 1) * x.strides[d];
-  const int64_t start = std::min(x.offset, y.offset);
-  int64_t end = x.offset + last + 1, y_last = y.offset;
-  for (int d = 0; d < y.shape.size(); ++d) y_last += (y.shape[d] - 1) * y.strides[d];
-  end = std::max(end, y_last + 1);
-  const bool none = numel(x.shape) == 0;
-  Tensor buffer = zeros({none ? 0 : end - start}, dy.dtype());
-  if (!none && dy.numel() > 0)
-    kernels::stride_add(alias(buffer, y.shape, y.strides, y.offset - start).view(), dy.view());
-  Tensor dx = none ? zeros(x.shape, dy.dtype()) : alias(buffer, x.shape, x.strides, x.offset - start);
-  return record("as_strided_backward", dx, inputs(dy), save(), [x, y](const Tensor& ddx, const Saved&) {
-    return Grads{as_strided(with_geometry(ddx, x), y.shape, y.strides, y.offset - x.offset)};
-  });
+// x, which is laid out as `from`, added into memory that is otherwise zero and read as `to`. Values at one place add
+// up, and places that `to` shows twice are read twice: the transpose is the same with `from` and `to` swapped.
+static Tensor restride(const Tensor& x, const Geometry& from, const Geometry& to) {
+  const int64_t start = std::min(from.offset, to.offset);
+  const int64_t end = std::max(from.offset + extent(from), to.offset + extent(to));
+  const Tensor memory = zeros({end - start}, x.dtype());
+  if (x.numel() > 0) kernels::stride_add(alias(memory, from.shape, from.strides, from.offset - start).view(), x.view());
+  Tensor y = alias(memory, to.shape, to.strides, to.offset - start);
+  return record("restride", y, inputs(x), save(),
+                [from, to](const Tensor& dy, const Saved&) { return Grads{restride(dy, to, from)}; });
 }
 
 Tensor as_strided(const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset) {
@@ -52,7 +63,10 @@ Tensor as_strided(const Tensor& x, const Dims& shape, const Dims& strides, int64
   link_view(y, x);
   return record("as_strided", y, inputs(x), save(),
                 [from = geometry(x), to = geometry(y)](const Tensor& dy, const Saved&) {
-    return Grads{as_strided_backward(dy, from, to)};
+    Tensor dx = restride(dy, to, from);
+    // Elements of x that share a place (x was expanded) share its gradient.
+    if (may_overlap(from)) dx = dx / restride(ones(from.shape, dy.dtype()), from, from);
+    return Grads{dx};
   });
 }
 
@@ -98,6 +112,28 @@ Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
   link_view(y, x);
   return record("transpose", y, inputs(x), save(),
                 [a, b](const Tensor& dy, const Saved&) { return Grads{transpose(dy, a, b)}; });
+}
+
+Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
+  require(source.size() == destination.size(), "movedim: source ", source, " and destination ", destination,
+          " must name as many dimensions");
+  Dims order(x.dim(), -1);
+  InlineVec<bool, 8> moved(std::max(x.dim(), 1), false);
+  for (int i = 0; i < source.size(); ++i) {
+    const int from = wrap_dim("movedim", source[i], x.dim()), to = wrap_dim("movedim", destination[i], x.dim());
+    if (x.dim() == 0) continue;
+    require(!moved[from], "movedim: dim ", from, " appears twice in source ", source);
+    require(order[to] == -1, "movedim: dim ", to, " appears twice in destination ", destination);
+    moved[from] = true;
+    order[to] = from;
+  }
+  int next = 0;  // the others keep their order
+  for (int d = 0; d < x.dim(); ++d) {
+    if (order[d] != -1) continue;
+    while (moved[next]) ++next;
+    order[d] = next++;
+  }
+  return permute(x, order);
 }
 
 Tensor expand(const Tensor& x, const Dims& wanted) {
@@ -158,6 +194,54 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   return record("slice", y, inputs(x), save(), [whole = x.shape(), d, start, end, step](const Tensor& dy, const Saved&) {
     return Grads{embed("slice_backward", dy, whole,
                        [d, start, end, step](const Tensor& t) { return slice(t, d, start, end, step); })};
+  });
+}
+
+Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
+  require(x.dim() > 0, "narrow: a 0-d tensor has no dimension to narrow");
+  const int d = wrap_dim("narrow", dim, x.dim());
+  const int64_t n = x.size(d);
+  require<IndexError>(start >= -n && start <= n, "narrow: start ", start, " is out of range for dimension ", d, " of size ", n);
+  if (start < 0) start += n;
+  require(length >= 0 && length <= n - start, "narrow: ", length, " elements from ", start,
+          " do not fit in dimension ", d, " of size ", n);
+  return slice(x, d, start, start + length, 1);
+}
+
+Tensor basic_index_alias(const Tensor& x, const BasicIndex& index) {
+  Dims shape, strides;
+  int64_t offset = 0;
+  int d = 0;
+  for (const IndexItem& item : index) {
+    if (item.kind == IndexItem::NewAxis) {
+      shape.push_back(1);
+      strides.push_back(d < x.dim() ? x.size(d) * x.stride(d) : 1);
+      continue;
+    }
+    const int64_t n = x.size(d), stride = x.stride(d);
+    if (item.kind == IndexItem::Select) {
+      require<IndexError>(item.start >= -n && item.start < n, "index ", item.start, " is out of range for dimension ", d,
+                          " of size ", n);
+      offset += (item.start < 0 ? item.start + n : item.start) * stride;
+    } else {
+      offset += item.start * stride;
+      shape.push_back(item.count);
+      strides.push_back(stride * item.step);
+    }
+    ++d;
+  }
+  for (; d < x.dim(); ++d) {
+    shape.push_back(x.size(d));
+    strides.push_back(x.stride(d));
+  }
+  return alias(x, shape, strides, offset);
+}
+
+Tensor basic_index(const Tensor& x, const BasicIndex& index) {
+  Tensor y = basic_index_alias(x, index);
+  link_view(y, x);
+  return record("index", y, inputs(x), save(), [whole = x.shape(), index](const Tensor& dy, const Saved&) {
+    return Grads{embed("index_backward", dy, whole, [index](const Tensor& t) { return basic_index(t, index); })};
   });
 }
 
@@ -262,6 +346,198 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
   strides.insert(d, d < x.dim() ? shape[d] * strides[d] : 1);
   shape.insert(d, 1);
   return view_as("unsqueeze", x, shape, strides);
+}
+
+Tensor view_dtype(const Tensor& x, DType dtype) {
+  const int64_t from = itemsize(x.dtype()), to = itemsize(dtype);
+  Dims shape = x.shape(), strides = x.strides();
+  if (from != to) {
+    require(x.dim() > 0, "view: a 0-d ", x.dtype(), " tensor cannot be seen as ", dtype, ", whose elements have another size");
+    const int last = x.dim() - 1;
+    require(strides[last] == 1 || shape[last] <= 1, "view: to see ", x.dtype(), " as ", dtype,
+            " the last dimension must be contiguous, but its stride is ", strides[last], "; use contiguous()");
+    bool fits = true;
+    if (from > to) {
+      shape[last] *= from / to;
+      for (int d = 0; d < last; ++d) strides[d] *= from / to;
+    } else {
+      const int64_t ratio = to / from;
+      fits = shape[last] % ratio == 0 && x.offset() % ratio == 0;
+      shape[last] /= ratio;
+      for (int d = 0; d < last; ++d) {
+        fits = fits && (strides[d] % ratio == 0 || shape[d] == 1);
+        strides[d] /= ratio;
+      }
+    }
+    strides[last] = 1;
+    require(fits && reinterpret_cast<uintptr_t>(x->data) % static_cast<size_t>(to) == 0, "view: a ", x.dtype(),
+            " tensor of shape ", x.shape(), ", strides ", x.strides(), " and offset ", x.offset(), " cannot be cut into ",
+            dtype, " elements");
+  }
+  TensorImpl* impl = TensorImpl::create(x->storage, x->data, dtype);
+  Tensor y = Tensor::adopt(impl);
+  impl->shape = shape;
+  impl->strides = strides;
+  impl->geometry_changed();
+  impl->inference = x->inference;
+  return untracked(std::move(y));
+}
+
+Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
+  const int start = wrap_dim("flatten", start_dim, x.dim()), end = wrap_dim("flatten", end_dim, x.dim());
+  require(start <= end, "flatten: start_dim ", start_dim, " comes after end_dim ", end_dim);
+  if (x.dim() == 0) return reshape(x, {1});
+  Dims shape;
+  int64_t merged = 1;
+  for (int d = 0; d < x.dim(); ++d) {
+    if (d < start || d > end) {
+      shape.push_back(x.size(d));
+      continue;
+    }
+    merged *= x.size(d);
+    if (d == end) shape.push_back(merged);
+  }
+  return reshape(x, shape);
+}
+
+Tensor unflatten(const Tensor& x, int64_t dim, const Dims& sizes) {
+  require(x.dim() > 0, "unflatten: a 0-d tensor has no dimension to split");
+  const int at = wrap_dim("unflatten", dim, x.dim());
+  require(!sizes.empty(), "unflatten: sizes must not be empty");
+  Dims parts = sizes;
+  int unknown = -1;
+  int64_t known = 1;
+  for (int i = 0; i < parts.size(); ++i) {
+    if (parts[i] == -1 && unknown < 0) unknown = i;
+    else require(parts[i] >= 0 && !__builtin_mul_overflow(known, parts[i], &known), "unflatten: sizes ", sizes,
+                 " must not be negative, except for one -1");
+  }
+  const int64_t n = x.size(at);
+  if (unknown >= 0 && known > 0 && n % known == 0) parts[unknown] = n / known, known = n;
+  require(known == n && (unknown < 0 || parts[unknown] >= 0), "unflatten: dimension ", at, " of size ", n,
+          " cannot be split into ", sizes);
+  Dims shape;
+  for (int d = 0; d < x.dim(); ++d) {
+    if (d != at) shape.push_back(x.size(d));
+    else
+      for (int64_t s : parts) shape.push_back(s);
+  }
+  return reshape(x, shape);
+}
+
+Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
+  require(x.dim() >= 2, "diagonal: needs a tensor of at least 2 dimensions, got shape ", x.shape());
+  const int a = wrap_dim("diagonal", dim1, x.dim()), b = wrap_dim("diagonal", dim2, x.dim());
+  require(a != b, "diagonal: dim1 and dim2 are both ", a);
+  const int64_t rows = x.size(a), cols = x.size(b);
+  const int64_t down = offset < 0 ? -std::max(offset, -rows) : 0, right = std::clamp<int64_t>(offset, 0, cols);
+  Dims shape, strides;
+  for (int d = 0; d < x.dim(); ++d) {
+    if (d == a || d == b) continue;
+    shape.push_back(x.size(d));
+    strides.push_back(x.stride(d));
+  }
+  shape.push_back(std::max<int64_t>(std::min(rows - down, cols - right), 0));
+  strides.push_back(x.stride(a) + x.stride(b));
+  Tensor y = alias(x, shape, strides, shape.back() > 0 ? down * x.stride(a) + right * x.stride(b) : 0);
+  link_view(y, x);
+  return record("diagonal", y, inputs(x), save(), [whole = x.shape(), offset, a, b](const Tensor& dy, const Saved&) {
+    return Grads{embed("diagonal_backward", dy, whole,
+                       [offset, a, b](const Tensor& t) { return diagonal(t, offset, a, b); })};
+  });
+}
+
+// The transpose of unfold: an element that lies in several windows receives from all of them.
+static Tensor unfold_backward(const Tensor& dy, const Dims& shape, int dim, int64_t size, int64_t step) {
+  Tensor dx = zeros(shape, dy.dtype());
+  {
+    const WithGradMode off(false);
+    kernels::stride_add(unfold(dx, dim, size, step).view(), dy.view());
+  }
+  return record("unfold_backward", dx, inputs(dy), save(), [dim, size, step](const Tensor& ddx, const Saved&) {
+    return Grads{unfold(ddx, dim, size, step)};
+  });
+}
+
+Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
+  const int d = wrap_dim("unfold", dim, x.dim());
+  const int64_t n = x.dim() == 0 ? 1 : x.size(d), stride = x.dim() == 0 ? 1 : x.stride(d);
+  require(size >= 0 && size <= n, "unfold: a window of ", size, " does not fit in dimension ", d, " of size ", n);
+  require(step > 0, "unfold: step must be positive, got ", step);
+  Dims shape = x.shape(), strides = x.strides();
+  if (x.dim() > 0) {
+    shape[d] = (n - size) / step + 1;
+    strides[d] = stride * step;
+  }
+  shape.push_back(size);
+  strides.push_back(stride);
+  Tensor y = alias(x, shape, strides);
+  link_view(y, x);
+  return record("unfold", y, inputs(x), save(), [whole = x.shape(), d, size, step](const Tensor& dy, const Saved&) {
+    return Grads{unfold_backward(dy, whole, d, size, step)};
+  });
+}
+
+std::vector<Tensor> split_sizes(const Tensor& x, const Dims& sizes, int64_t dim) {
+  require(x.dim() > 0, "split: a 0-d tensor cannot be split");
+  const int d = wrap_dim("split", dim, x.dim());
+  int64_t total = 0;
+  for (int64_t s : sizes) {
+    require(s >= 0, "split: sizes must not be negative, got ", sizes);
+    require(!__builtin_add_overflow(total, s, &total), "split: the sizes are too large");
+  }
+  require(total == x.size(d), "split: the sizes ", sizes, " add up to ", total, ", but dimension ", d, " has size ", x.size(d));
+  std::vector<Tensor> ys;
+  ys.reserve(static_cast<size_t>(sizes.size()));
+  Dims shape = x.shape();
+  int64_t at = 0;
+  for (int64_t s : sizes) {
+    shape[d] = s;
+    ys.push_back(alias(x, shape, x.strides(), s > 0 ? at * x.stride(d) : 0));
+    link_view(ys.back(), x);
+    at += s;
+  }
+  record_outputs("split", ys, inputs(x), save(), [whole = x.shape(), sizes, d](const Grads& dy, const Saved&) {
+    std::vector<Tensor> parts;
+    DType dtype = DType::Float32;
+    for (const Tensor& g : dy)
+      if (g.defined()) dtype = g.dtype();
+    Dims shape = whole;
+    for (int i = 0; i < sizes.size(); ++i) {
+      shape[d] = sizes[i];
+      parts.push_back(i < dy.size() && dy[i].defined() ? dy[i] : zeros(shape, dtype));
+    }
+    return Grads{cat(parts, d)};
+  });
+  return ys;
+}
+
+std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
+  require(x.dim() > 0, "unbind: a 0-d tensor cannot be taken apart; use item() to get its value");
+  const int d = wrap_dim("unbind", dim, x.dim());
+  const int64_t n = x.size(d), stride = x.stride(d);
+  Dims shape = x.shape(), strides = x.strides();
+  shape.erase(d);
+  strides.erase(d);
+  const bool none = numel(shape) == 0;
+  std::vector<Tensor> ys;
+  ys.reserve(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) {
+    ys.push_back(alias(x, shape, strides, none ? 0 : i * stride));
+    link_view(ys.back(), x);
+  }
+  record_outputs("unbind", ys, inputs(x), save(), [shape, n, d](const Grads& dy, const Saved&) {
+    std::vector<Tensor> parts;
+    Tensor zero;
+    for (const Tensor& g : dy)
+      if (g.defined() && !zero.defined()) zero = zeros(shape, g.dtype());
+    for (int64_t i = 0; i < n; ++i) {
+      const int k = static_cast<int>(i);
+      parts.push_back(k < dy.size() && dy[k].defined() ? dy[k] : zero);
+    }
+    return Grads{stack(parts, d)};
+  });
+  return ys;
 }
 
 Tensor detach(const Tensor& x) { return alias(x); }

@@ -90,7 +90,8 @@ class _Options:
     method: bool = True  # there is Tensor.<name>
     inplace: bool = False  # there is Tensor.<name>_
     operator: Callable[..., Any] | None = None  # operator.add: also x + y and 1.5 + x
-    view: bool = False  # the result shares memory with the first input
+    # the result shares memory with the first input ("each": every output with its own)
+    view: bool | str = False
     layouts: bool = True  # any layout of the inputs gives the same result
     random: bool = False  # seeded before each call
     raises: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = field(

@@ -25,7 +25,7 @@ _NOT_OPS = {
 }  # fmt: skip
 EXEMPT = {name: reason for reason, names in _NOT_OPS.items() for name in names}
 
-ROWS = {op.name for op in OPS} | {f"{op.name}_" for op in OPS if op.inplace}
+ROWS = {op.name.removeprefix("Tensor.") for op in OPS} | {f"{op.name}_" for op in OPS if op.inplace}
 
 
 def _registered() -> list[str]:

@@ -1,0 +1,387 @@
+// Every index becomes one list of places: resolve() turns indices and masks into positions in the dimensions that they
+// index, taken as one (row-major). Reading (take), its gradient (spread) and writing share that list.
+#include "ops/index.h"
+
+#include "kernels/convert.h"
+#include "kernels/index.h"
+#include "ops/create.h"
+#include "ops/inplace.h"
+#include "ops/operand.h"
+#include "ops/reduce.h"
+
+namespace genesis::ops {
+
+namespace {
+
+// How a list of places sits in a tensor; with the list itself (a tensor, so it is saved apart) all that a rule needs.
+struct Layout {
+  Dims whole;     // the shape that is indexed
+  Dims dims;      // its dimensions that the places stand for, in rising order
+  Dims index;     // the shape of the list
+  int at;         // where the list's dimensions come in the result
+  bool distinct;  // no place twice
+
+  Dims result() const {
+    Dims shape;
+    int next = 0, kept = 0;
+    for (int d = 0; d <= whole.size(); ++d) {
+      const bool indexed = next < dims.size() && dims[next] == d;
+      if (indexed) ++next;
+      if (indexed || d == whole.size()) continue;
+      if (kept++ == at) append(shape);
+      shape.push_back(whole[d]);
+    }
+    if (kept <= at) append(shape);
+    return shape;
+  }
+
+ private:
+  void append(Dims& shape) const {
+    for (int64_t s : index) shape.push_back(s);
+  }
+};
+
+// The positions of the elements of `mask` that are true, as a vector.
+Tensor positions_of(const Tensor& mask) {
+  const WithGradMode off(false);
+  const Tensor bits = contiguous(cast(mask, DType::Bool));
+  const int64_t n = bits.numel();
+  std::vector<int64_t> counts(static_cast<size_t>(n / kernels::kMaskBlock + 1));
+  kernels::count_true(counts.data(), bits.data<uint8_t>(), n);
+  int64_t total = 0;
+  for (int64_t& c : counts) {
+    const int64_t before = total;
+    total += c;
+    c = before;
+  }
+  Tensor positions = empty({total}, DType::Int64);
+  kernels::true_positions(positions.data<int64_t>(), bits.data<uint8_t>(), n, counts.data());
+  return positions;
+}
+
+[[noreturn]] void out_of_range(const Tensor& index, int dim, int64_t size) {
+  const WithGradMode off(false);
+  const Tensor plain = contiguous(cast(index, DType::Int64));
+  for (int64_t i = 0; i < plain.numel(); ++i) {
+    const int64_t value = plain.data<int64_t>()[i];
+    require<IndexError>(value >= -size && value < size, "index ", value, " is out of range for dimension ", dim, " of size ",
+                        size);
+  }
+  fail<IndexError>("an index is out of range for dimension ", dim, " of size ", size);
+}
+
+struct Resolved {
+  Tensor places;
+  Layout layout;
+};
+
+Resolved resolve(const Tensor& x, std::span<const Tensor> indices) {
+  Resolved r{{}, {x.shape(), {}, {}, 0, false}};
+  Layout& layout = r.layout;
+  struct Group {
+    Tensor index;
+    int dim;
+    int64_t size;
+  };
+  InlineVec<Group, 4> groups;
+  int dim = 0, kept = 0;
+  bool parted = false, gap = false;
+  for (const Tensor& index : indices) {
+    if (!index.defined()) {
+      gap = gap || !groups.empty();
+      ++dim;
+      ++kept;
+      continue;
+    }
+    require<IndexError>(is_integral(index.dtype()), "index: an index must be of integers or bools, got ", index.dtype(),
+                        " of shape ", index.shape(), "; use .long()");
+    if (groups.empty()) layout.at = kept;
+    parted = parted || gap;
+    const bool mask = index.dtype() == DType::Bool;
+    const int width = mask ? index.dim() : 1;
+    require<IndexError>(dim + width <= x.dim(), "index: too many indices for a tensor of shape ", x.shape());
+    int64_t size = 1;
+    for (int d = 0; d < width; ++d) {
+      layout.dims.push_back(dim + d);
+      size *= x.size(dim + d);
+      require<IndexError>(!mask || index.size(d) == x.size(dim + d), "index: a mask of shape ", index.shape(),
+                          " does not fit a tensor of shape ", x.shape(), ": dimension ", dim + d, " has size ",
+                          x.size(dim + d), ", the mask's ", index.size(mask ? d : 0));
+    }
+    groups.push_back(Group{mask ? positions_of(index) : index, dim, size});
+    layout.distinct = mask;
+    dim += width;
+  }
+  require<IndexError>(dim <= x.dim(), "index: too many indices for a tensor of shape ", x.shape());
+  require<IndexError>(!groups.empty(), "index: at least one index is needed");
+  if (parted) layout.at = 0;
+  if (groups.size() > 1) layout.distinct = false;
+
+  try {
+    for (const Group& g : groups) layout.index = broadcast_shapes("index", layout.index, g.index.shape());
+  } catch (const ShapeError& e) {
+    fail<IndexError>("the indices do not fit each other: ", e.what());
+  }
+  if (layout.distinct) {
+    r.places = groups[0].index;
+    return r;
+  }
+  r.places = empty(layout.index, DType::Int64);
+  View so_far = Operand(0).view();
+  const Scalar zero(0);
+  so_far.data = const_cast<int64_t*>(&zero.i);
+  for (const Group& g : groups) {
+    if (!kernels::linearize(r.places.view(), so_far, g.index.view(), g.size)) out_of_range(g.index, g.dim, g.size);
+    so_far = r.places.view();
+  }
+  return r;
+}
+
+// What the kernels want to know: the table without the indexed dimensions, the values with the list as one dimension.
+struct Access {
+  Dims table_shape, table_strides, values_shape, values_strides;
+  Tensor offsets;  // in memory, where the indexed dimensions are not as one
+  Tensor values_kept;
+  const int64_t* places;
+  int64_t step = 0;
+  View table, values;
+
+  Access(const Tensor& x, const Tensor& list, const Layout& layout, Tensor v) : places(list.data<int64_t>()) {
+    int next = 0;
+    for (int d = 0; d < x.dim(); ++d) {
+      if (next < layout.dims.size() && layout.dims[next] == d) {
+        ++next;
+        continue;
+      }
+      table_shape.push_back(x.size(d));
+      table_strides.push_back(x.stride(d));
+    }
+    table = {x->data, x.dtype(), table_shape.size(), table_shape.data(), table_strides.data()};
+
+    bool merged = true;
+    for (int i = 0; i < layout.dims.size(); ++i) {
+      const int d = static_cast<int>(layout.dims[i]);
+      const int64_t stride = x.stride(d);
+      if (i > 0 && x.size(d) != 0) merged = merged && step == stride * x.size(d);
+      step = stride;
+    }
+    if (!merged) {
+      offsets = empty({list.numel()}, DType::Int64);
+      Dims sizes, strides;
+      for (int64_t d : layout.dims) {
+        sizes.push_back(x.size(static_cast<int>(d)));
+        strides.push_back(x.stride(static_cast<int>(d)));
+      }
+      int64_t* out = offsets.data<int64_t>();
+      for (int64_t k = 0; k < list.numel(); ++k) {
+        int64_t rest = places[k], sum = 0;
+        for (int i = sizes.size() - 1; i >= 0; --i) {
+          sum += rest % sizes[i] * strides[i];
+          rest /= sizes[i];
+        }
+        out[k] = sum;
+      }
+      places = out;
+      step = 1;
+    }
+
+    int64_t stride;
+    if (!list_stride(v, layout, stride)) {
+      v = contiguous(v);
+      list_stride(v, layout, stride);
+    }
+    values_kept = v;
+    for (int d = 0; d < v.dim() - layout.index.size() + 1; ++d) {
+      if (d == layout.at) {
+        values_shape.push_back(list.numel());
+        values_strides.push_back(stride);
+        continue;
+      }
+      const int from = d < layout.at ? d : d + layout.index.size() - 1;
+      values_shape.push_back(v.size(from));
+      values_strides.push_back(v.stride(from));
+    }
+    values = {v->data, v.dtype(), values_shape.size(), values_shape.data(), values_strides.data()};
+  }
+
+ private:
+  // The stride of v's list dimensions as one; false if they are not as one.
+  static bool list_stride(const Tensor& v, const Layout& layout, int64_t& stride) {
+    stride = 0;
+    bool any = false;
+    for (int i = 0; i < layout.index.size(); ++i) {
+      const int d = layout.at + i;
+      if (v.size(d) == 1) continue;
+      if (any && stride != v.stride(d) * v.size(d)) return false;
+      stride = v.stride(d);
+      any = true;
+    }
+    return true;
+  }
+};
+
+Tensor spread(const Tensor& dy, const Tensor& places, const Layout& layout);
+
+// x at the places.
+Tensor take(const Tensor& x, const Tensor& places, const Layout& layout) {
+  Tensor y = empty(layout.result(), x.dtype());
+  const Access a(x, places, layout, y);
+  kernels::index_get(a.values, a.table, layout.at, a.places, a.step);
+  return record("index", y, inputs(x), save(places), [layout](const Tensor& dy, const Saved& saved) {
+    return Grads{spread(dy, saved[0], layout)};
+  });
+}
+
+// Zeros, with dy added at the places: the transpose of take.
+Tensor spread(const Tensor& dy, const Tensor& places, const Layout& layout) {
+  Tensor dx;
+  {
+    // Halves are summed in float32: many small terms may meet at one place.
+    const WithGradMode off(false);
+    const DType dtype = is_half(dy.dtype()) ? DType::Float32 : dy.dtype();
+    dx = zeros(layout.whole, dtype);
+    const Access a(dx, places, layout, cast(dy, dtype));
+    if (layout.distinct) kernels::index_put(a.table, a.values, layout.at, a.places, a.step, true);
+    else kernels::index_add(a.table, a.values, layout.at, a.places, a.step);
+    dx = cast(dx, dy.dtype());
+  }
+  return record("index_backward", dx, inputs(dy), save(places), [layout](const Tensor& ddx, const Saved& saved) {
+    return Grads{take(ddx, saved[0], layout)};
+  });
+}
+
+// x with zeros at the places.
+Tensor without(const Tensor& x, const Tensor& places, const Layout& layout) {
+  // A gradient that is ours alone is changed where it lies.
+  Tensor y = x;
+  if (grad_mode.enabled || !x.exclusive()) {
+    const WithGradMode off(false);
+    y = alias(clone(x));
+  }
+  {
+    const WithGradMode off(false);
+    const Access a(y, places, layout, expand(zeros({}, x.dtype()), layout.result()));
+    kernels::index_put(a.table, a.values, layout.at, a.places, a.step, layout.distinct);
+  }
+  return record("index_put", y, inputs(x), save(places), [layout](const Tensor& dy, const Saved& saved) {
+    return Grads{without(dy, saved[0], layout)};
+  });
+}
+
+// x with `value` where the mask, which stands for x's first dimensions, is true.
+void fill_masked(const Tensor& x, const Tensor& mask, Scalar value) {
+  Dims shape = mask.shape(), strides = mask.strides();
+  while (shape.size() < x.dim()) {
+    shape.push_back(1);
+    strides.push_back(0);
+  }
+  alignas(8) char bits[8];
+  kernels::gather(bits, x.dtype(), &value.i, 0, value.storage_dtype(), 1);
+  kernels::masked_fill(x.view(), View{mask->data, mask.dtype(), shape.size(), shape.data(), strides.data()}, bits);
+}
+Tensor without_masked(const Tensor& x, const Tensor& mask) {
+  Tensor y = x;
+  if (grad_mode.enabled || !x.exclusive()) {
+    const WithGradMode off(false);
+    y = alias(clone(x));
+  }
+  fill_masked(y, mask, 0);
+  return record("masked_fill", y, inputs(x), save(mask), [](const Tensor& dy, const Saved& saved) {
+    return Grads{without_masked(dy, saved[0])};
+  });
+}
+
+// `value` with x's dtype and `shape`; further dimensions of size 1 in front are allowed, as in NumPy.
+Tensor fitted(const Tensor& value, const Tensor& x, const Dims& shape) {
+  Tensor v = cast(value, x.dtype());
+  if (v.dim() > shape.size()) {
+    Dims rest = v.shape();
+    while (rest.size() > shape.size() && rest[0] == 1) rest.erase(0);
+    if (rest.size() < v.dim()) v = reshape(v, rest);
+  }
+  bool fits = v.dim() <= shape.size();
+  for (int d = 0; d < v.dim() && fits; ++d) {
+    const int64_t have = v.size(d), wanted = shape[d + shape.size() - v.dim()];
+    fits = have == wanted || have == 1;
+  }
+  require(fits, "index: a value of shape ", value.shape(), " does not broadcast to the indexed shape ", shape);
+  // Reading from the memory that is written must come first.
+  if (v->storage == x->storage) v = clone(v);
+  return expand(v, shape);
+}
+
+}  // namespace
+
+Tensor index(const Tensor& x, std::span<const Tensor> indices) {
+  const Resolved r = resolve(x, indices);
+  return take(x, r.places, r.layout);
+}
+
+Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value& value, bool accumulate) {
+  const Scalar* number = std::get_if<Scalar>(&value);
+  if (number && !accumulate && indices.size() == 1 && indices[0].defined() && indices[0].dtype() == DType::Bool) {
+    const Tensor& mask = indices[0];
+    bool fits = mask.dim() <= x.dim();
+    for (int d = 0; d < mask.dim() && fits; ++d) fits = mask.size(d) == x.size(d);
+    if (fits) {
+      // The mask must outlive this call unchanged: not in the memory that is written, not in an array of the caller's.
+      const Tensor own = mask->storage == x->storage || mask->storage->owner ? clone(mask) : mask;
+      return overwrite("index_put_", x, {}, [&] { fill_masked(x, own, *number); },
+                       [&](const Tensor& input, const Tensor& y) {
+        return record("index_put", y, inputs(input), save(own), [](const Tensor& dy, const Saved& saved) {
+          return Grads{without_masked(dy, saved[0])};
+        });
+      });
+    }
+  }
+  const auto [places, layout] = resolve(x, indices);
+  const Tensor v = number ? expand(scalar_tensor(*number, x.dtype()), layout.result())
+                          : fitted(std::get<Tensor>(value), x, layout.result());
+  return overwrite("index_put_", x, {&v}, [&, &places = places, &layout = layout] {
+    const Access a(x, places, layout, v);
+    if (accumulate) kernels::index_add(a.table, a.values, layout.at, a.places, a.step);
+    else kernels::index_put(a.table, a.values, layout.at, a.places, a.step, layout.distinct);
+  }, [&, &places = places, &layout = layout](const Tensor& input, const Tensor& y) {
+    return record("index_put", y, inputs(input, v), save(places),
+                  [layout, accumulate](const Tensor& dy, const Saved& saved) {
+      // The values first: the gradient may be changed where it lies.
+      const Tensor dv = saved.needs(1) ? take(dy, saved[0], layout) : Tensor();
+      if (!saved.needs(0)) return Grads{Tensor(), dv};
+      return Grads{accumulate ? dy : without(dy, saved[0], layout), dv};
+    });
+  });
+}
+
+Tensor index_put(const Tensor& x, std::span<const Tensor> indices, const Value& value, bool accumulate) {
+  return index_put_(clone(x), indices, value, accumulate);
+}
+
+void basic_put_(const Tensor& x, const BasicIndex& index, const Value& value) {
+  const Tensor* tensor = std::get_if<Tensor>(&value);
+  const bool graph = grad_mode.enabled && (watched(x) || watched(base_of(x)) || (tensor && watched(*tensor)));
+  const Tensor part = graph ? basic_index(x, index) : basic_index_alias(x, index);
+  if (!tensor) {
+    fill_(part, std::get<Scalar>(value));
+    return;
+  }
+  // x[i] += 1 writes x[i] to its own place: nothing is left to do.
+  const Tensor& v = *tensor;
+  if (v->data == part->data && v.dtype() == part.dtype() && v.shape() == part.shape() && v.strides() == part.strides() &&
+      base_of(v).same(base_of(x)))
+    return;
+  copy_(part, fitted(v, part, part.shape()));
+}
+
+Tensor nonzero(const Tensor& x) {
+  const Tensor positions = positions_of(x);
+  Tensor y = empty({positions.numel(), x.dim()}, DType::Int64);
+  if (x.dim() > 0)
+    kernels::unravel(y.data<int64_t>(), positions.data<int64_t>(), positions.numel(), x.shape().data(), x.dim());
+  return untracked(std::move(y));
+}
+
+std::vector<Tensor> nonzero_tuple(const Tensor& x) {
+  return unbind(x.dim() > 0 ? nonzero(x) : nonzero(reshape(detach(x), {1})), 1);
+}
+
+}  // namespace genesis::ops
