@@ -2,7 +2,6 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
-#include "bindings/size.h"
 #include "ops/shape.h"
 
 namespace genesis::py {
@@ -72,13 +71,6 @@ static std::vector<Tensor> even_split(Args& a, int64_t dim, int at_least) {
     require(n > 0 && size % n == 0, a.name(), ": ", n, " parts of equal size cannot be made of dimension ", dim, " of size ", size);
   }
   return split_at(a, dim);
-}
-
-static PyObject* stride(Args& a) {
-  const Tensor& x = a.tensor(0);
-  if (!a.has(1)) return to_python(x.strides());
-  require<IndexError>(x.dim() > 0, "stride: a 0-d tensor has no dimensions");
-  return to_python(x.stride(wrap_dim("stride", a.integer(1), x.dim())));
 }
 
 static const Family family([] {
@@ -152,20 +144,6 @@ static const Family family([] {
   def<"dsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, 2, 3); }>(kBoth, "tensor_split() by depth.");
   def<"unbind(input, dim=0)", [](Args& a) { return ops::unbind(a.tensor(0), a.integer(1, 0)); }>(kBoth,
       "All elements of a dimension, as a tuple.");
-
-  def<"numel(input)", [](Args& a) { return a.tensor(0).numel(); }>(kBoth, "The number of elements.");
-  def<"nelement(input)", [](Args& a) { return a.tensor(0).numel(); }>(kMethod, "The number of elements.");
-  def<"dim(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(kMethod, "The number of dimensions.");
-  def<"ndimension(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(kMethod, "The number of dimensions.");
-  def<"stride(input, dim=None)", stride>(kMethod, "The step in memory of each dimension, or of one, in elements.");
-  def<"storage_offset(input)", [](Args& a) { return a.tensor(0).offset(); }>(kMethod, "Where the first element lies in its storage.");
-  def<"element_size(input)", [](Args& a) { return itemsize(a.tensor(0).dtype()); }>(kMethod, "Bytes of one element.");
-  def<"data_ptr(input)", [](Args& a) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data)); }>(
-      kMethod, "The address of the first element.");
-  def<"is_contiguous(input)", [](Args& a) { return a.tensor(0).contiguous(); }>(kMethod,
-      "Whether the elements lie in memory one after the other.");
-  def<"is_same_size(input, other)", [](Args& a) { return a.tensor(0).shape() == a.tensor(1).shape(); }>(kMethod,
-      "Whether two tensors have one shape.");
 });
 
 }  // namespace genesis::py

@@ -135,11 +135,6 @@ def _diag_embed(x, offset=0, dim1=-2, dim2=-1):
     return out.transpose(order)
 
 
-def _strides(x, dim=None):
-    strides = [s // x.itemsize for s in np.ascontiguousarray(x).strides] if x.ndim else []
-    return strides if dim is None else strides[dim]
-
-
 SQUEEZABLE = [(2, 1, 3, 1), (1, 1), (2, 3), (0, 1)]
 
 OPS: list[Op] = [
@@ -455,25 +450,4 @@ OPS: list[Op] = [
           ("tril_indices", lambda r, c, offset=0: np.array(np.tril_indices(r, offset, c))),
           ("triu_indices", lambda r, c, offset=0: np.array(np.triu_indices(r, offset, c))),
       )),
-    # --- what a tensor says about itself
-    *(Op(name, np.size, dtypes="all", grad=False,
-         samples=lambda rng: [Sample(_x(rng, 2, 3)), Sample(_x(rng)), Sample(_x(rng, 0, 2))])
-      for name in ("numel", "nelement")),
-    *(Op(name, np.ndim, dtypes="all", grad=False,
-         samples=lambda rng: [Sample(_x(rng, 2, 3)), Sample(_x(rng))])
-      for name in ("dim", "ndimension")),
-    Op("stride", _strides, dtypes="all", grad=False, layouts=False,
-       samples=lambda rng: [Sample(_x(rng, 2, 3)), Sample(_x(rng, 2, 3), 0), Sample(_x(rng, 2, 3), -1)],
-       raises=[((np.ones(2), 1), {}, IndexError, "dim"),
-               ((np.ones(()), 0), {}, IndexError, "0-d")]),
-    Op("storage_offset", lambda x: 0, dtypes="all", grad=False, layouts=False,
-       samples=lambda rng: [Sample(_x(rng, 2, 3))]),
-    Op("element_size", dtypes="all", grad=False,
-       check=lambda outputs, sample: None, samples=lambda rng: [Sample(_x(rng, 2, 3))]),
-    Op("data_ptr", dtypes="all", grad=False, layouts=False, unlike_torch="an address",
-       check=lambda outputs, sample: None, samples=lambda rng: [Sample(_x(rng, 2, 3))]),
-    Op("is_contiguous", lambda x: True, dtypes="all", grad=False, layouts=False,
-       samples=lambda rng: [Sample(_x(rng, 2, 3)), Sample(_x(rng))]),
-    Op("is_same_size", lambda x, y: x.shape == y.shape, grad=False,
-       samples=lambda rng: [Sample(_x(rng, 2, 3), _x(rng, 2, 3)), Sample(_x(rng, 2), _x(rng, 3))]),
 ]  # fmt: skip
