@@ -68,4 +68,37 @@ OPS: list[Op] = [
        ],
        raises=[((np.ones((2, 8)), np.ones((4, 9))), {}, ValueError, r"takes 9 features.*\(2, 8\)"),
                ((np.ones((2, 3)), np.ones((4, 3)), np.ones(5)), {}, ValueError, "bias must have shape")]),
+    Op("einsum", np.einsum, method=False,
+       samples=lambda rng: [
+           Sample(equation, *(rng.normal(size=shape) for shape in shapes))
+           for equation, *shapes in [
+               ("ij,jk->ik", (2, 3), (3, 4)), ("ij->ji", (2, 3)), ("ii->i", (3, 3)), ("ii", (3, 3)),
+               ("ij->", (2, 3)), ("ij->j", (2, 3)), ("i,j->ij", (2,), (3,)), ("bij,bjk->bik", (2, 2, 3), (2, 3, 2)),
+               ("...ij,...jk->...ik", (2, 1, 2, 3), (4, 3, 2)), ("bhqd,bhkd->bhqk", (1, 2, 2, 3), (1, 2, 3, 3)),
+               ("ij,jk,kl->il", (2, 3), (3, 2), (2, 2)), ("ij,ij->ij", (2, 3), (2, 3)), ("iij,jk", (2, 2, 3), (3, 2)),
+               ("ij , jk", (2, 0), (0, 3)), ("a...b->b...a", (2, 3, 4)), ("i,i", (4,), (4,)), (",ij->ij", (), (2, 2)),
+           ]],
+       raises=[(("ij,jk->ik", np.ones((2, 3))), {}, ValueError, "describes 2 operands, got 1"),
+               (("ij->ik", np.ones((2, 3))), {}, ValueError, "'k' in the output"),
+               (("ij,jk", np.ones((2, 3)), np.ones((4, 5))), {}, ValueError, "sizes 3 and 4"),
+               (("i1", np.ones((2, 3))), {}, ValueError, "not a letter")]),
+    Op("tensordot", lambda a, b, dims=2: np.tensordot(a, b, dims), method=False,
+       samples=lambda rng: [
+           Sample(rng.normal(size=(2, 3, 4)), rng.normal(size=(3, 4, 2))),
+           Sample(rng.normal(size=(2, 3)), rng.normal(size=(3, 2)), dims=1),
+           Sample(rng.normal(size=2), rng.normal(size=3), dims=0),
+           Sample(rng.normal(size=(2, 3, 4)), rng.normal(size=(4, 5, 2)), dims=([0, 2], [2, 0])),
+       ],
+       raises=[((np.ones((2, 3)), np.ones((2, 3))), {"dims": 1}, ValueError, "differ")]),
+    Op("kron", np.kron, dtypes="number", samples=_pairs(((2, 2), (2, 3)), ((2,), (3, 1)), ((), (2,)))),
+    Op("trace", np.trace, dtypes="number", result="sum",
+       samples=lambda rng: [Sample(rng.normal(size=s)) for s in ((3, 3), (2, 4), (0, 0))],
+       raises=[((np.ones(3),), {}, ValueError, "must be a matrix")]),
+    Op("cross", lambda a, b, dim=-1: np.cross(a, b, axis=dim), dtypes="number",
+       samples=lambda rng: [
+           Sample(rng.normal(size=(2, 3)), rng.normal(size=(2, 3))),
+           Sample(rng.normal(size=(3, 2)), rng.normal(size=(3, 2)), dim=0),
+           Sample(rng.normal(size=3), rng.normal(size=(4, 3)), dim=-1),
+       ],
+       raises=[((np.ones((2, 2)), np.ones((2, 2))), {}, ValueError, "size 3")]),
 ]  # fmt: skip

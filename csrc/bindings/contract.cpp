@@ -1,0 +1,48 @@
+#include "ops/contract.h"
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+static const Family family([] {
+  def<"einsum(equation, *operands)", [](Args& a) { return ops::einsum(a.string(0), a.tensors(1)); }>(
+      kFunction, "Sums of products in Einstein's notation, e.g. einsum('ij,jk->ik', x, y).");
+  def<"tensordot(a, b, dims=2)", [](Args& a) {
+    const Tensor &x = a.tensor(0), &y = a.tensor(1);
+    Dims x_dims, y_dims;
+    if (!a.has(2) || PyLong_Check(a[2])) {
+      const int64_t n = a.integer(2, 2);
+      require(n >= 0 && n <= x.dim() && n <= y.dim(), "tensordot: dims=", n, " does not fit shapes ", x.shape(), " and ", y.shape());
+      for (int64_t i = 0; i < n; ++i) {
+        x_dims.push_back(x.dim() - n + i);
+        y_dims.push_back(i);
+      }
+    } else {
+      if (!PySequence_Check(a[2]) || PySequence_Size(a[2]) != 2) a.fail(2, "an int or a pair of lists of ints");
+      const auto read = [&](Py_ssize_t side, Dims& dims) {
+        const Object list(PySequence_GetItem(a[2], side));
+        if (PyLong_Check(list.get())) return dims.push_back(to_index(list.get(), "tensordot"));
+        const Object items(PySequence_Fast(list.get(), "tensordot: dims must be a pair of lists of ints"));
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+          dims.push_back(to_index(PySequence_Fast_GET_ITEM(items.get(), i), "tensordot"));
+      };
+      read(0, x_dims);
+      read(1, y_dims);
+    }
+    return ops::tensordot(x, y, x_dims, y_dims);
+  }>(kFunction, "The sum of products over pairs of dimensions.");
+  def<"kron(input, other)", [](Args& a) { return ops::kron(a.tensor(0), a.tensor(1)); }>(kBoth, "The Kronecker product.");
+  def<"trace(input)", [](Args& a) { return ops::trace(a.tensor(0)); }>(kBoth, "The sum of the diagonal of a matrix.");
+  def<"cross(input, other, dim=None)", [](Args& a) {
+    const Tensor &x = a.tensor(0), &y = a.tensor(1);
+    int64_t dim = -1;
+    if (a.has(2)) dim = a.integer(2);
+    else
+      for (int d = x.dim() - 1; d >= 0; --d)
+        if (x.size(d) == 3) dim = d;
+    return ops::cross(x, y, dim);
+  }>(kBoth, "The cross product of vectors of three elements.");
+});
+
+}  // namespace genesis::py

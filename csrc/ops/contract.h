@@ -1,0 +1,19 @@
+// Products and sums over named or numbered dimensions, all by matmul.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace genesis::ops {
+
+/// Einstein's notation: "ij,jk->ik" is a matrix product. Letters are dimensions, `...` stands for any number of them.
+Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
+/// The sum of products over the given dimensions of x and y, in pairs.
+Tensor tensordot(const Tensor& x, const Tensor& y, const Dims& x_dims, const Dims& y_dims);
+Tensor kron(const Tensor& x, const Tensor& y);
+Tensor trace(const Tensor& x);
+Tensor cross(const Tensor& x, const Tensor& y, int64_t dim);
+
+}  // namespace genesis::ops
