@@ -81,6 +81,8 @@ Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize
       if (slot_[p])
         throw_type_error(str(sig.name, "(): argument '", sig.params[static_cast<size_t>(p)].name, "' given twice"));
       slot_[p] = args[nargs + k];
+      PyObject* own = sig.params[static_cast<size_t>(p)].key;
+      if (key != own && PyUnicode_Compare(key, own) != 0) aliased_ |= 1u << p;
       if (p == sig.variadic) {
         rest_ = args + nargs + k;
         num_rest_ = 1;

@@ -45,6 +45,8 @@ class Args {
   PyObject* operator[](int i) const { return slot_[i]; }
   // Given, and not None.
   bool has(int i) const { return slot_[i] && slot_[i] != Py_None; }
+  // Given by another keyword than its own: axis for dim.
+  bool aliased(int i) const { return aliased_ >> i & 1; }
 
   // Each raises a TypeError that names the function and the argument if the value is of another kind.
   const Tensor& tensor(int i);                  // a tensor, or an ndarray, which is converted
@@ -78,6 +80,7 @@ class Args {
  private:
   const Signature& sig_;
   PyObject* slot_[kMaxArgs] = {};
+  unsigned aliased_ = 0;
   PyObject* const* rest_ = nullptr;  // collected by the variadic parameter
   Py_ssize_t num_rest_ = 0;
   std::vector<Tensor> converted_;    // ndarrays that became tensors

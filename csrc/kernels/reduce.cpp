@@ -1,35 +1,211 @@
+// Sums, products, norms, and what else is one associative operation.
 #include "kernels/reduce.h"
 
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
-#include "kernels/elementwise.h"
 #include "kernels/loops.h"
+#include "kernels/reduce_loops.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
+
 template <class T>
-void sum_simple(const View& y, const View& x) {
-  int64_t index[kMaxDims] = {};
-  T* to = y.as<T>();
-  const T* from = x.as<T>();
-  for (int64_t left = x.numel(); left > 0; --left) {
-    *to += *from;
-    for (int d = x.ndim - 1; d >= 0; --d) {
-      to += y.shape[d] == 1 ? 0 : y.strides[d];
-      from += x.strides[d];
-      if (++index[d] < x.shape[d]) break;
-      to -= y.shape[d] == 1 ? 0 : x.shape[d] * y.strides[d];
-      from -= x.shape[d] * x.strides[d];
-      index[d] = 0;
+inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+
+struct Add {
+  template <class V>
+  static V op(V a, V b) {
+    return a + b;
+  }
+  static constexpr int kStart = 0;
+};
+struct Multiply {
+  template <class V>
+  static V op(V a, V b) {
+    return a * b;
+  }
+  static constexpr int kStart = 1;
+};
+struct Larger {
+  template <class V>
+  static V op(V a, V b) {
+    return (b > a) | (b != b) ? b : a;
+  }
+  static constexpr int kStart = 0;  // of magnitudes
+};
+struct Smaller {
+  template <class V>
+  static V op(V a, V b) {
+    return (b < a) | (b != b) ? b : a;
+  }
+  static constexpr double kStart = kInfinity<double>;
+};
+
+struct Same {
+  template <class V>
+  static V map(V x) {
+    return x;
+  }
+};
+struct Magnitude {
+  template <class V>
+  static V map(V x) {
+    return x < 0 ? -x : x;
+  }
+};
+struct Square {
+  template <class V>
+  static V map(V x) {
+    return x * x;
+  }
+};
+struct NanToZero {
+  template <class V>
+  static V map(V x) {
+    return x == x ? x : V{};
+  }
+};
+struct NotZero {
+  template <class V>
+  static V map(V x) {
+    return x != 0 ? V{} + 1 : V{};
+  }
+};
+struct NotANumber {
+  template <class V>
+  static V map(V x) {
+    return x == x ? V{} : V{} + 1;
+  }
+};
+struct Infinite {
+  template <class V>
+  static V map(V x) {
+    return (x == kInfinity<float>) | (x == -kInfinity<float>) ? V{} + 1 : V{};
+  }
+};
+
+// Blocks of float32 are summed in float32, and added up in float64.
+template <class T, class Op, class Map>
+struct Floating : Op, Map {
+  using In = T;
+  using Lane = T;
+  using Acc = double;
+};
+// Integers wrap, which C++ allows unsigned ones only.
+template <class Op>
+struct Integer : Op, Same {
+  using In = int64_t;
+  using Lane = uint64_t;
+  using Acc = uint64_t;
+};
+
+template <class M>
+struct Finish : Monoid<M> {
+  DType dtype;
+  Output y;
+  double divisor = 1;
+  bool root = false;
+  Finish(DType dtype, const View& y) : dtype(dtype), y(y) {}
+
+  void store(const typename Monoid<M>::Acc& acc, int64_t at) const {
+    if constexpr (std::is_integral_v<typename M::In>) {
+      y.put(at, static_cast<int64_t>(acc.value));
+    } else {
+      const double value = divisor == 1 ? acc.value : acc.value / divisor;
+      y.put(at, static_cast<typename M::In>(root ? std::sqrt(value) : value));
     }
   }
+};
+
+template <class Op, class Map = Same>
+void run(View y, View x, double divisor = 1, bool root = false) {
+  const auto reduce_in = [&]<class M>(DType dtype) {
+    Finish<M> r(dtype, y);
+    r.divisor = divisor;
+    r.root = root;
+    reduce(r, y, x);
+  };
+  const DType t = compute_type(y.dtype);
+  if (t == DType::Float32) return reduce_in.template operator()<Floating<float, Op, Map>>(t);
+  if (t == DType::Float64) return reduce_in.template operator()<Floating<double, Op, Map>>(t);
+  if constexpr (std::is_same_v<Map, Same> && std::is_same_v<decltype(Op::kStart), const int>)
+    reduce_in.template operator()<Integer<Op>>(DType::Int64);
 }
+
+struct Or : Same {
+  using In = uint8_t;
+  using Lane = uint8_t;
+  using Acc = uint8_t;
+  static constexpr uint8_t kStart = 0;
+  template <class V>
+  static V op(V a, V b) {
+    return a | b;
+  }
+};
+struct And : Or {
+  static constexpr uint8_t kStart = 1;
+  template <class V>
+  static V op(V a, V b) {
+    return a & b;
+  }
+};
+struct Count : Add, Same {
+  using In = uint8_t;
+  using Lane = int32_t;
+  using Acc = int64_t;
+};
+
+template <class M, class Result>
+struct Bits : Monoid<M> {
+  static constexpr DType dtype = DType::Bool;
+  Output y;
+  explicit Bits(const View& y) : y(y) {}
+  void store(const typename Monoid<M>::Acc& acc, int64_t at) const { y.put(at, static_cast<Result>(acc.value)); }
+};
+
+// Whether any element is of a kind that only floating types have.
+template <class Map>
+bool contains(const View& x) {
+  const auto count = [&]<class T>() {
+    double found = 0;
+    int64_t shape[kMaxDims], strides[kMaxDims] = {};
+    std::fill_n(shape, x.ndim, int64_t{1});
+    const View y{&found, DType::Float64, x.ndim, shape, strides};
+    reduce(Finish<Floating<T, Add, Map>>(dtype_of<T>, y), y, x);
+    return found > 0;
+  };
+  return compute_type(x.dtype) == DType::Float64 ? count.template operator()<double>()
+                                                 : count.template operator()<float>();
+}
+
 }  // namespace
 
-void sum(View y, View x) {
-  with_compute_type(y.dtype, [&]<class T>() { sum_simple<T>(y, x); });
+void sum(View y, View x, double divisor) { run<Add>(y, x, divisor); }
+void nansum(View y, View x) { run<Add, NanToZero>(y, x); }
+void prod(View y, View x) { run<Multiply>(y, x); }
+void any(View y, View x) { reduce(Bits<Or, bool>(y), y, x); }
+void all(View y, View x) { reduce(Bits<And, bool>(y), y, x); }
+void count_nonzero(View y, View x) { reduce(Bits<Count, int64_t>(y), y, x); }
+bool has_nan(View x) { return contains<NotANumber>(x); }
+bool has_inf(View x) { return contains<Infinite>(x); }
+void norm(View y, View x, double p) {
+  if (p == 0) run<Add, NotZero>(y, x);
+  else if (p == 1) run<Add, Magnitude>(y, x);
+  else if (p == 2) run<Add, Square>(y, x, 1, true);
+  else if (p > 0) run<Larger, Magnitude>(y, x);
+  else run<Smaller, Magnitude>(y, x);
 }
 GENESIS_KERNEL(sum)
+GENESIS_KERNEL(nansum)
+GENESIS_KERNEL(prod)
+GENESIS_KERNEL(any)
+GENESIS_KERNEL(all)
+GENESIS_KERNEL(count_nonzero)
+GENESIS_KERNEL(has_nan)
+GENESIS_KERNEL(has_inf)
+GENESIS_KERNEL(norm)
 
 }  // namespace genesis::kernels::GENESIS_ISA

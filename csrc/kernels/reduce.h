@@ -1,4 +1,5 @@
-// Reductions. `y` has the shape of `x` with size 1 (and stride 0) along the reduced dimensions.
+// Reductions. Outputs have the shape of `x` with size 1 along the reduced dimensions, at least one element of `x` falls
+// to each output (the operators deal with empty reductions), and results are bitwise the same for any number of threads.
 #pragma once
 
 #include "core/view.h"
@@ -6,6 +7,27 @@
 
 namespace genesis::kernels {
 
-inline constinit Kernel<void(View y, View x)> sum;
+// In the compute type of y's dtype (integers in int64): sum(x) / divisor, where integers take the divisor 1.
+inline constinit Kernel<void(View y, View x, double divisor)> sum;
+inline constinit Kernel<void(View y, View x)> nansum;  // NaN counts as 0
+inline constinit Kernel<void(View y, View x)> prod;
+inline constinit Kernel<void(View y, View x)> any, all;      // y is bool, x of any dtype
+inline constinit Kernel<void(View y, View x)> count_nonzero;  // y is int64
+inline constinit Kernel<bool(View x)> has_nan, has_inf;
+// (sum |x|^p)^(1/p) for p = 0 (how many are not zero), 1, 2, inf (largest magnitude), -inf (smallest).
+inline constinit Kernel<void(View y, View x, double p)> norm;
+
+// NaN is larger and smaller than everything.
+inline constinit Kernel<void(View y, View x)> amax, amin;
+// Along one dimension: the extreme and where it first occurs. `values` may have no data.
+inline constinit Kernel<void(View values, View indices, View x)> max_index, min_index;
+
+// Along one dimension, by rank: the lower of two middle elements (NaN if there is one, and without NaN), and the most
+// frequent one (the smallest of several). Indices are of one such element; x in its compute type or half precision.
+inline constinit Kernel<void(View values, View indices, View x)> median, nanmedian, mode;
+
+// Sum of squared distances to the mean, over n - correction; its square root if `root`. `mean` may have no data.
+inline constinit Kernel<void(View y, View mean, View x, double correction, bool root)> variance;
+inline constinit Kernel<void(View y, View x)> logsumexp;
 
 }  // namespace genesis::kernels

@@ -1,30 +1,73 @@
 #include "ops/reduce.h"
 
+#include <cmath>
+#include <limits>
+
 #include "autograd/record.h"
 #include "kernels/reduce.h"
+#include "ops/compare.h"
 #include "ops/create.h"
+#include "ops/pointwise.h"
+#include "ops/power.h"
+#include "ops/scan.h"
+#include "ops/select.h"
+#include "ops/unary.h"
 #include "ops/view.h"
 
 namespace genesis::ops {
 
-Tensor sum(const Tensor& x_in, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
-  const DType type = dtype.value_or(is_integral(x_in.dtype()) ? DType::Int64 : x_in.dtype());
-  const Tensor x = cast(x_in, type);
-  Dims kept = x.shape();
-  InlineVec<bool, 8> drop(std::max(x.dim(), 1), dims.empty());
-  for (int64_t dim : dims) drop[wrap_dim("sum", dim, x.dim())] = true;
-  for (int d = 0; d < x.dim(); ++d)
-    if (drop[d]) kept[d] = 1;
-  Tensor y = zeros(kept, type);
-  kernels::sum(y.view(), x.view());
-  if (!keepdim) {
-    Dims shape;
-    for (int d = 0; d < x.dim(); ++d)
-      if (!drop[d]) shape.push_back(x.size(d));
-    y = alias(y, shape, contiguous_strides(shape));
+Reduction::Reduction(const char* op, const Tensor& x, const Dims& dims, bool keepdim) : kept(x.shape()) {
+  const int n = x.dim();
+  if (dims.empty()) {
+    count = x.numel();
+    for (int d = 0; d < n; ++d) kept[d] = 1;
+    strides = kept;
+    if (keepdim) shape = kept;
+    return;
   }
-  return record("sum", y, inputs(x), save(), [kept, from = x.shape()](const Tensor& dy, const Saved&) {
-    return Grads{expand(reshape(dy, kept), from)};
+  InlineVec<bool, 8> drop(std::max(n, 1), false);
+  for (int64_t dim : dims) {
+    const int d = wrap_dim(op, dim, n);
+    require(!drop[d], op, ": dim ", d, " appears twice in ", dims);
+    drop[d] = true;
+  }
+  for (int d = 0; d < n; ++d)
+    if (drop[d]) {
+      count *= kept[d];
+      kept[d] = 1;
+    }
+  strides = contiguous_strides(kept);
+  if (keepdim) {
+    shape = kept;
+    return;
+  }
+  for (int d = 0; d < n; ++d)
+    if (!drop[d]) shape.push_back(kept[d]);
+}
+
+Tensor restore(const Tensor& y, const Dims& kept) {
+  return y.dim() == 0 || y.shape() == kept ? y : reshape(y, kept);
+}
+
+// Memory for the result; `start` where there is nothing to reduce.
+static Tensor result(const Reduction& r, DType dtype, Scalar start) {
+  return r.count == 0 ? full(r.shape, start, dtype) : empty(r.shape, dtype);
+}
+
+static DType sum_type(const Tensor& x, std::optional<DType> dtype) {
+  return dtype.value_or(is_integral(x.dtype()) ? DType::Int64 : x.dtype());
+}
+
+// ---- sums -----------------------------------------------------------------------------------------------------------
+
+Tensor sum(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  const DType type = sum_type(x, dtype);
+  if (type == DType::Bool) return any(x, dims, keepdim);
+  const Reduction r("sum", x, dims, keepdim);
+  Tensor y = result(r, type, 0);
+  if (r.count > 0) kernels::sum(r.view(y), x.view(), 1);
+  return record("sum", std::move(y), inputs(x), save(), [kept = r.kept, from = x.shape()](const Tensor& dy, const Saved&) {
+    return Grads{expand(restore(dy, kept), from)};
   });
 }
 
@@ -36,6 +79,243 @@ Tensor sum_to(const Tensor& x, const Dims& shape) {
     if (d < lead || (shape[d - lead] == 1 && x.size(d) != 1)) dims.push_back(d);
   Tensor y = dims.empty() ? x : sum(x, dims, true);
   return lead > 0 ? reshape(y, shape) : y;
+}
+
+Tensor mean(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  const DType type = dtype.value_or(x.dtype());
+  require<DTypeError>(is_floating(type), "mean: the result must be floating, got ", type,
+                      dtype ? "; pass a floating dtype" : "; use x.float(), or pass dtype=genesis.float32");
+  const Reduction r("mean", x, dims, keepdim);
+  Tensor y = result(r, type, std::numeric_limits<double>::quiet_NaN());
+  const double n = static_cast<double>(r.count);
+  if (r.count > 0) kernels::sum(r.view(y), x.view(), n);
+  return record("mean", std::move(y), inputs(x), save(),
+                [kept = r.kept, from = x.shape(), n](const Tensor& dy, const Saved&) {
+    return Grads{expand(restore(dy / n, kept), from)};
+  });
+}
+
+Tensor nansum(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  const DType type = sum_type(x, dtype);
+  if (!is_floating(x.dtype()) || !is_floating(type)) return sum(x, dims, keepdim, type);
+  const Reduction r("nansum", x, dims, keepdim);
+  Tensor y = result(r, type, 0);
+  if (r.count > 0) kernels::nansum(r.view(y), x.view());
+  return record("nansum", std::move(y), inputs(x), save(x), [kept = r.kept](const Tensor& dy, const Saved& saved) {
+    return Grads{where(isnan(saved[0]), 0.0, restore(dy, kept))};
+  });
+}
+
+Tensor nanmean(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  require_floating("nanmean", "input", x);
+  const Tensor numbers = logical_not(isnan(x));
+  return nansum(x, dims, keepdim, dtype) / sum(numbers, dims, keepdim);
+}
+
+// ---- products -------------------------------------------------------------------------------------------------------
+
+// Along one dimension. The gradient is the product of all the others, from the left and from the right, so that zeros
+// do no harm.
+static Tensor prod_along(const Tensor& x, int64_t dim, bool keepdim, DType type) {
+  const Reduction r("prod", x, {dim}, keepdim);
+  Tensor y = result(r, type, 1);
+  if (r.count > 0) kernels::prod(r.view(y), x.view());
+  return record("prod", std::move(y), inputs(x), save(x), [kept = r.kept, dim, type](const Tensor& dy, const Saved& saved) {
+    const Tensor x = cast(saved[0], type);
+    const Tensor others = cumprod_before(x, dim, false) * cumprod_before(x, dim, true);
+    return Grads{restore(dy, kept) * others};
+  });
+}
+
+Tensor prod(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  const DType type = sum_type(x, dtype);
+  if (type == DType::Bool) return all(x, dims, keepdim);
+  if (dims.size() == 1) return prod_along(x, wrap_dim("prod", dims[0], x.dim()), keepdim, type);
+  // Bring what is reduced together into one dimension at the end.
+  const Reduction r("prod", x, dims, keepdim);
+  if (!tracked(x)) {
+    Tensor y = result(r, type, 1);
+    if (r.count > 0) kernels::prod(r.view(y), x.view());
+    return untracked(std::move(y));
+  }
+  Dims order, line;
+  for (int d = 0; d < x.dim(); ++d)
+    if (r.kept[d] == x.size(d)) {
+      order.push_back(d);
+      line.push_back(x.size(d));
+    }
+  for (int d = 0; d < x.dim(); ++d)
+    if (r.kept[d] != x.size(d)) order.push_back(d);
+  int64_t length = 1;
+  for (int d = line.size(); d < order.size(); ++d) length *= x.size(static_cast<int>(order[d]));
+  line.push_back(length);
+  const Tensor lines = reshape(order.empty() ? x : permute(x, order), line);
+  return reshape(prod_along(lines, line.size() - 1, false, type), r.shape);
+}
+
+// ---- logic ----------------------------------------------------------------------------------------------------------
+
+Tensor any(const Tensor& x, const Dims& dims, bool keepdim) {
+  const Reduction r("any", x, dims, keepdim);
+  Tensor y = result(r, x.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool, false);
+  if (r.count > 0) kernels::any(r.view(y), x.view());
+  return untracked(std::move(y));
+}
+
+Tensor all(const Tensor& x, const Dims& dims, bool keepdim) {
+  const Reduction r("all", x, dims, keepdim);
+  Tensor y = result(r, x.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool, true);
+  if (r.count > 0) kernels::all(r.view(y), x.view());
+  return untracked(std::move(y));
+}
+
+Tensor count_nonzero(const Tensor& x, const Dims& dims) {
+  const Reduction r("count_nonzero", x, dims, false);
+  Tensor y = result(r, DType::Int64, 0);
+  if (r.count > 0) kernels::count_nonzero(r.view(y), x.view());
+  return untracked(std::move(y));
+}
+
+bool has_nan(const Tensor& x) { return is_floating(x.dtype()) && kernels::has_nan(x.view()); }
+bool has_inf(const Tensor& x) { return is_floating(x.dtype()) && kernels::has_inf(x.view()); }
+
+// ---- moments --------------------------------------------------------------------------------------------------------
+
+static View no_view() { return {nullptr, DType::Float32, 0, nullptr, nullptr}; }
+
+static Tensor moment(const char* op, const Tensor& x, const Reduction& r, double correction, bool root, Tensor* mean) {
+  require_floating(op, "input", x);
+  const Scalar nan = std::numeric_limits<double>::quiet_NaN();
+  Tensor y = result(r, x.dtype(), nan);
+  if (mean) *mean = result(r, x.dtype(), nan);
+  if (r.count > 0) kernels::variance(r.view(y), mean ? r.view(*mean) : no_view(), x.view(), correction, root);
+  return y;
+}
+
+// The gradient of var: dy * 2 (x - mean(x)) / (n - correction).
+static Tensor var_backward(const Tensor& dy, const Tensor& x, const Dims& dims, const Dims& kept, double over) {
+  return (x - mean(x, dims, true)) * (restore(dy, kept) * (2.0 / over));
+}
+// That of std = y, from the gradient of y: half of it over y.
+static Tensor half_over(const Tensor& dy, const Tensor& y) {
+  const Tensor flat = eq(y, 0.0);
+  return where(flat, 0.0, dy * 0.5 / where(flat, 1.0, y));
+}
+static double degrees(const Reduction& r, double correction) {
+  return std::max(static_cast<double>(r.count) - correction, 0.0);
+}
+
+Tensor var(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+  const Reduction r("var", x, dims, keepdim);
+  Tensor y = moment("var", x, r, correction, false, nullptr);
+  return record("var", std::move(y), inputs(x), save(x),
+                [dims, kept = r.kept, over = degrees(r, correction)](const Tensor& dy, const Saved& saved) {
+    return Grads{var_backward(dy, saved[0], dims, kept, over)};
+  });
+}
+
+Tensor std(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+  const Reduction r("std", x, dims, keepdim);
+  Tensor y = moment("std", x, r, correction, true, nullptr);
+  return record("std", y, inputs(x), save(x, output(y)),
+                [dims, kept = r.kept, over = degrees(r, correction)](const Tensor& dy, const Saved& saved) {
+    return Grads{var_backward(half_over(dy, saved[1]), saved[0], dims, kept, over)};
+  });
+}
+
+static Tensor mean_backward(const Tensor& dmean, const Dims& kept, const Dims& from, double n) {
+  return expand(restore(dmean / n, kept), from);
+}
+
+std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+  const Reduction r("var_mean", x, dims, keepdim);
+  Tensor y[2];
+  y[0] = moment("var_mean", x, r, correction, false, &y[1]);
+  record_outputs("var_mean", y, inputs(x), save(x),
+                 [dims, kept = r.kept, over = degrees(r, correction), n = static_cast<double>(r.count)](
+                     const Grads& dy, const Saved& saved) {
+    const Tensor x = saved[0];
+    Tensor dx = dy[0].defined() ? var_backward(dy[0], x, dims, kept, over) : Tensor();
+    if (dy[1].defined()) {
+      const Tensor part = mean_backward(dy[1], kept, x.shape(), n);
+      dx = dx.defined() ? dx + part : part;
+    }
+    return Grads{dx};
+  });
+  return {y[0], y[1]};
+}
+
+std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+  const Reduction r("std_mean", x, dims, keepdim);
+  Tensor y[2];
+  y[0] = moment("std_mean", x, r, correction, true, &y[1]);
+  record_outputs("std_mean", y, inputs(x), save(x, output(y[0])),
+                 [dims, kept = r.kept, over = degrees(r, correction), n = static_cast<double>(r.count)](
+                     const Grads& dy, const Saved& saved) {
+    const Tensor x = saved[0];
+    Tensor dx = dy[0].defined() ? var_backward(half_over(dy[0], saved[1]), x, dims, kept, over) : Tensor();
+    if (dy[1].defined()) {
+      const Tensor part = mean_backward(dy[1], kept, x.shape(), n);
+      dx = dx.defined() ? dx + part : part;
+    }
+    return Grads{dx};
+  });
+  return {y[0], y[1]};
+}
+
+// ---- norms ----------------------------------------------------------------------------------------------------------
+
+static Tensor norm_backward(const Tensor& dy_flat, const Tensor& x, const Tensor& y_flat, double p, const Dims& dims,
+                            const Dims& kept) {
+  const Tensor dy = restore(dy_flat, kept), y = restore(y_flat, kept);
+  if (p == 0) return zeros(x.shape(), x.dtype());
+  if (p == 1) return dy * sign(x);
+  if (std::isinf(p)) {  // shared by all that have the extreme magnitude
+    const Tensor ties = eq(abs(detach(x)), detach(y));
+    return where(ties, dy / sum(ties, dims, true), 0.0) * sign(x);
+  }
+  const Tensor flat = eq(y, 0.0);
+  const Tensor safe = where(flat, 1.0, y);
+  if (p == 2) return x * where(flat, 0.0, dy / safe);
+  const Tensor zero = eq(x, 0.0);
+  const Tensor ratio = where(zero, 1.0, abs(x) / safe);  // |x|^(p-1) / y^(p-1)
+  const Tensor slope = where(zero, 0.0, sign(x) * pow(ratio, p - 1));
+  return where(flat, 0.0, dy) * slope;
+}
+
+Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  require_floating("norm", "input", input);
+  require<DTypeError>(!dtype || is_floating(*dtype), "norm: dtype must be floating, got ", dtype.value_or(DType::Float32));
+  const Tensor x = cast(input, dtype.value_or(input.dtype()));
+  const Reduction r("norm", x, dims, keepdim);
+  require(r.count > 0 || (p >= 0 && !std::isinf(p)), "norm: the ", p,
+          "-norm of no elements is not defined, and the input has shape ", x.shape());
+  Tensor y;
+  if (p == 0 || p == 1 || p == 2 || std::isinf(p)) {
+    y = result(r, x.dtype(), 0);
+    if (r.count > 0) kernels::norm(r.view(y), x.view(), p);
+  } else {
+    const WithGradMode off(false);
+    y = pow(sum(pow(abs(x), p), dims, keepdim), 1 / p);
+  }
+  return record("norm", y, inputs(x), save(x, output(y)), [p, dims, kept = r.kept](const Tensor& dy, const Saved& saved) {
+    return Grads{norm_backward(dy, saved[0], saved[1], p, dims, kept)};
+  });
+}
+
+// ---- logsumexp ------------------------------------------------------------------------------------------------------
+
+Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
+  const Tensor x = cast(input, floating_type(input.dtype()));
+  const Reduction r("logsumexp", x, dims, keepdim);
+  Tensor y = result(r, x.dtype(), -std::numeric_limits<double>::infinity());
+  if (r.count > 0) kernels::logsumexp(r.view(y), x.view());
+  return record("logsumexp", y, inputs(x), save(x, output(y)), [kept = r.kept](const Tensor& dy, const Saved& saved) {
+    const Tensor y = restore(saved[1], kept);
+    // Where every x is -inf, so is y, and x - y would be NaN: nothing moves there.
+    const Tensor none = eq(y, -std::numeric_limits<double>::infinity());
+    return Grads{restore(dy, kept) * exp(saved[0] - where(none, 0.0, y))};
+  });
 }
 
 }  // namespace genesis::ops

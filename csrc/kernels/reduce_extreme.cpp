@@ -1,0 +1,148 @@
+// Largest and smallest elements, and where they are. NaN wins over everything; the first of equals wins.
+#include <limits>
+#include <type_traits>
+
+#include "kernels/loops.h"
+#include "kernels/reduce.h"
+#include "kernels/reduce_loops.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+
+namespace {
+
+template <bool kSmallest>
+struct Order {
+  // Whether b takes the place of a.
+  template <class V>
+  [[gnu::always_inline]] static auto beats(V b, V a) {
+    if constexpr (kSmallest) return (b < a) | (b != b);
+    else return (b > a) | (b != b);
+  }
+  template <class V>
+  static V op(V a, V b) {
+    return beats(b, a) ? b : a;
+  }
+  template <class V>
+  static V map(V x) {
+    return x;
+  }
+  template <class T>
+  static constexpr T worst() {
+    using Limits = std::numeric_limits<T>;
+    if constexpr (Limits::has_infinity) return kSmallest ? Limits::infinity() : -Limits::infinity();
+    else return kSmallest ? Limits::max() : Limits::lowest();
+  }
+};
+
+template <class T, bool kSmallest>
+struct Values : Order<kSmallest> {
+  using In = T;
+  using Lane = T;
+  using Acc = T;
+  static constexpr T kStart = Order<kSmallest>::template worst<T>();
+};
+
+// bool is read as uint8, whose values it shares.
+DType read_as(DType t) { return t == DType::Bool ? t : compute_type(t); }
+
+template <class T, bool kSmallest>
+struct Extreme : Monoid<Values<T, kSmallest>> {
+  DType dtype;
+  Output y;
+  Extreme(const View& y, const View& x) : dtype(read_as(x.dtype)), y(y) {}
+  void store(const typename Monoid<Values<T, kSmallest>>::Acc& acc, int64_t at) const { y.put(at, acc.value); }
+};
+
+template <class T, bool kSmallest>
+struct WithIndex {
+  using In = T;
+  using O = Order<kSmallest>;
+  using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;  // of one width with T where that matters
+  struct Acc {
+    T value = O::template worst<T>();
+    int64_t index = -1;
+  };
+  static constexpr bool kFolds = false;
+  DType dtype;
+  Output values, indices;
+  WithIndex(const View& values, const View& indices, const View& x)
+      : dtype(read_as(x.dtype)), values(values), indices(indices) {}
+
+  static bool wins(T b, int64_t, const T a, int64_t a_index) {
+    return a_index < 0 || (O::beats(b, a) && a == a);  // the first NaN stays
+  }
+  void add(Acc& acc, const T* x, int64_t n, int64_t first) const {
+    const T best = Monoid<Values<T, kSmallest>>::block(x, n);
+    if (!wins(best, 0, acc.value, acc.index)) return;
+    int64_t i = 0;
+    const auto found = [best](T v) { return (v == best) | ((v != v) & (best != best)); };
+    constexpr int kStretch = 64;
+    for (; i + kStretch <= n; i += kStretch) {
+      bool hit = false;
+      for (int j = 0; j < kStretch; ++j) hit |= found(x[i + j]);
+      if (hit) break;
+    }
+    while (!found(x[i])) ++i;
+    acc = {best, first + i};
+  }
+  void merge(Acc& acc, const Acc& later) const {
+    if (later.index >= 0 && wins(later.value, later.index, acc.value, acc.index)) acc = later;
+  }
+  void store(const Acc& acc, int64_t at) const {
+    if (values) values.put(at, acc.value);
+    if (indices) indices.put(at, acc.index);
+  }
+
+  struct Tile {
+    alignas(64) T value[kColumns];
+    int64_t index[kColumns];
+    Tile() {
+      std::fill_n(value, kColumns, O::template worst<T>());
+      std::fill_n(index, kColumns, int64_t{-1});
+    }
+    Acc get(int64_t j) const { return {value[j], index[j]}; }
+    void rows(const WithIndex&, const T* x, int64_t stride, int64_t rows, int64_t columns, int64_t first) {
+      alignas(64) T best[kColumns];
+      alignas(64) Index where[kColumns];
+      std::copy_n(x, columns, best);
+      std::fill_n(where, columns, Index(0));
+      for (int64_t i = 1; i < rows; ++i) {
+        const T* row = x + i * stride;
+        const Index at = static_cast<Index>(i);
+#pragma GCC ivdep
+        for (int64_t j = 0; j < columns; ++j) {
+          const bool better = O::beats(row[j], best[j]) & (best[j] == best[j]);
+          best[j] = better ? row[j] : best[j];
+          where[j] = better ? at : where[j];
+        }
+      }
+      for (int64_t j = 0; j < columns; ++j)
+        if (wins(best[j], 0, value[j], index[j])) {
+          value[j] = best[j];
+          index[j] = first + where[j];
+        }
+    }
+  };
+};
+
+template <bool kSmallest>
+void extreme(View y, View x) {
+  with_compute_type(x.dtype, [&]<class T>() { reduce(Extreme<T, kSmallest>(y, x), y, x); });
+}
+template <bool kSmallest>
+void extreme_index(View values, View indices, View x) {
+  with_compute_type(x.dtype, [&]<class T>() { reduce(WithIndex<T, kSmallest>(values, indices, x), indices, x); });
+}
+
+}  // namespace
+
+void amax(View y, View x) { extreme<false>(y, x); }
+void amin(View y, View x) { extreme<true>(y, x); }
+void max_index(View values, View indices, View x) { extreme_index<false>(values, indices, x); }
+void min_index(View values, View indices, View x) { extreme_index<true>(values, indices, x); }
+GENESIS_KERNEL(amax)
+GENESIS_KERNEL(amin)
+GENESIS_KERNEL(max_index)
+GENESIS_KERNEL(min_index)
+
+}  // namespace genesis::kernels::GENESIS_ISA

@@ -1,0 +1,304 @@
+// Softmax, its logarithm, and their gradients. Each has two forms: for a line of contiguous elements, and for a tile of
+// neighbouring lines that advance together. Operands of another type, or strided, go through a buffer.
+#include "kernels/softmax.h"
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/loops.h"
+#include "kernels/reduce_lines.h"
+#include "kernels/vecmath.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+
+namespace {
+
+constexpr int64_t kWidth = 64;  // of a tile
+
+template <class T>
+struct Sum {
+  using In = T;
+  using Lane = T;
+  using Acc = double;
+  static constexpr int kStart = 0;
+  template <class V>
+  static V op(V a, V b) {
+    return a + b;
+  }
+  template <class V>
+  static V map(V x) {
+    return x;
+  }
+};
+template <class T>
+struct Max : Sum<T> {
+  using Acc = T;
+  static constexpr T kStart = -std::numeric_limits<T>::infinity();
+  template <class V>
+  static V op(V a, V b) {
+    return (b > a) | (b != b) ? b : a;
+  }
+};
+
+// Of a whole line: blocks in T, then float64.
+template <class T>
+double total(const T* x, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i += kBlock) sum += Monoid<Sum<T>>::block(x + i, std::min(kBlock, n - i));
+  return sum;
+}
+template <class T>
+double dot(const T* x, const T* y, int64_t n) {
+  constexpr int w = kLanes<T>;
+  double sum = 0;
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = std::min(n, begin + kBlock);
+    Vector<T> a{}, b{}, c{}, d{};
+    int64_t i = begin;
+    for (; i + 4 * w <= end; i += 4 * w) {
+      a += load(x + i) * load(y + i);
+      b += load(x + i + w) * load(y + i + w);
+      c += load(x + i + 2 * w) * load(y + i + 2 * w);
+      d += load(x + i + 3 * w) * load(y + i + 3 * w);
+    }
+    for (; i + w <= end; i += w) a += load(x + i) * load(y + i);
+    a = (a + b) + (c + d);
+    T part = 0;
+    for (int j = 0; j < w; ++j) part += a[j];
+    for (; i < end; ++i) part += x[i] * y[i];
+    sum += part;
+  }
+  return sum;
+}
+
+// A tile: element i of line j is x[i * stride + j].
+template <class T>
+struct Tile {
+  T* data;
+  int64_t stride;
+  T* operator[](int64_t i) const { return data + i * stride; }
+};
+
+template <class T>
+void max_of_lines(T* max, Tile<T> x, int64_t n, int64_t w) {
+  std::copy_n(x[0], w, max);
+  for (int64_t i = 1; i < n; ++i) {
+    const T* row = x[i];
+#pragma GCC ivdep
+    for (int64_t j = 0; j < w; ++j) max[j] = Max<T>::op(max[j], row[j]);
+  }
+}
+// Adds up rows in T for a while, then in float64.
+template <class T, class Row>
+void sums_of_lines(double* sum, int64_t n, int64_t w, const Row& row) {
+  std::fill_n(sum, w, 0.0);
+  alignas(64) T part[kWidth];
+  for (int64_t begin = 0; begin < n; begin += kRowBlock) {
+    std::fill_n(part, w, T(0));
+    for (int64_t i = begin; i < std::min(n, begin + kRowBlock); ++i) row(part, i);
+    for (int64_t j = 0; j < w; ++j) sum[j] += part[j];
+  }
+}
+
+struct Softmax {
+  template <class T>
+  static void line(T* y, T* const* in, int64_t n) {
+    const T* x = in[0];
+    const T max = Monoid<Max<T>>::block(x, n);
+    double sum = 0;
+    for (int64_t begin = 0; begin < n; begin += kTile) {
+      const int64_t end = std::min(n, begin + kTile);
+#pragma GCC ivdep
+      for (int64_t i = begin; i < end; ++i) y[i] = vexp(x[i] - max);
+      sum += Monoid<Sum<T>>::block(y + begin, end - begin);
+    }
+    const T scale = static_cast<T>(1 / sum);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+  }
+  template <class T>
+  static void lines(Tile<T> y, const Tile<T>* in, int64_t n, int64_t w) {
+    alignas(64) T max[kWidth], scale[kWidth];
+    double sum[kWidth];
+    const Tile<T> x = in[0];
+    max_of_lines(max, x, n, w);
+    sums_of_lines<T>(sum, n, w, [&](T* part, int64_t i) {
+      const T* from = x[i];
+      T* to = y[i];
+#pragma GCC ivdep
+      for (int64_t j = 0; j < w; ++j) {
+        const T e = vexp(from[j] - max[j]);
+        to[j] = e;
+        part[j] += e;
+      }
+    });
+    for (int64_t j = 0; j < w; ++j) scale[j] = static_cast<T>(1 / sum[j]);
+    for (int64_t i = 0; i < n; ++i) {
+      T* to = y[i];
+#pragma GCC ivdep
+      for (int64_t j = 0; j < w; ++j) to[j] *= scale[j];
+    }
+  }
+};
+
+struct LogSoftmax {
+  template <class T>
+  static void line(T* y, T* const* in, int64_t n) {
+    const T* x = in[0];
+    const T max = Monoid<Max<T>>::block(x, n);
+    alignas(64) T e[kTile];
+    double sum = 0;
+    for (int64_t begin = 0; begin < n; begin += kTile) {
+      const int64_t m = std::min(kTile, n - begin);
+      for (int64_t i = 0; i < m; ++i) e[i] = vexp(x[begin + i] - max);
+      sum += Monoid<Sum<T>>::block(e, m);
+    }
+    const T log_sum = static_cast<T>(std::log(sum));
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - max) - log_sum;
+  }
+  template <class T>
+  static void lines(Tile<T> y, const Tile<T>* in, int64_t n, int64_t w) {
+    alignas(64) T max[kWidth], log_sum[kWidth];
+    double sum[kWidth];
+    const Tile<T> x = in[0];
+    max_of_lines(max, x, n, w);
+    sums_of_lines<T>(sum, n, w, [&](T* part, int64_t i) {
+      const T* from = x[i];
+#pragma GCC ivdep
+      for (int64_t j = 0; j < w; ++j) part[j] += vexp(from[j] - max[j]);
+    });
+    for (int64_t j = 0; j < w; ++j) log_sum[j] = static_cast<T>(std::log(sum[j]));
+    for (int64_t i = 0; i < n; ++i) {
+      const T* from = x[i];
+      T* to = y[i];
+#pragma GCC ivdep
+      for (int64_t j = 0; j < w; ++j) to[j] = (from[j] - max[j]) - log_sum[j];
+    }
+  }
+};
+
+struct SoftmaxBackward {
+  template <class T>
+  static void line(T* dx, T* const* in, int64_t n) {
+    const T *dy = in[0], *y = in[1];
+    const T sum = static_cast<T>(dot(dy, y, n));
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - sum);
+  }
+  template <class T>
+  static void lines(Tile<T> dx, const Tile<T>* in, int64_t n, int64_t w) {
+    const Tile<T> dy = in[0], y = in[1];
+    double wide[kWidth];
+    alignas(64) T sum[kWidth];
+    sums_of_lines<T>(wide, n, w, [&](T* part, int64_t i) {
+      const T *a = dy[i], *b = y[i];
+#pragma GCC ivdep
+      for (int64_t j = 0; j < w; ++j) part[j] += a[j] * b[j];
+    });
+    for (int64_t j = 0; j < w; ++j) sum[j] = static_cast<T>(wide[j]);
+    for (int64_t i = 0; i < n; ++i) {
+      const T *a = dy[i], *b = y[i];
+      T* to = dx[i];
+#pragma GCC ivdep
+      for (int64_t j = 0; j < w; ++j) to[j] = b[j] * (a[j] - sum[j]);
+    }
+  }
+};
+
+struct LogSoftmaxBackward {
+  template <class T>
+  static void line(T* dx, T* const* in, int64_t n) {
+    const T *dy = in[0], *y = in[1];
+    const T sum = static_cast<T>(total(dy, n));
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] - vexp(y[i]) * sum;
+  }
+  template <class T>
+  static void lines(Tile<T> dx, const Tile<T>* in, int64_t n, int64_t w) {
+    const Tile<T> dy = in[0], y = in[1];
+    double wide[kWidth];
+    alignas(64) T sum[kWidth];
+    sums_of_lines<T>(wide, n, w, [&](T* part, int64_t i) {
+      const T* a = dy[i];
+#pragma GCC ivdep
+      for (int64_t j = 0; j < w; ++j) part[j] += a[j];
+    });
+    for (int64_t j = 0; j < w; ++j) sum[j] = static_cast<T>(wide[j]);
+    for (int64_t i = 0; i < n; ++i) {
+      const T *a = dy[i], *b = y[i];
+      T* to = dx[i];
+#pragma GCC ivdep
+      for (int64_t j = 0; j < w; ++j) to[j] = a[j] - vexp(b[j]) * sum[j];
+    }
+  }
+};
+
+// Runs K over all lines along `dim`; views[0] is the output.
+template <class K, class T>
+void run(std::initializer_list<const View*> views, int dim) {
+  const Lines lines(views, dim, false, kWidth);
+  const int n = static_cast<int>(views.size());
+  const bool tiled = lines.across > 1;
+  const View* view[3];
+  std::copy(views.begin(), views.end(), view);
+  bool direct[3], buffered = false;
+  for (int k = 0; k < n; ++k) {
+    direct[k] = view[k]->dtype == dtype_of<T> && (tiled || lines.step[k] == 1 || lines.length == 1);
+    buffered |= !direct[k];
+  }
+  // exp costs several times what moving an element does.
+  parallel_for(lines.total(), std::max<int64_t>(1, lines.grain() / 4), [&](int64_t begin, int64_t end) {
+    const size_t size = static_cast<size_t>(lines.length * lines.width);
+    std::vector<T> space(buffered ? size * static_cast<size_t>(n) : 0);
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t w = lines.columns(u);
+      Tile<T> at[3] = {};
+      for (int k = 0; k < n; ++k) {
+        const int64_t offset = lines.offset(k, u), item = itemsize(view[k]->dtype);
+        char* data = static_cast<char*>(view[k]->data) + offset * item;
+        if (direct[k]) {
+          at[k] = {reinterpret_cast<T*>(data), lines.step[k]};
+          continue;
+        }
+        at[k] = {space.data() + static_cast<size_t>(k) * size, lines.width};
+        if (k == 0) continue;
+        if (!tiled) gather(at[k].data, dtype_of<T>, data, lines.step[k] * item, view[k]->dtype, lines.length);
+        else
+          for (int64_t i = 0; i < lines.length; ++i)
+            gather(at[k][i], dtype_of<T>, data + i * lines.step[k] * item, item, view[k]->dtype, w);
+      }
+      if (tiled) {
+        K::lines(at[0], at + 1, lines.length, w);
+      } else {
+        T* in[2] = {at[1].data, n > 2 ? at[2].data : nullptr};
+        K::line(at[0].data, in, lines.length);
+      }
+      if (direct[0]) continue;
+      const int64_t item = itemsize(view[0]->dtype);
+      char* data = static_cast<char*>(view[0]->data) + lines.offset(0, u) * item;
+      if (!tiled) scatter(data, lines.step[0] * item, view[0]->dtype, at[0].data, dtype_of<T>, lines.length);
+      else
+        for (int64_t i = 0; i < lines.length; ++i)
+          scatter(data + i * lines.step[0] * item, item, view[0]->dtype, at[0][i], dtype_of<T>, w);
+    }
+  });
+}
+
+template <class K>
+void run_in(std::initializer_list<const View*> views, int dim) {
+  with_floating_compute_type((*views.begin())->dtype, [&]<class T>() { run<K, T>(views, dim); });
+}
+
+}  // namespace
+
+void softmax(View y, View x, int dim) { run_in<Softmax>({&y, &x}, dim); }
+void log_softmax(View y, View x, int dim) { run_in<LogSoftmax>({&y, &x}, dim); }
+void softmax_backward(View dx, View dy, View y, int dim) { run_in<SoftmaxBackward>({&dx, &dy, &y}, dim); }
+void log_softmax_backward(View dx, View dy, View y, int dim) { run_in<LogSoftmaxBackward>({&dx, &dy, &y}, dim); }
+GENESIS_KERNEL(softmax)
+GENESIS_KERNEL(log_softmax)
+GENESIS_KERNEL(softmax_backward)
+GENESIS_KERNEL(log_softmax_backward)
+
+}  // namespace genesis::kernels::GENESIS_ISA

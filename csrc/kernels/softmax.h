@@ -1,0 +1,13 @@
+// Softmax along one dimension. Views have one shape and at least one element; results are in the type of the first.
+#pragma once
+
+#include "core/view.h"
+#include "kernels/kernel.h"
+
+namespace genesis::kernels {
+
+inline constinit Kernel<void(View y, View x, int dim)> softmax, log_softmax;
+// From the results y: y (dy - sum(y dy)), and dy - exp(y) sum(dy).
+inline constinit Kernel<void(View dx, View dy, View y, int dim)> softmax_backward, log_softmax_backward;
+
+}  // namespace genesis::kernels

@@ -1,0 +1,146 @@
+#include "ops/scan.h"
+
+#include <limits>
+
+#include "autograd/record.h"
+#include "kernels/convert.h"
+#include "kernels/elementwise.h"
+#include "kernels/scan.h"
+#include "ops/compare.h"
+#include "ops/create.h"
+#include "ops/operand.h"
+#include "ops/pointwise.h"
+#include "ops/scatter.h"
+#include "ops/select.h"
+#include "ops/unary.h"
+#include "ops/view.h"
+
+namespace genesis::ops {
+
+static DType scan_type(const Tensor& x, std::optional<DType> dtype) {
+  return dtype.value_or(is_integral(x.dtype()) ? DType::Int64 : x.dtype());
+}
+
+// x with every element moved one place along d, towards the end or (if `back`) the beginning; `fill` comes in.
+static Tensor shift(const Tensor& x, int d, bool back, double fill) {
+  if (x.dim() == 0) return full({}, fill, x.dtype());
+  Tensor y = full(x.shape(), fill, x.dtype());
+  const int64_t n = x.size(d);
+  if (n > 1) {
+    const WithGradMode off(false);
+    kernels::copy(slice(y, d, back ? 0 : 1, back ? n - 1 : n, 1).view(),
+                  slice(x, d, back ? 1 : 0, back ? n : n - 1, 1).view());
+  }
+  return record("shift", std::move(y), inputs(x), save(), [d, back](const Tensor& dy, const Saved&) {
+    return Grads{shift(dy, d, !back, 0)};
+  });
+}
+
+// y[i] = b[i] + a[i] y[i - 1] along d; if `reverse`, y[i] = b[i] + a[i] y[i + 1]. Closed under differentiation:
+// the gradient of b is the same recurrence the other way round.
+static Tensor linear_scan(const Tensor& a, const Tensor& b, int d, bool reverse) {
+  Tensor y = empty(b.shape(), b.dtype());
+  kernels::linear_scan(y.view(), a.view(), b.view(), d, reverse);
+  return record("linear_scan", y, inputs(a, b), save(a, output(y)), [d, reverse](const Tensor& dy, const Saved& saved) {
+    const Tensor db = linear_scan(shift(saved[0], d, !reverse, 0), dy, d, !reverse);
+    return Grads{saved.needs(0) ? db * shift(saved[1], d, reverse, 0) : Tensor(), db};
+  });
+}
+// Half precision is too coarse for what accumulates: these run in float32.
+static Tensor linear_scan_wide(const Tensor& a, const Tensor& b, int d, bool reverse) {
+  const DType t = kernels::compute_type(b.dtype());
+  return linear_scan(cast(a, t), cast(b, t), d, reverse);
+}
+
+// ---- cumsum ---------------------------------------------------------------------------------------------------------
+
+static Tensor cumsum_along(const Tensor& x, int d, bool reverse, DType type, Out out) {
+  Tensor y = destination("cumsum", x.shape(), type, out);
+  if (x.numel() > 0) kernels::cumsum(y.view(), x.view(), d, reverse);
+  y = deliver("cumsum", std::move(y), out);
+  return record("cumsum", std::move(y), inputs(x), save(), [d, reverse](const Tensor& dy, const Saved&) {
+    return Grads{cumsum_along(dy, d, !reverse, dy.dtype(), {})};
+  });
+}
+Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype, Out out) {
+  return cumsum_along(x, wrap_dim("cumsum", dim, x.dim()), false, scan_type(x, dtype), out);
+}
+
+// ---- cumprod --------------------------------------------------------------------------------------------------------
+
+// With L the product of all before i, dx[i] = L[i] (dy[i] + x[i+1] dy[i+1] + x[i+1] x[i+2] dy[i+2] + ...), where the
+// sum in brackets follows a linear recurrence from the end: zeros in x need no care.
+static Tensor cumprod_along(const Tensor& x, int d, bool reverse, DType type, Out out) {
+  Tensor y = destination("cumprod", x.shape(), type, out);
+  if (x.numel() > 0) kernels::cumprod(y.view(), x.view(), d, reverse);
+  y = deliver("cumprod", std::move(y), out);
+  return record("cumprod", std::move(y), inputs(x), save(x), [d, reverse](const Tensor& dy, const Saved& saved) {
+    const Tensor x = cast(saved[0], kernels::compute_type(dy.dtype()));
+    const Tensor before = cumprod_along(shift(x, d, reverse, 1), d, reverse, x.dtype(), {});
+    return Grads{before * linear_scan_wide(shift(x, d, !reverse, 0), dy, d, !reverse)};
+  });
+}
+Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype, Out out) {
+  return cumprod_along(x, wrap_dim("cumprod", dim, x.dim()), false, scan_type(x, dtype), out);
+}
+Tensor cumprod_before(const Tensor& x, int64_t dim, bool reverse) {
+  const int d = wrap_dim("cumprod", dim, x.dim());
+  return cumprod_along(shift(x, d, reverse, 1), d, reverse, x.dtype(), {});
+}
+
+Tensor cumsum_(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
+  return inplace("cumsum_", x, {}, [&](const Tensor& input, Out out) { return cumsum(input, dim, dtype.value_or(x.dtype()), out); });
+}
+Tensor cumprod_(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
+  return inplace("cumprod_", x, {}, [&](const Tensor& input, Out out) { return cumprod(input, dim, dtype.value_or(x.dtype()), out); });
+}
+
+// ---- cummax, cummin -------------------------------------------------------------------------------------------------
+
+template <class Kernel>
+static WithIndices running_extreme(const char* op, const Kernel& kernel, const Tensor& x, int64_t dim) {
+  const int d = wrap_dim(op, dim, x.dim());
+  const DType type = x.dtype(), compute = kernels::compute_type(type);
+  WithIndices y{empty(x.shape(), compute), empty(x.shape(), DType::Int64)};
+  if (x.numel() > 0) {
+    const WithGradMode off(false);
+    kernel(y.values.view(), y.indices.view(), cast(x, compute).view(), d);
+    y.values = cast(y.values, type);
+  } else {
+    y.values = empty(x.shape(), type);
+  }
+  untracked(y.indices);
+  y.values = record(op, y.values, inputs(x), save(y.indices), [d](const Tensor& dy, const Saved& saved) {
+    if (dy.dim() == 0) return Grads{dy};
+    return Grads{scatter_add(zeros(dy.shape(), dy.dtype()), d, saved[0], dy)};
+  });
+  return y;
+}
+WithIndices cummax(const Tensor& x, int64_t dim) { return running_extreme("cummax", kernels::cummax, x, dim); }
+WithIndices cummin(const Tensor& x, int64_t dim) { return running_extreme("cummin", kernels::cummin, x, dim); }
+
+// ---- logcumsumexp ---------------------------------------------------------------------------------------------------
+
+// exp(a - b) for a <= b, and 0 where both are -inf.
+static Tensor exp_difference(const Tensor& a, const Tensor& b) {
+  const Tensor none = eq(b, -std::numeric_limits<double>::infinity());
+  return where(none, 0.0, exp(a - where(none, 0.0, b)));
+}
+
+// dx[i] = sum over k >= i of dy[k] exp(x[i] - y[k]) = exp(x[i] - y[i]) s[i], with s[i] = dy[i] + exp(y[i] - y[i+1]) s[i+1]:
+// y grows, so nothing overflows.
+Tensor logcumsumexp(const Tensor& input, int64_t dim) {
+  require_floating("logcumsumexp", "input", input);
+  const int d = wrap_dim("logcumsumexp", dim, input.dim());
+  const Tensor x = cast(input, kernels::compute_type(input.dtype()));
+  Tensor y = empty(x.shape(), x.dtype());
+  if (x.numel() > 0) kernels::logcumsumexp(y.view(), x.view(), d);
+  y = record("logcumsumexp", y, inputs(x), save(x, output(y)), [d](const Tensor& dy, const Saved& saved) {
+    const Tensor y = saved[1];
+    const Tensor decay = exp_difference(y, shift(y, d, true, 0));
+    return Grads{exp_difference(saved[0], y) * linear_scan(decay, dy, d, true)};
+  });
+  return cast(y, input.dtype());
+}
+
+}  // namespace genesis::ops
