@@ -1,14 +1,97 @@
 #include "ops/reduce.h"
 
+#include <cmath>
+
 #include "bindings/args.h"
 #include "bindings/module.h"
 
 namespace genesis::py {
 
+// (input, dim, unbiased, keepdim, correction): x.var(0), x.var(0, False), x.var(False), x.var(correction=0).
+namespace {
+struct Moment {
+  Dims dims;
+  double correction = 1;
+  bool keepdim;
+  explicit Moment(Args& a) : keepdim(a.boolean(3, false)) {
+    const bool bool_first = a.has(1) && PyBool_Check(a[1]);
+    if (a.has(1) && !bool_first) dims = a.dims(1);
+    const bool unbiased = bool_first ? a.boolean(1, true) : a.boolean(2, true);
+    require(!((bool_first || a.has(2)) && a.has(4)), a.name(), ": pass unbiased or correction, not both");
+    correction = a.has(4) ? a.number(4) : unbiased ? 1 : 0;
+  }
+};
+}  // namespace
+
+static double order_of_norm(Args& a, int i) {
+  if (!a.has(i)) return 2;
+  if (!PyUnicode_Check(a[i])) return a.number(i);
+  const std::string name = a.string(i);
+  if (name == "fro") return 2;
+  if (name == "inf") return INFINITY;
+  if (name == "-inf") return -INFINITY;
+  a.fail(i, "a number, 'fro', 'inf' or '-inf'");
+}
+
+static PyObject* pair(PyTypeObject* type, const std::pair<Tensor, Tensor>& values) {
+  return named(type, {values.first, values.second});
+}
+
 static const Family family([] {
   def<"sum(input, dim=None, keepdim=False, *, dtype=None)", [](Args& a) {
     return ops::sum(a.tensor(0), a.optional_dims(1), a.boolean(2, false), a.optional_dtype(3));
   }>(kBoth, "The sum of the elements, of all or along `dim`.");
+  def<"mean(input, dim=None, keepdim=False, *, dtype=None)", [](Args& a) {
+    return ops::mean(a.tensor(0), a.optional_dims(1), a.boolean(2, false), a.optional_dtype(3));
+  }>(kBoth, "The mean of the elements, of all or along `dim`.");
+  def<"nansum(input, dim=None, keepdim=False, *, dtype=None)", [](Args& a) {
+    return ops::nansum(a.tensor(0), a.optional_dims(1), a.boolean(2, false), a.optional_dtype(3));
+  }>(kBoth, "The sum of the elements that are not NaN.");
+  def<"nanmean(input, dim=None, keepdim=False, *, dtype=None)", [](Args& a) {
+    return ops::nanmean(a.tensor(0), a.optional_dims(1), a.boolean(2, false), a.optional_dtype(3));
+  }>(kBoth, "The mean of the elements that are not NaN.");
+  def<"prod(input, dim=None, keepdim=False, *, dtype=None)", [](Args& a) {
+    return ops::prod(a.tensor(0), a.optional_dims(1), a.boolean(2, false), a.optional_dtype(3));
+  }>(kBoth, "The product of the elements, of all or along `dim`.");
+  def<"any(input, dim=None, keepdim=False)", [](Args& a) {
+    return ops::any(a.tensor(0), a.optional_dims(1), a.boolean(2, false));
+  }>(kBoth, "Whether any element is not zero.");
+  def<"all(input, dim=None, keepdim=False)", [](Args& a) {
+    return ops::all(a.tensor(0), a.optional_dims(1), a.boolean(2, false));
+  }>(kBoth, "Whether no element is zero.");
+  def<"count_nonzero(input, dim=None)", [](Args& a) { return ops::count_nonzero(a.tensor(0), a.optional_dims(1)); }>(
+      kBoth, "How many elements are not zero.");
+  def<"has_nan(input)", [](Args& a) { return ops::has_nan(a.tensor(0)); }>(kMethod, "Whether any element is NaN.");
+  def<"has_inf(input)", [](Args& a) { return ops::has_inf(a.tensor(0)); }>(kMethod, "Whether any element is infinite.");
+
+  def<"var(input, dim=None, unbiased=True, keepdim=False, *, correction=1)", [](Args& a) {
+    const Moment m(a);
+    return ops::var(a.tensor(0), m.dims, m.correction, m.keepdim);
+  }>(kBoth, "The variance: squared distances to the mean, summed and divided by n - correction.");
+  def<"std(input, dim=None, unbiased=True, keepdim=False, *, correction=1)", [](Args& a) {
+    const Moment m(a);
+    return ops::std(a.tensor(0), m.dims, m.correction, m.keepdim);
+  }>(kBoth, "The standard deviation, the square root of var(). Its gradient where it is 0 is 0.");
+  def<"var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1)", [](Args& a) {
+    static PyTypeObject* const type = return_type("var_mean", {"var", "mean"});
+    const Moment m(a);
+    return pair(type, ops::var_mean(a.tensor(0), m.dims, m.correction, m.keepdim));
+  }>(kBoth, "(var, mean) in one pass.");
+  def<"std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1)", [](Args& a) {
+    static PyTypeObject* const type = return_type("std_mean", {"std", "mean"});
+    const Moment m(a);
+    return pair(type, ops::std_mean(a.tensor(0), m.dims, m.correction, m.keepdim));
+  }>(kBoth, "(std, mean) in one pass.");
+
+  def<"norm(input, p='fro', dim=None, keepdim=False, dtype=None)", [](Args& a) {
+    return ops::norm(a.tensor(0), order_of_norm(a, 1), a.optional_dims(2), a.boolean(3, false), a.optional_dtype(4));
+  }>(kBoth, "sum(|x|^p)^(1/p), of all elements or along `dim`; p may be 0 and +-inf. The gradient at 0 is 0.");
+  def<"vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", [](Args& a) {
+    return ops::norm(a.tensor(0), order_of_norm(a, 1), a.optional_dims(2), a.boolean(3, false), a.optional_dtype(4));
+  }>(kFunction, "sum(|x|^ord)^(1/ord), of all elements or along `dim`.");
+  def<"logsumexp(input, dim=None, keepdim=False)", [](Args& a) {
+    return ops::logsumexp(a.tensor(0), a.optional_dims(1), a.boolean(2, false));
+  }>(kBoth, "log(sum(exp(x))) without overflow.");
 });
 
 }  // namespace genesis::py
