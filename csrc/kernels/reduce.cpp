@@ -2,7 +2,6 @@
 #include "kernels/reduce.h"
 
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "kernels/loops.h"
@@ -11,9 +10,6 @@
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-template <class T>
-inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
 struct Add {
   template <class V>
@@ -36,14 +32,6 @@ struct Larger {
   }
   static constexpr int kStart = 0;  // of magnitudes
 };
-struct Smaller {
-  template <class V>
-  static V op(V a, V b) {
-    return (b < a) | (b != b) ? b : a;
-  }
-  static constexpr double kStart = kInfinity<double>;
-};
-
 struct Same {
   template <class V>
   static V map(V x) {
@@ -62,31 +50,6 @@ struct Square {
     return x * x;
   }
 };
-struct NanToZero {
-  template <class V>
-  static V map(V x) {
-    return x == x ? x : V{};
-  }
-};
-struct NotZero {
-  template <class V>
-  static V map(V x) {
-    return x != 0 ? V{} + 1 : V{};
-  }
-};
-struct NotANumber {
-  template <class V>
-  static V map(V x) {
-    return x == x ? V{} : V{} + 1;
-  }
-};
-struct Infinite {
-  template <class V>
-  static V map(V x) {
-    return (x == kInfinity<float>) | (x == -kInfinity<float>) ? V{} + 1 : V{};
-  }
-};
-
 // Blocks of float32 are summed in float32, and added up in float64.
 template <class T, class Op, class Map>
 struct Floating : Op, Map {
@@ -131,7 +94,7 @@ void run(View y, View x, double divisor = 1, bool root = false) {
   const DType t = compute_type(y.dtype);
   if (t == DType::Float32) return reduce_in.template operator()<Floating<float, Op, Map>>(t);
   if (t == DType::Float64) return reduce_in.template operator()<Floating<double, Op, Map>>(t);
-  if constexpr (std::is_same_v<Map, Same> && std::is_same_v<decltype(Op::kStart), const int>)
+  if constexpr (std::is_same_v<Map, Same>)
     reduce_in.template operator()<Integer<Op>>(DType::Int64);
 }
 
@@ -166,46 +129,23 @@ struct Bits : Monoid<M> {
   void store(const typename Monoid<M>::Acc& acc, int64_t at) const { y.put(at, static_cast<Result>(acc.value)); }
 };
 
-// Whether any element is of a kind that only floating types have.
-template <class Map>
-bool contains(const View& x) {
-  const auto count = [&]<class T>() {
-    double found = 0;
-    int64_t shape[kMaxDims], strides[kMaxDims] = {};
-    std::fill_n(shape, x.ndim, int64_t{1});
-    const View y{&found, DType::Float64, x.ndim, shape, strides};
-    reduce(Finish<Floating<T, Add, Map>>(dtype_of<T>, y), y, x);
-    return found > 0;
-  };
-  return compute_type(x.dtype) == DType::Float64 ? count.template operator()<double>()
-                                                 : count.template operator()<float>();
-}
-
 }  // namespace
 
 void sum(View y, View x, double divisor) { run<Add>(y, x, divisor); }
-void nansum(View y, View x) { run<Add, NanToZero>(y, x); }
 void prod(View y, View x) { run<Multiply>(y, x); }
 void any(View y, View x) { reduce(Bits<Or, bool>(y), y, x); }
 void all(View y, View x) { reduce(Bits<And, bool>(y), y, x); }
 void count_nonzero(View y, View x) { reduce(Bits<Count, int64_t>(y), y, x); }
-bool has_nan(View x) { return contains<NotANumber>(x); }
-bool has_inf(View x) { return contains<Infinite>(x); }
 void norm(View y, View x, double p) {
-  if (p == 0) run<Add, NotZero>(y, x);
-  else if (p == 1) run<Add, Magnitude>(y, x);
+  if (p == 1) run<Add, Magnitude>(y, x);
   else if (p == 2) run<Add, Square>(y, x, 1, true);
-  else if (p > 0) run<Larger, Magnitude>(y, x);
-  else run<Smaller, Magnitude>(y, x);
+  else run<Larger, Magnitude>(y, x);
 }
 GENESIS_KERNEL(sum)
-GENESIS_KERNEL(nansum)
 GENESIS_KERNEL(prod)
 GENESIS_KERNEL(any)
 GENESIS_KERNEL(all)
 GENESIS_KERNEL(count_nonzero)
-GENESIS_KERNEL(has_nan)
-GENESIS_KERNEL(has_inf)
 GENESIS_KERNEL(norm)
 
 }  // namespace genesis::kernels::GENESIS_ISA

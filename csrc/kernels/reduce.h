@@ -9,12 +9,10 @@ namespace genesis::kernels {
 
 // In the compute type of y's dtype (integers in int64): sum(x) / divisor, where integers take the divisor 1.
 inline constinit Kernel<void(View y, View x, double divisor)> sum;
-inline constinit Kernel<void(View y, View x)> nansum;  // NaN counts as 0
 inline constinit Kernel<void(View y, View x)> prod;
 inline constinit Kernel<void(View y, View x)> any, all;      // y is bool, x of any dtype
 inline constinit Kernel<void(View y, View x)> count_nonzero;  // y is int64
-inline constinit Kernel<bool(View x)> has_nan, has_inf;
-// (sum |x|^p)^(1/p) for p = 0 (how many are not zero), 1, 2, inf (largest magnitude), -inf (smallest).
+// (sum |x|^p)^(1/p) for p = 1, 2, and inf (the largest magnitude).
 inline constinit Kernel<void(View y, View x, double p)> norm;
 
 // NaN is larger and smaller than everything.

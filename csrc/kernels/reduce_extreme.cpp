@@ -42,14 +42,11 @@ struct Values : Order<kSmallest> {
   static constexpr T kStart = Order<kSmallest>::template worst<T>();
 };
 
-// bool is read as uint8, whose values it shares.
-DType read_as(DType t) { return t == DType::Bool ? t : compute_type(t); }
-
 template <class T, bool kSmallest>
 struct Extreme : Monoid<Values<T, kSmallest>> {
   DType dtype;
   Output y;
-  Extreme(const View& y, const View& x) : dtype(read_as(x.dtype)), y(y) {}
+  explicit Extreme(const View& y) : dtype(dtype_of<T>), y(y) {}
   void store(const typename Monoid<Values<T, kSmallest>>::Acc& acc, int64_t at) const { y.put(at, acc.value); }
 };
 
@@ -65,13 +62,12 @@ struct WithIndex {
   static constexpr bool kFolds = false;
   DType dtype;
   Output values, indices;
-  WithIndex(const View& values, const View& indices, const View& x)
-      : dtype(read_as(x.dtype)), values(values), indices(indices) {}
+  WithIndex(const View& values, const View& indices) : dtype(dtype_of<T>), values(values), indices(indices) {}
 
   static bool wins(T b, int64_t, const T a, int64_t a_index) {
     return a_index < 0 || (O::beats(b, a) && a == a);  // the first NaN stays
   }
-  void add(Acc& acc, const T* x, int64_t n, int64_t first) const {
+  [[gnu::noinline]] void add(Acc& acc, const T* x, int64_t n, int64_t first) const {
     const T best = Monoid<Values<T, kSmallest>>::block(x, n);
     if (!wins(best, 0, acc.value, acc.index)) return;
     int64_t i = 0;
@@ -101,7 +97,7 @@ struct WithIndex {
       std::fill_n(index, kColumns, int64_t{-1});
     }
     Acc get(int64_t j) const { return {value[j], index[j]}; }
-    void rows(const WithIndex&, const T* x, int64_t stride, int64_t rows, int64_t columns, int64_t first) {
+    [[gnu::noinline]] void rows(const WithIndex&, const T* x, int64_t stride, int64_t rows, int64_t columns, int64_t first) {
       alignas(64) T best[kColumns];
       alignas(64) Index where[kColumns];
       std::copy_n(x, columns, best);
@@ -125,19 +121,26 @@ struct WithIndex {
   };
 };
 
+// All integers are compared in int64: one loop less for every narrower type.
+template <class F>
+void with_type(DType t, F&& f) {
+  if (!is_floating(t)) f.template operator()<int64_t>();
+  else with_floating_compute_type(t, f);
+}
+
 template <bool kSmallest>
 void extreme(View y, View x) {
-  with_compute_type(x.dtype, [&]<class T>() { reduce(Extreme<T, kSmallest>(y, x), y, x); });
+  with_type(x.dtype, [&]<class T>() { reduce(Extreme<T, kSmallest>(y), y, x); });
 }
 template <bool kSmallest>
 void extreme_index(View values, View indices, View x) {
-  with_compute_type(x.dtype, [&]<class T>() { reduce(WithIndex<T, kSmallest>(values, indices, x), indices, x); });
+  with_type(x.dtype, [&]<class T>() { reduce(WithIndex<T, kSmallest>(values, indices), indices, x); });
 }
 
 }  // namespace
 
-void amax(View y, View x) { extreme<false>(y, x); }
-void amin(View y, View x) { extreme<true>(y, x); }
+void amax(View y, View x) { x.dtype == DType::Bool ? kernels::any(y, x) : extreme<false>(y, x); }
+void amin(View y, View x) { x.dtype == DType::Bool ? kernels::all(y, x) : extreme<true>(y, x); }
 void max_index(View values, View indices, View x) { extreme_index<false>(values, indices, x); }
 void min_index(View values, View indices, View x) { extreme_index<true>(values, indices, x); }
 GENESIS_KERNEL(amax)

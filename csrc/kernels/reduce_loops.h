@@ -357,7 +357,8 @@ class Monoid {
   };
   static constexpr bool kFolds = true;
 
-  [[gnu::always_inline]] static Lane block(const In* x, int64_t n) {
+  // Not inlined, as Tile::rows is not: each is called from several places, and compiles slowly.
+  [[gnu::noinline]] static Lane block(const In* x, int64_t n) {
     constexpr int w = kLanes<Lane>;
     Lane total = M::kStart;
     int64_t i = 0;
@@ -396,7 +397,7 @@ class Monoid {
     Tile() { std::fill_n(total, kColumns, typename M::Acc(M::kStart)); }
     Acc get(int64_t j) const { return {total[j]}; }
     template <class R>
-    void rows(const R&, const In* x, int64_t stride, int64_t rows, int64_t columns, int64_t) {
+    [[gnu::noinline]] void rows(const R&, const In* x, int64_t stride, int64_t rows, int64_t columns, int64_t) {
       alignas(64) Lane lane[kColumns];
       for (int64_t j = 0; j < columns; ++j) lane[j] = M::map(static_cast<Lane>(x[j]));
       int64_t i = 1;

@@ -62,7 +62,7 @@ struct Variance {
     a.count = n;
   }
 
-  void add(Acc& acc, const T* x, int64_t n, int64_t) const {
+  [[gnu::noinline]] void add(Acc& acc, const T* x, int64_t n, int64_t) const {
     const double count = static_cast<double>(n);
     const T center = static_cast<T>(Monoid<Sum<T>>::block(x, n) / static_cast<T>(n));
     constexpr int w = kLanes<T>;
@@ -119,7 +119,7 @@ struct Variance {
       std::fill_n(m2, kColumns, 0.0);
     }
     Acc get(int64_t j) const { return {count[j], mean[j], m2[j]}; }
-    void rows(const Variance&, const T* x, int64_t stride, int64_t rows, int64_t columns, int64_t) {
+    [[gnu::noinline]] void rows(const Variance&, const T* x, int64_t stride, int64_t rows, int64_t columns, int64_t) {
       alignas(64) T center[kColumns], s1[kColumns], s2[kColumns];
       std::fill_n(center, columns, T(0));
       std::fill_n(s1, columns, T(0));
@@ -173,7 +173,7 @@ struct LogSumExp {
     a.max = top;
   }
 
-  void add(Acc& acc, const T* x, int64_t n, int64_t) const {
+  [[gnu::noinline]] void add(Acc& acc, const T* x, int64_t n, int64_t) const {
     alignas(64) T e[kTile];
     const T max = shift(Monoid<Max<T>>::block(x, n));
     double sum = 0;
@@ -192,7 +192,7 @@ struct LogSumExp {
   struct Tile {
     Acc acc[kColumns];
     Acc get(int64_t j) const { return acc[j]; }
-    void rows(const LogSumExp&, const T* x, int64_t stride, int64_t rows, int64_t columns, int64_t) {
+    [[gnu::noinline]] void rows(const LogSumExp&, const T* x, int64_t stride, int64_t rows, int64_t columns, int64_t) {
       alignas(64) T max[kColumns], sum[kColumns];
       std::copy_n(x, columns, max);
       for (int64_t i = 1; i < rows; ++i)

@@ -7,6 +7,7 @@
 #include "kernels/reduce.h"
 #include "ops/compare.h"
 #include "ops/create.h"
+#include "ops/extreme.h"
 #include "ops/pointwise.h"
 #include "ops/power.h"
 #include "ops/scan.h"
@@ -96,14 +97,7 @@ Tensor mean(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType
 }
 
 Tensor nansum(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
-  const DType type = sum_type(x, dtype);
-  if (!is_floating(x.dtype()) || !is_floating(type)) return sum(x, dims, keepdim, type);
-  const Reduction r("nansum", x, dims, keepdim);
-  Tensor y = result(r, type, 0);
-  if (r.count > 0) kernels::nansum(r.view(y), x.view());
-  return record("nansum", std::move(y), inputs(x), save(x), [kept = r.kept](const Tensor& dy, const Saved& saved) {
-    return Grads{where(isnan(saved[0]), 0.0, restore(dy, kept))};
-  });
+  return sum(is_floating(x.dtype()) ? where(isnan(x), 0.0, x) : x, dims, keepdim, dtype);
 }
 
 Tensor nanmean(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
@@ -176,8 +170,9 @@ Tensor count_nonzero(const Tensor& x, const Dims& dims) {
   return untracked(std::move(y));
 }
 
-bool has_nan(const Tensor& x) { return is_floating(x.dtype()) && kernels::has_nan(x.view()); }
-bool has_inf(const Tensor& x) { return is_floating(x.dtype()) && kernels::has_inf(x.view()); }
+static bool any_of(const Tensor& condition) { return *any(condition, {}, false).data<bool>(); }
+bool has_nan(const Tensor& x) { return is_floating(x.dtype()) && any_of(isnan(x)); }
+bool has_inf(const Tensor& x) { return is_floating(x.dtype()) && any_of(isinf(x)); }
 
 // ---- moments --------------------------------------------------------------------------------------------------------
 
@@ -291,12 +286,14 @@ Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::
   require(r.count > 0 || (p >= 0 && !std::isinf(p)), "norm: the ", p,
           "-norm of no elements is not defined, and the input has shape ", x.shape());
   Tensor y;
-  if (p == 0 || p == 1 || p == 2 || std::isinf(p)) {
+  if (p == 1 || p == 2 || p == std::numeric_limits<double>::infinity()) {
     y = result(r, x.dtype(), 0);
     if (r.count > 0) kernels::norm(r.view(y), x.view(), p);
   } else {
     const WithGradMode off(false);
-    y = pow(sum(pow(abs(x), p), dims, keepdim), 1 / p);
+    if (p == 0) y = sum(ne(x, 0.0), dims, keepdim, x.dtype());
+    else if (std::isinf(p)) y = amin(abs(x), dims, keepdim);
+    else y = pow(sum(pow(abs(x), p), dims, keepdim), 1 / p);
   }
   return record("norm", y, inputs(x), save(x, output(y)), [p, dims, kept = r.kept](const Tensor& dy, const Saved& saved) {
     return Grads{norm_backward(dy, saved[0], saved[1], p, dims, kept)};
