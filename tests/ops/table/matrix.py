@@ -96,9 +96,9 @@ OPS: list[Op] = [
        raises=[((np.ones(3),), {}, ValueError, "must be a matrix")]),
     Op("cross", lambda a, b, dim=-1: np.cross(a, b, axis=dim), dtypes="number",
        samples=lambda rng: [
-           Sample(rng.normal(size=(2, 3)), rng.normal(size=(2, 3))),
+           Sample(rng.normal(size=(2, 3)), rng.normal(size=(2, 3)), dim=1),
            Sample(rng.normal(size=(3, 2)), rng.normal(size=(3, 2)), dim=0),
-           Sample(rng.normal(size=3), rng.normal(size=(4, 3)), dim=-1),
+           Sample(rng.normal(size=(1, 3)), rng.normal(size=(4, 3)), dim=-1),
        ],
        raises=[((np.ones((2, 2)), np.ones((2, 2))), {}, ValueError, "size 3")]),
 ]  # fmt: skip
