@@ -16,10 +16,14 @@ void def_map(const char* doc) {
   }>(kMethod, "In-place form.");
 }
 
-// Name(input, other) and Name_(input, other) of Op(x, y, out).
+// Name(input, other) of Op(x, y, out); with def_zip also Name_(input, other).
+template <FixedString Name, auto Op>
+void def_zip_function(const char* doc) {
+  def<join<Name, "(input, other, *, out=None)">(), [](Args& a) { return Op(a.operand(0), a.operand(1), a.out(2)); }>(kBoth, doc);
+}
 template <FixedString Name, auto Op>
 void def_zip(const char* doc) {
-  def<join<Name, "(input, other, *, out=None)">(), [](Args& a) { return Op(a.operand(0), a.operand(1), a.out(2)); }>(kBoth, doc);
+  def_zip_function<Name, Op>(doc);
   def<join<Name, "_(input, other)">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     return ops::inplace_zip<Op>(name.text, a.tensor(0), a.operand(1));

@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-static PyObject *ShapeErrorType, *DTypeErrorType;
+static PyObject *ShapeErrorType, *DTypeErrorType, *DivisionErrorType;
 
 PyObject* raise(PyObject* type, const std::string& text) {
   PyErr_SetString(type, text.c_str());
@@ -25,6 +25,8 @@ PyObject* translate_exception() {
     return raise(ShapeErrorType, e.what());
   } catch (const DTypeError& e) {
     return raise(DTypeErrorType, e.what());
+  } catch (const DivisionError& e) {
+    return raise(DivisionErrorType, e.what());
   } catch (const std::out_of_range& e) {
     return raise(PyExc_IndexError, e.what());
   } catch (const std::invalid_argument& e) {
@@ -52,6 +54,8 @@ void init_errors(PyObject* module) {
                         "Shapes or values of arguments do not fit; a ValueError and a RuntimeError at once.");
   DTypeErrorType = make(module, "DTypeError", PyExc_TypeError, PyExc_RuntimeError,
                         "An argument has the wrong dtype; a TypeError and a RuntimeError at once.");
+  DivisionErrorType = make(module, "DivisionError", PyExc_ZeroDivisionError, PyExc_RuntimeError,
+                           "An integer was divided by zero; a ZeroDivisionError and a RuntimeError at once.");
 }
 
 }  // namespace genesis::py

@@ -7,6 +7,8 @@ namespace genesis::py {
 
 static std::optional<Operand> bound(Args& a, int i) { return a.has(i) ? std::optional(a.operand(i)) : std::nullopt; }
 
+static std::optional<double> limit(const Args& a, int i) { return a.has(i) ? std::optional(a.number(i)) : std::nullopt; }
+
 static Tensor clamp_(const char* op, const Tensor& x, const std::optional<Operand>& min, const std::optional<Operand>& max) {
   static const Tensor none;
   const auto tensor = [](const std::optional<Operand>& o) { return o ? &o->or_undefined() : &none; };
@@ -24,12 +26,10 @@ static const Family family([] {
   def<"where(input, condition, other)", [](Args& a) {
     return ops::where(a.tensor(1), a.operand(0), a.operand(2));
   }>(kMethod, "The tensor itself where condition is true, else other.");
-  def<"maximum(input, other, *, out=None)", [](Args& a) {
-    return ops::maximum(a.operand(0), a.operand(1), a.out(2));
-  }>(kBoth, "The larger of the two; NaN if either is.");
-  def<"minimum(input, other, *, out=None)", [](Args& a) {
-    return ops::minimum(a.operand(0), a.operand(1), a.out(2));
-  }>(kBoth, "The smaller of the two; NaN if either is.");
+  def_zip_function<"maximum", ops::maximum>("The larger of the two; NaN if either is.");
+  def_zip_function<"minimum", ops::minimum>("The smaller of the two; NaN if either is.");
+  def_zip_function<"fmax", ops::fmax>("The larger of the two; NaN if both are.");
+  def_zip_function<"fmin", ops::fmin>("The smaller of the two; NaN if both are.");
   def<"clamp(input, min=None, max=None, *, out=None)", [](Args& a) {
     return ops::clamp(a.tensor(0), bound(a, 1), bound(a, 2), a.out(3));
   }>(kBoth, "input, limited to [min, max]; the bounds are numbers or tensors.");
@@ -50,6 +50,20 @@ static const Family family([] {
     return ops::clamp(a.tensor(0), {}, a.operand(1), a.out(2));
   }>(kBoth, "input, but at most max.");
   def<"clamp_max_(input, max)", [](Args& a) { return clamp_("clamp_max_", a.tensor(0), {}, a.operand(1)); }>(kMethod, "In-place form.");
+  def<"heaviside(input, values, *, out=None)", [](Args& a) {
+    return ops::heaviside(a.operand(0), a.operand(1), a.out(2));
+  }>(kBoth, "0, values or 1, as input is negative, zero or positive.");
+  def<"heaviside_(input, values)", [](Args& a) {
+    return ops::inplace_zip<ops::heaviside>("heaviside_", a.tensor(0), a.operand(1));
+  }>(kMethod, "In-place form.");
+  def<"nan_to_num(input, nan=0.0, posinf=None, neginf=None, *, out=None)", [](Args& a) {
+    return ops::nan_to_num(a.tensor(0), a.number(1, 0.0), limit(a, 2), limit(a, 3), a.out(4));
+  }>(kBoth, "input with NaN and the infinities replaced, by default by 0 and the largest and smallest finite numbers.");
+  def<"nan_to_num_(input, nan=0.0, posinf=None, neginf=None)", [](Args& a) {
+    return ops::inplace("nan_to_num_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) {
+      return ops::nan_to_num(x, a.number(1, 0.0), limit(a, 2), limit(a, 3), out);
+    });
+  }>(kMethod, "In-place form.");
 });
 
 }  // namespace genesis::py

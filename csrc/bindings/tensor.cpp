@@ -6,10 +6,13 @@
 #include "bindings/sides.h"
 #include "bindings/size.h"
 #include "bindings/subscript.h"
+#include "ops/bitwise.h"
 #include "ops/create.h"
+#include "ops/elementwise.h"
 #include "ops/matmul.h"
 #include "ops/pointwise.h"
 #include "ops/power.h"
+#include "ops/rounding.h"
 #include "ops/view.h"
 
 namespace genesis::py {
@@ -57,6 +60,22 @@ PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
 }
 PyObject* inplace_power_slot(PyObject* a, PyObject* b, PyObject*) {
   return inplace_binary<[](const Tensor& x, const Operand& y) { ops::pow_(x, y); }>(a, b);
+}
+
+// x op= y of the operator Op(x, y, out), which errors call `name`.
+template <FixedString Name, auto Op>
+PyObject* inplace_operator(PyObject* a, PyObject* b) {
+  return inplace_binary<[](const Tensor& x, const Operand& y) { ops::inplace_zip<Op>(Name.text, x, y); }>(a, b);
+}
+
+PyObject* divmod_slot(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Sides sides;
+    if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
+    const Object quotient(to_python(ops::floor_divide(*sides.x, *sides.y)));
+    const Object rest(to_python(ops::remainder(*sides.x, *sides.y)));
+    return PyTuple_Pack(2, quotient.get(), rest.get());
+  });
 }
 
 template <auto Op>
@@ -303,6 +322,22 @@ void init_tensor_type(PyObject* module) {
       {Py_nb_subtract, slot(binary<[](const Operand& x, const Operand& y) { return ops::sub(x, y); }>)},
       {Py_nb_multiply, slot(binary<[](const Operand& x, const Operand& y) { return ops::mul(x, y); }>)},
       {Py_nb_true_divide, slot(binary<[](const Operand& x, const Operand& y) { return ops::div(x, y); }>)},
+      {Py_nb_floor_divide, slot(binary<[](const Operand& x, const Operand& y) { return ops::floor_divide(x, y); }>)},
+      {Py_nb_remainder, slot(binary<[](const Operand& x, const Operand& y) { return ops::remainder(x, y); }>)},
+      {Py_nb_divmod, slot(divmod_slot)},
+      {Py_nb_and, slot(binary<[](const Operand& x, const Operand& y) { return ops::bitwise_and(x, y); }>)},
+      {Py_nb_or, slot(binary<[](const Operand& x, const Operand& y) { return ops::bitwise_or(x, y); }>)},
+      {Py_nb_xor, slot(binary<[](const Operand& x, const Operand& y) { return ops::bitwise_xor(x, y); }>)},
+      {Py_nb_lshift, slot(binary<[](const Operand& x, const Operand& y) { return ops::bitwise_left_shift(x, y); }>)},
+      {Py_nb_rshift, slot(binary<[](const Operand& x, const Operand& y) { return ops::bitwise_right_shift(x, y); }>)},
+      {Py_nb_invert, slot(unary<[](const Tensor& x) { return ops::bitwise_not(x); }>)},
+      {Py_nb_inplace_floor_divide, slot(inplace_operator<"floor_divide_", ops::floor_divide>)},
+      {Py_nb_inplace_remainder, slot(inplace_operator<"remainder_", ops::remainder>)},
+      {Py_nb_inplace_and, slot(inplace_operator<"bitwise_and_", ops::bitwise_and>)},
+      {Py_nb_inplace_or, slot(inplace_operator<"bitwise_or_", ops::bitwise_or>)},
+      {Py_nb_inplace_xor, slot(inplace_operator<"bitwise_xor_", ops::bitwise_xor>)},
+      {Py_nb_inplace_lshift, slot(inplace_operator<"bitwise_left_shift_", ops::bitwise_left_shift>)},
+      {Py_nb_inplace_rshift, slot(inplace_operator<"bitwise_right_shift_", ops::bitwise_right_shift>)},
       {Py_nb_matrix_multiply, slot(matmul_slot)},
       {Py_nb_power, slot(power_slot)},
       {Py_nb_inplace_power, slot(inplace_power_slot)},

@@ -20,6 +20,9 @@ struct DTypeError : std::runtime_error {
 struct IndexError : std::out_of_range {
   using std::out_of_range::out_of_range;
 };
+struct DivisionError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 struct GraphError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

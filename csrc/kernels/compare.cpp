@@ -26,11 +26,39 @@ struct IsInf {
     else return false;
   }
 };
+template <int Sign>
+struct IsSignedInf {
+  template <class T>
+  static bool apply(T x) {
+    if constexpr (std::is_floating_point_v<T>) return x == Sign * std::numeric_limits<T>::infinity();
+    else return false;
+  }
+};
+struct SignBit {
+  template <class T>
+  static bool apply(T x) {
+    if constexpr (std::is_floating_point_v<T>) return std::signbit(x);
+    else return x < T(0);
+  }
+};
 struct IsFinite {
   template <class T>
   static bool apply(T x) {
     if constexpr (std::is_floating_point_v<T>) return std::abs(x) <= std::numeric_limits<T>::max();
     else return true;
+  }
+};
+
+struct IsClose {
+  struct Params {
+    double rtol, atol;
+    bool equal_nan;
+  };
+  template <class T>
+  static bool apply(T a, T b, const Params& p) {
+    const T distance = std::abs(a - b), allowed = T(p.atol) + T(p.rtol) * std::abs(b);
+    const bool near = (distance <= allowed) & (distance <= std::numeric_limits<T>::max());
+    return near | (a == b) | (p.equal_nan & (a != a) & (b != b));
   }
 };
 
@@ -54,6 +82,15 @@ void logical_xor(View y, View a, View b) { logic<Xor>(y, a, b); }
 void logical_not(View y, View x) { test<Not>(y, x); }
 void isnan(View y, View x) { test<IsNan>(y, x); }
 void isinf(View y, View x) { test<IsInf>(y, x); }
+void isposinf(View y, View x) { test<IsSignedInf<1>>(y, x); }
+void isneginf(View y, View x) { test<IsSignedInf<-1>>(y, x); }
+void signbit(View y, View x) { test<SignBit>(y, x); }
+void isclose(View y, View a, View b, DType in, double rtol, double atol, bool equal_nan) {
+  const IsClose::Params params{rtol, atol, equal_nan};
+  const DType t = compute_type(in);
+  const Inner inner = with_floating_compute_type(in, []<class T>() -> Inner { return binary_loop<IsClose, T, bool>; });
+  elementwise({{y, DType::Bool}, {a, t}, {b, t}}, inner, &params);
+}
 void isfinite(View y, View x) { test<IsFinite>(y, x); }
 GENESIS_KERNEL(eq)
 GENESIS_KERNEL(ne)
@@ -67,6 +104,10 @@ GENESIS_KERNEL(logical_xor)
 GENESIS_KERNEL(logical_not)
 GENESIS_KERNEL(isnan)
 GENESIS_KERNEL(isinf)
+GENESIS_KERNEL(isposinf)
+GENESIS_KERNEL(isneginf)
+GENESIS_KERNEL(signbit)
+GENESIS_KERNEL(isclose)
 GENESIS_KERNEL(isfinite)
 
 }  // namespace genesis::kernels::GENESIS_ISA

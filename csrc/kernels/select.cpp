@@ -1,5 +1,7 @@
 #include "kernels/select.h"
 
+#include <limits>
+
 #include "kernels/loops.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -23,6 +25,36 @@ struct Minimum {
   template <class T>
   static T apply(T a, T b) {
     return (a < b) | (a != a) ? a : b;
+  }
+};
+// The second operand is the answer unless it is NaN or loses; ties go to the first.
+struct Fmax {
+  template <class T>
+  static T apply(T a, T b) {
+    return (a >= b) | (b != b) ? a : b;
+  }
+};
+struct Fmin {
+  template <class T>
+  static T apply(T a, T b) {
+    return (a <= b) | (b != b) ? a : b;
+  }
+};
+struct Heaviside {
+  template <class T>
+  static T apply(T a, T b) {
+    return a == T(0) ? b : T(a > T(0));
+  }
+};
+struct NanToNum {
+  struct Params {
+    double nan, posinf, neginf;
+  };
+  template <class T>
+  static T apply(T x, const Params& p) {
+    constexpr T inf = std::numeric_limits<T>::infinity();
+    const T y = x == inf ? T(p.posinf) : x == -inf ? T(p.neginf) : x;
+    return x != x ? T(p.nan) : y;
   }
 };
 struct Clamp {
@@ -63,6 +95,13 @@ void where(View y, View c, View a, View b) {
 }
 void maximum(View y, View a, View b) { zip<Maximum>(y, a, b); }
 void minimum(View y, View a, View b) { zip<Minimum>(y, a, b); }
+void fmax(View y, View a, View b) { zip<Fmax>(y, a, b); }
+void fmin(View y, View a, View b) { zip<Fmin>(y, a, b); }
+void heaviside(View y, View a, View b) { zip<Heaviside>(y, a, b); }
+void nan_to_num(View y, View x, double nan, double posinf, double neginf) {
+  const NanToNum::Params params{nan, posinf, neginf};
+  map_floating<NanToNum>(y, x, &params);
+}
 void clamp(View y, View x, View lo, View hi) { zip3<Clamp>(y, x, lo, hi); }
 void share(View da, View dy, View a, View b) { zip3_floating<Share>(da, dy, a, b); }
 void within(View dx, View dy, View x, double lo, double hi) {
@@ -72,6 +111,10 @@ void within(View dx, View dy, View x, double lo, double hi) {
 GENESIS_KERNEL(where)
 GENESIS_KERNEL(maximum)
 GENESIS_KERNEL(minimum)
+GENESIS_KERNEL(fmax)
+GENESIS_KERNEL(fmin)
+GENESIS_KERNEL(heaviside)
+GENESIS_KERNEL(nan_to_num)
 GENESIS_KERNEL(clamp)
 GENESIS_KERNEL(share)
 GENESIS_KERNEL(within)

@@ -11,8 +11,15 @@ namespace genesis::kernels {
 inline constinit Kernel<void(View y, View c, View a, View b)> where;
 // The larger (smaller) of two; NaN if either is.
 inline constinit Binary maximum, minimum;
+// The same, but NaN only if both are.
+inline constinit Binary fmax, fmin;
 // min(max(x, lo), hi); NaN if any is.
 inline constinit Kernel<void(View y, View x, View lo, View hi)> clamp;
+
+// 0 for a < 0, b for a = 0, 1 for a > 0.
+inline constinit Binary heaviside;
+// Floating only.
+inline constinit Kernel<void(View y, View x, double nan, double posinf, double neginf)> nan_to_num;
 
 // The parts of a gradient that reach the operands. `share`: what maximum(a, b) gives to a, which is dy, half of it
 // where a and b are equal, nothing where a is smaller. `within`: dy where lo <= x <= hi, else 0.

@@ -1,5 +1,7 @@
 #include "ops/compare.h"
 
+#include <cstring>
+
 #include "kernels/compare.h"
 #include "ops/elementwise.h"
 
@@ -44,5 +46,28 @@ Tensor logical_not(const Tensor& x, Out out) {
 Tensor isnan(const Tensor& x) { return untracked(map("isnan", kernels::isnan, x, DType::Bool, {})); }
 Tensor isinf(const Tensor& x) { return untracked(map("isinf", kernels::isinf, x, DType::Bool, {})); }
 Tensor isfinite(const Tensor& x) { return untracked(map("isfinite", kernels::isfinite, x, DType::Bool, {})); }
+
+Tensor isposinf(const Tensor& x, Out out) { return untracked(map("isposinf", kernels::isposinf, x, DType::Bool, out)); }
+Tensor isneginf(const Tensor& x, Out out) { return untracked(map("isneginf", kernels::isneginf, x, DType::Bool, out)); }
+Tensor signbit(const Tensor& x, Out out) { return untracked(map("signbit", kernels::signbit, x, DType::Bool, out)); }
+
+Tensor isclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool equal_nan) {
+  require(rtol >= 0 && atol >= 0, "isclose: rtol and atol must not be negative, got ", rtol, " and ", atol);
+  const DType common = common_type(x, y);
+  const DType in = is_floating(common) ? common : DType::Float64;
+  const auto kernel = [&](View z, View a, View b) { kernels::isclose(z, a, b, in, rtol, atol, equal_nan); };
+  return untracked(zip("isclose", kernel, x, y, DType::Bool, {}));
+}
+
+// Whether a bool tensor, which is ours and dense, holds no false.
+static bool all_true(const Tensor& x) {
+  return std::memchr(x->data, 0, static_cast<size_t>(x.numel())) == nullptr;
+}
+
+bool allclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool equal_nan) {
+  return all_true(isclose(x, y, rtol, atol, equal_nan));
+}
+
+bool equal(const Tensor& x, const Tensor& y) { return x.shape() == y.shape() && all_true(eq(x, y)); }
 
 }  // namespace genesis::ops

@@ -21,6 +21,15 @@ Tensor logical_not(const Tensor& x, Out out = {});
 
 Tensor isnan(const Tensor& x);
 Tensor isinf(const Tensor& x);
+Tensor isposinf(const Tensor& x, Out out = {});
+Tensor isneginf(const Tensor& x, Out out = {});
 Tensor isfinite(const Tensor& x);
+Tensor signbit(const Tensor& x, Out out = {});
+
+// |x - y| <= atol + rtol |y|.
+Tensor isclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool equal_nan);
+bool allclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool equal_nan);
+// Same shape and same values.
+bool equal(const Tensor& x, const Tensor& y);
 
 }  // namespace genesis::ops

@@ -23,17 +23,22 @@ void require_writable(const char* op, const Tensor& x) {
                         " share one memory location (it was expanded); clone() it first");
 }
 
-Tensor destination(const char* op, const Dims& shape, DType dtype, Out out) {
-  if (!out) return empty(shape, dtype);
-  const Tensor& x = *out.tensor;
+static void require_holds(const char* op, const Tensor& x, const Dims& shape, DType dtype) {
   require(x.shape() == shape, op, ": the result has shape ", shape, " and cannot be stored in a tensor of shape ", x.shape());
   require_castable(op, dtype, x.dtype());
   require_writable(op, x);
+}
+
+Tensor destination(const char* op, const Dims& shape, DType dtype, Out out) {
+  if (!out) return empty(shape, dtype);
+  const Tensor& x = *out.tensor;
+  require_holds(op, x, shape, dtype);
   return x.dtype() == dtype ? x : empty(shape, dtype);
 }
 
-Tensor deliver(const char*, Tensor result, Out out) {
+Tensor deliver(const char* op, Tensor result, Out out) {
   if (!out || result.same(*out.tensor)) return result;
+  require_holds(op, *out.tensor, result.shape(), result.dtype());
   kernels::copy(out.tensor->view(), result.view());
   return *out.tensor;
 }

@@ -1,6 +1,7 @@
 #include "ops/pointwise.h"
 
 #include "kernels/arithmetic.h"
+#include "kernels/binary.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"
 #include "ops/power.h"
@@ -107,6 +108,44 @@ Tensor reciprocal(const Tensor& x, Out out) {
   Tensor y = map("reciprocal", kernels::reciprocal, x, floating_type(x.dtype()), out);
   return record("reciprocal", y, inputs(x), save(output(y)), [](const Tensor& dy, const Saved& saved) {
     return Grads{-(dy * square(saved[0]))};
+  });
+}
+
+Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, Scalar value, Out out) {
+  const DType dtype = result_type({x, a, b});
+  require<DTypeError>(dtype != DType::Bool, "addcmul: not defined for bool; convert a tensor first");
+  require<DTypeError>(is_floating(dtype) || !value.is_float(), "addcmul: value must be an integer for ", dtype,
+                      " tensors, got ", value.to_double(), "; convert a tensor with float() first");
+  const auto kernel = [&](View y, View x, View a, View b) {
+    if (is_floating(dtype)) kernels::addcmul(y, x, a, b, value.to_double());
+    else kernels::addcmul_integer(y, x, a, b, value.i);
+  };
+  return record_zip("addcmul", zip("addcmul", kernel, x, a, b, dtype, out), x, a, b,
+                    [value](const Tensor& dy, const Operand&, const Operand& a, const Operand& b, const Saved& saved) {
+    return Grads{dy, saved.needs(1) ? dy * b * value : Tensor(), saved.needs(2) ? dy * a * value : Tensor()};
+  });
+}
+
+Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, Scalar value, Out out) {
+  const DType dtype = result_type({x, a, b});
+  require<DTypeError>(is_floating(result_type({a, b})), "addcdiv: division of integers, ", result_type({a, b}),
+                      "; convert one of the tensors with float() first");
+  const auto kernel = [&](View y, View x, View a, View b) { kernels::addcdiv(y, x, a, b, value.to_double()); };
+  return record_zip("addcdiv", zip("addcdiv", kernel, x, a, b, dtype, out), x, a, b,
+                    [value](const Tensor& dy, const Operand&, const Operand& a, const Operand& b, const Saved& saved) {
+    const Tensor da = dy * value / b;
+    return Grads{dy, da, saved.needs(2) ? -(da * div(a, b)) : Tensor()};
+  });
+}
+
+Tensor lerp(const Operand& x, const Operand& y, const Operand& weight, Out out) {
+  const DType dtype = result_type({x, y, weight});
+  require<DTypeError>(is_floating(result_type({x, y})), "lerp: the ends must be floating, got ", result_type({x, y}),
+                      "; use float()");
+  return record_zip("lerp", zip("lerp", kernels::lerp, x, y, weight, dtype, out), x, y, weight,
+                    [](const Tensor& dz, const Operand& x, const Operand& y, const Operand& weight, const Saved& saved) {
+    return Grads{saved.needs(0) ? dz * sub(1, weight) : Tensor(), saved.needs(1) ? dz * weight : Tensor(),
+                 saved.needs(2) ? dz * sub(y, x) : Tensor()};
   });
 }
 

@@ -19,6 +19,12 @@ Tensor sign(const Tensor& x, Out out = {});
 Tensor square(const Tensor& x, Out out = {});
 Tensor reciprocal(const Tensor& x, Out out = {});
 
+// x + value a b, x + value a / b.
+Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, Scalar value, Out out = {});
+Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, Scalar value, Out out = {});
+// x + weight (y - x)
+Tensor lerp(const Operand& x, const Operand& y, const Operand& weight, Out out = {});
+
 Tensor add_(const Tensor& x, const Operand& y, Scalar alpha = 1);
 Tensor sub_(const Tensor& x, const Operand& y, Scalar alpha = 1);
 Tensor mul_(const Tensor& x, const Operand& y);

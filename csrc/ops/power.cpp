@@ -64,19 +64,21 @@ Tensor pow(const Operand& x, const Operand& y, Out out) {
 
 Tensor pow_(const Tensor& x, const Operand& y) { return inplace_zip<pow>("pow_", x, y); }
 
+Tensor float_power(const Operand& x, const Operand& y, Out out) {
+  const auto wide = [](const Operand& o) { return o.tensor ? cast(*o.tensor, DType::Float64) : scalar_tensor(o.scalar, DType::Float64); };
+  if (y.is_scalar() && x.tensor) return pow(wide(x), y.scalar.to_double(), out);
+  return pow(wide(x), wide(y), out);
+}
+
 Tensor xlogy(const Operand& x, const Operand& y, Out out) {
-  Tensor z = zip("xlogy", kernels::xlogy, x, y, floating_type(common_type(x, y)), out);
-  return record("xlogy", std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
-                save(x.or_undefined(), y.or_undefined()), [s = x.scalar, t = y.scalar](const Tensor& dz, const Saved& saved) {
-    const Tensor a = saved[0], b = saved[1];
-    const Operand x = a.defined() ? Operand(a) : s, y = b.defined() ? Operand(b) : t;
-    Tensor dx, dy;
+  return record_zip("xlogy", zip("xlogy", kernels::xlogy, x, y, floating_type(common_type(x, y)), out), x, y,
+                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
+    Tensor dx;
     if (saved.needs(0)) {
-      const Tensor zero = logical_and(eq(x, 0), le(y, 0));  // where log(y) is not a number
-      dx = dz * xlogy(1.0, where(zero, 1.0, b.defined() ? b : scalar_tensor(t, dz.dtype())));
+      const Tensor undefined = logical_and(eq(x, 0), le(y, 0));  // where log(y) is no number, the gradient is 0
+      dx = dz * xlogy(1.0, where(undefined, 1.0, y.tensor ? *y.tensor : scalar_tensor(y.scalar, dz.dtype())));
     }
-    if (saved.needs(1)) dy = dz * div(x, y);
-    return Grads{dx, dy};
+    return Grads{dx, saved.needs(1) ? dz * div(x, y) : Tensor()};
   });
 }
 

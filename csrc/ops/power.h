@@ -8,6 +8,8 @@ namespace genesis::ops {
 
 Tensor pow(const Operand& x, const Operand& y, Out out = {});
 Tensor pow_(const Tensor& x, const Operand& y);
+// The same in float64.
+Tensor float_power(const Operand& x, const Operand& y, Out out = {});
 // The gradient of x^exponent: dy * exponent * x^(exponent - 1), and 0 for exponent 0.
 Tensor pow_backward(const Tensor& dy, const Tensor& x, Scalar exponent);
 

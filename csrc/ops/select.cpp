@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "kernels/convert.h"
 #include "kernels/select.h"
 #include "ops/compare.h"
 #include "ops/elementwise.h"
@@ -31,22 +32,69 @@ static Tensor share(const Tensor& dy, const Operand& a, const Operand& b) {
 }
 
 Tensor maximum(const Operand& x, const Operand& y, Out out) {
-  Tensor z = zip("maximum", kernels::maximum, x, y, common_type(x, y), out);
-  return record("maximum", std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
-                save(x.or_undefined(), y.or_undefined()), [s = x.scalar, t = y.scalar](const Tensor& dz, const Saved& saved) {
-    const Tensor a = saved[0], b = saved[1];
-    const Operand x = a.defined() ? Operand(a) : s, y = b.defined() ? Operand(b) : t;
+  return record_zip("maximum", zip("maximum", kernels::maximum, x, y, common_type(x, y), out), x, y,
+                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
     return Grads{saved.needs(0) ? share(dz, x, y) : Tensor(), saved.needs(1) ? share(dz, y, x) : Tensor()};
   });
 }
 
 Tensor minimum(const Operand& x, const Operand& y, Out out) {
-  Tensor z = zip("minimum", kernels::minimum, x, y, common_type(x, y), out);
-  return record("minimum", std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
-                save(x.or_undefined(), y.or_undefined()), [s = x.scalar, t = y.scalar](const Tensor& dz, const Saved& saved) {
-    const Tensor a = saved[0], b = saved[1];
-    const Operand x = a.defined() ? Operand(a) : s, y = b.defined() ? Operand(b) : t;
+  return record_zip("minimum", zip("minimum", kernels::minimum, x, y, common_type(x, y), out), x, y,
+                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
     return Grads{saved.needs(0) ? share(dz, y, x) : Tensor(), saved.needs(1) ? share(dz, x, y) : Tensor()};
+  });
+}
+
+// dz to x where x won, which is also where y is NaN; else to y.
+static Grads to_winner(const Tensor& dz, Tensor won, const Operand& y, const Saved& saved) {
+  if (y.tensor) won = logical_or(won, isnan(*y.tensor));
+  return Grads{saved.needs(0) ? where(won, dz, 0.0) : Tensor(), saved.needs(1) ? where(won, 0.0, dz) : Tensor()};
+}
+
+Tensor fmax(const Operand& x, const Operand& y, Out out) {
+  return record_zip("fmax", zip("fmax", kernels::fmax, x, y, common_type(x, y), out), x, y,
+                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
+    return to_winner(dz, ge(x, y), y, saved);
+  });
+}
+
+Tensor fmin(const Operand& x, const Operand& y, Out out) {
+  return record_zip("fmin", zip("fmin", kernels::fmin, x, y, common_type(x, y), out), x, y,
+                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
+    return to_winner(dz, le(x, y), y, saved);
+  });
+}
+
+Tensor heaviside(const Operand& x, const Operand& values, Out out) {
+  Tensor z = zip("heaviside", kernels::heaviside, x, values, common_type(x, values), out);
+  return record("heaviside", std::move(z), broadcast(x.or_undefined(), values.or_undefined()), save(x.or_undefined()),
+                [s = x.scalar](const Tensor& dz, const Saved& saved) {
+    const Tensor a = saved[0];
+    Tensor dx, dvalues;
+    if (saved.needs(0)) dx = zeros_like(dz);
+    if (saved.needs(1)) dvalues = a.defined() ? where(eq(a, 0), dz, 0.0) : s.to_double() == 0 ? dz : zeros_like(dz);
+    return Grads{dx, dvalues};
+  });
+}
+
+static double largest(DType dtype) {
+  switch (dtype) {
+    case DType::Float16: return 65504.0;
+    case DType::BFloat16: return 0x1.fep127;
+    case DType::Float32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
+  }
+}
+
+Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf, std::optional<double> neginf, Out out) {
+  const double max = largest(x.dtype());
+  const auto kernel = [&](View y, View v) {
+    if (is_floating(x.dtype())) kernels::nan_to_num(y, v, nan, posinf.value_or(max), neginf.value_or(-max));
+    else kernels::copy(y, v);
+  };
+  Tensor y = map("nan_to_num", kernel, x, x.dtype(), out);
+  return record("nan_to_num", std::move(y), inputs(x), save(x), [](const Tensor& dy, const Saved& saved) {
+    return Grads{where(isfinite(saved[0]), dy, 0.0)};
   });
 }
 

@@ -1,0 +1,54 @@
+#include "ops/rounding.h"
+
+#include "bindings/elementwise.h"
+#include "bindings/module.h"
+#include "ops/pointwise.h"
+
+namespace genesis::py {
+
+static std::optional<ops::Rounding> rounding_mode(const Args& a, int i) {
+  if (!a.has(i)) return {};
+  const std::string mode = a.string(i);
+  require(mode == "floor" || mode == "trunc", a.name(), ": rounding_mode must be None, 'trunc' or 'floor', got '", mode, "'");
+  return mode == "floor" ? ops::Rounding::Floor : ops::Rounding::Trunc;
+}
+
+// Name(input, other, rounding_mode=None), as div and divide have it.
+template <FixedString Name>
+static void def_div() {
+  def<join<Name, "(input, other, *, rounding_mode=None, out=None)">(), [](Args& a) {
+    return ops::div(a.operand(0), a.operand(1), rounding_mode(a, 2), a.out(3));
+  }>(kBoth, "input / other, rounded towards zero ('trunc') or down ('floor') if rounding_mode says so.");
+  def<join<Name, "_(input, other, *, rounding_mode=None)">(), [](Args& a) {
+    static constexpr auto name = join<Name, "_">();
+    const std::optional<ops::Rounding> rounding = rounding_mode(a, 2);
+    const Operand y = a.operand(1);
+    const Tensor& x = a.tensor(0);
+    return ops::inplace(name.text, x, {&y.or_undefined()}, [&](const Tensor& input, ops::Out out) {
+      return ops::div(input, y.tensor && y.tensor->same(x) ? Operand(input) : y, rounding, out);
+    });
+  }>(kMethod, "In-place form.");
+}
+
+static const Family family([] {
+  def_div<"div">();
+  def_div<"divide">();
+  def_zip<"true_divide", [](const Operand& x, const Operand& y, ops::Out out) { return ops::div(x, y, out); }>("input / other.");
+  def_zip<"floor_divide", ops::floor_divide>("The quotient, rounded down.");
+  def_zip<"remainder", ops::remainder>("What floor_divide leaves; it has the sign of other.");
+  def_zip<"fmod", ops::fmod>("What division towards zero leaves; it has the sign of input.");
+  def_map<"floor", ops::floor>("The largest integer that is not larger.");
+  def_map<"ceil", ops::ceil>("The smallest integer that is not smaller.");
+  def_map<"trunc", ops::trunc>("The integer part.");
+  def_map<"fix", ops::trunc>("Another name of trunc.");
+  def_map<"frac", ops::frac>("The part after the point, with the sign of input.");
+  def<"round(input, *, decimals=0, out=None)", [](Args& a) {
+    return ops::round(a.tensor(0), a.integer(1, 0), a.out(2));
+  }>(kBoth, "The nearest integer (the even one of two), or multiple of 10**-decimals.");
+  def<"round_(input, *, decimals=0)", [](Args& a) {
+    const int64_t decimals = a.integer(1, 0);
+    return ops::inplace("round_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) { return ops::round(x, decimals, out); });
+  }>(kMethod, "In-place form.");
+});
+
+}  // namespace genesis::py

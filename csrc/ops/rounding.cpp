@@ -1,0 +1,81 @@
+#include "ops/rounding.h"
+
+#include "kernels/convert.h"
+#include "kernels/rounding.h"
+#include "ops/elementwise.h"
+#include "ops/pointwise.h"
+
+namespace genesis::ops {
+
+// A function that is constant almost everywhere: its gradient is zero.
+template <class Kernel>
+static Tensor step(const char* op, const Kernel& kernel, const Tensor& x, Out out) {
+  require<DTypeError>(x.dtype() != DType::Bool, op, ": not defined for bool");
+  const auto run = [&](View y, View v) { is_floating(v.dtype) ? kernel(y, v) : kernels::copy(y, v); };
+  Tensor y = map(op, run, x, x.dtype(), out);
+  return record(op, std::move(y), inputs(x), save(),
+                [](const Tensor& dy, const Saved&) { return Grads{zeros_like(dy)}; });
+}
+
+Tensor floor(const Tensor& x, Out out) { return step("floor", kernels::floor, x, out); }
+Tensor ceil(const Tensor& x, Out out) { return step("ceil", kernels::ceil, x, out); }
+Tensor trunc(const Tensor& x, Out out) { return step("trunc", kernels::trunc, x, out); }
+
+Tensor round(const Tensor& x, int64_t decimals, Out out) {
+  if (decimals == 0) return step("round", kernels::round, x, out);
+  require<DTypeError>(is_floating(x.dtype()), "round: decimals= needs a floating tensor, got ", x.dtype(), "; use float()");
+  return step("round", [&](View y, View v) { kernels::round_decimals(y, v, decimals); }, x, out);
+}
+
+Tensor frac(const Tensor& x, Out out) {
+  require_floating("frac", "input", x);
+  Tensor y = map("frac", kernels::frac, x, x.dtype(), out);
+  return record("frac", std::move(y), inputs(x), save(), [](const Tensor& dy, const Saved&) { return Grads{dy}; });
+}
+
+// An integer division computes beside `out` first: if a divisor is zero, nothing has been overwritten.
+static Tensor divide(const char* op, const kernels::Divide& kernel, const Operand& x, const Operand& y, Out out) {
+  const DType dtype = common_type(x, y);
+  require<DTypeError>(dtype != DType::Bool, op, ": not defined for bool; convert a tensor first");
+  bool zero = false;
+  const auto run = [&](View z, View a, View b) { zero = kernel(z, a, b); };
+  if (is_floating(dtype)) return zip(op, run, x, y, dtype, out);
+  Tensor z = zip(op, run, x, y, dtype, {});
+  require<DivisionError>(!zero, op, ": integer division by zero; convert a tensor with float() to get inf or nan");
+  return deliver(op, std::move(z), out);
+}
+
+Tensor div(const Operand& x, const Operand& y, std::optional<Rounding> rounding, Out out) {
+  if (!rounding) return div(x, y, out);
+  Tensor z = divide("div", *rounding == Rounding::Floor ? kernels::div_floor : kernels::div_trunc, x, y, out);
+  return record("div", std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(),
+                [](const Tensor& dz, const Saved&) { return Grads{zeros_like(dz), zeros_like(dz)}; });
+}
+
+Tensor floor_divide(const Operand& x, const Operand& y, Out out) {
+  Tensor z = divide("floor_divide", kernels::div_floor, x, y, out);
+  return record("floor_divide", std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(),
+                [](const Tensor& dz, const Saved&) { return Grads{zeros_like(dz), zeros_like(dz)}; });
+}
+
+// x - y q, where q is constant almost everywhere.
+static Tensor record_rest(const char* op, Tensor z, const Operand& x, const Operand& y, Rounding rounding) {
+  const Tensor undefined;
+  const bool saves = y.tensor != nullptr;  // only its gradient needs them
+  return record(op, std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
+                save(saves ? x.or_undefined() : undefined, y.or_undefined()),
+                [rounding, s = x.scalar](const Tensor& dz, const Saved& saved) {
+    if (!saved.needs(1)) return Grads{dz, Tensor()};
+    const Tensor a = saved[0];
+    return Grads{dz, -(dz * div(a.defined() ? Operand(a) : s, saved[1], rounding))};
+  });
+}
+
+Tensor remainder(const Operand& x, const Operand& y, Out out) {
+  return record_rest("remainder", divide("remainder", kernels::remainder, x, y, out), x, y, Rounding::Floor);
+}
+Tensor fmod(const Operand& x, const Operand& y, Out out) {
+  return record_rest("fmod", divide("fmod", kernels::fmod, x, y, out), x, y, Rounding::Trunc);
+}
+
+}  // namespace genesis::ops

@@ -1,0 +1,25 @@
+// Rounding, and division with a whole quotient. Integers stay integers; dividing one by zero raises DivisionError.
+#pragma once
+
+#include <optional>
+
+#include "ops/inplace.h"
+#include "ops/operand.h"
+
+namespace genesis::ops {
+
+// Integers are whole already.
+Tensor floor(const Tensor& x, Out out = {});
+Tensor ceil(const Tensor& x, Out out = {});
+Tensor trunc(const Tensor& x, Out out = {});
+Tensor round(const Tensor& x, int64_t decimals = 0, Out out = {});  // ties to even
+Tensor frac(const Tensor& x, Out out = {});
+
+enum class Rounding { Floor, Trunc };
+Tensor div(const Operand& x, const Operand& y, std::optional<Rounding> rounding, Out out = {});
+Tensor floor_divide(const Operand& x, const Operand& y, Out out = {});
+// What floor_divide leaves, with the sign of y; and what division towards zero leaves, with the sign of x.
+Tensor remainder(const Operand& x, const Operand& y, Out out = {});
+Tensor fmod(const Operand& x, const Operand& y, Out out = {});
+
+}  // namespace genesis::ops
