@@ -1,41 +1,127 @@
-"""Elementwise ops: one number in, one number out, with broadcasting."""
+"""Arithmetic: one number in, or two or three with broadcasting, one number out."""
 
 import operator
 
 import numpy as np
 from numpy import inf, nan
+from scipy import special
 
 from tests.ops.op import Op, Sample
 
-OPS: list[Op] = [
-    # --- one input
-    Op("abs", np.abs, dtypes="number", inplace=True, operator=operator.abs,
-       at=[-0.0, 0.0, inf, -inf, nan, -1e308]),
-    Op("floor", np.floor, dtypes="number", inplace=True, at=[-0.0, 0.5, -0.5, 3.0, 1e30, inf, nan]),
-    # --- with arguments
-    Op("clamp", lambda x, min=None, max=None: np.clip(x, min, max), dtypes="number",
-       result="float", inplace=True,
-       kwargs=[{"min": -0.5, "max": 0.75}, {"min": 0.5}, {"max": 0.25}],
-       at=[-0.5, 0.75, inf, -inf, nan],
-       raises=[((np.ones(2),), {}, ValueError, "min.*max")]),
-    # --- two inputs
-    Op("add", lambda x, y, alpha=1: x + alpha * y, nin=2, dtypes="all", inplace=True, scalar=True,
-       operator=operator.add, at=[(inf, -inf), (inf, 1.0), (nan, 0.0), (1e308, 1e308)],
-       raises=[((np.arange(2), np.arange(2)), {"alpha": 0.5}, RuntimeError, "alpha")]),
-    Op("add", lambda x, y, alpha=1: x + alpha * y, variant="alpha", nin=2, inplace=True,
-       kwargs=[{"alpha": -2.5}]),
-    Op("mul", np.multiply, nin=2, dtypes="all", inplace=True, scalar=True, operator=operator.mul,
-       at=[(inf, 0.0), (-0.0, 5.0), (nan, 0.0)]),
-    Op("div", np.divide, nin=2, dtypes="all", result="float", inplace=True, scalar=True, low=0.5,
-       operator=operator.truediv, at=[(1.0, 0.0), (-1.0, 0.0), (0.0, 0.0), (inf, inf), (1.0, inf)]),
-    Op("maximum", np.maximum, nin=2, dtypes="all", at=[(nan, 1.0), (1.0, nan), (inf, -inf)]),
-    Op("eq", np.equal, nin=2, dtypes="all", result="bool", grad=False, scalar=True,
-       operator=operator.eq, at=[(nan, nan), (0.0, -0.0), (inf, inf)]),
-    # --- three inputs, one of them not differentiable
-    Op("where", np.where, method=False,
-       samples=lambda rng: [
-           Sample(np.array([[True], [False]]), rng.normal(size=(2, 3)), rng.normal(size=3)),
-           Sample(np.array(True), rng.normal(size=()), rng.normal(size=(2, 1))),
-           Sample(np.zeros((0, 2), bool), rng.normal(size=2), rng.normal(size=(1, 2))),
-       ]),
+ZEROS = [-0.0, 0.0, 1.0, -1.0, 1e-30, 1e30, inf, -inf, nan]
+PAIRS = [(inf, -inf), (inf, 1.0), (nan, 0.0), (0.0, nan), (1e308, 1e308), (-0.0, 0.0), (0.0, inf)]
+NO_BOOL = ((np.array([True]), np.array([False])), {}, TypeError, "logical_xor")
+
+
+def add(x, y, alpha=1):
+    return x + alpha * y
+
+
+def sub(x, y, alpha=1):
+    return x - alpha * y
+
+
+def power(x, y):
+    return np.power(x, y)
+
+
+def lerp(x, end, weight):
+    return x + weight * (end - x)
+
+
+def two(name, ref, **options):
+    return Op(name, ref, nin=2, **options)
+
+
+ARITHMETIC: list[Op] = [
+    two("add", add, dtypes="all", inplace=True, scalar=True, operator=operator.add, at=PAIRS,
+        raises=[((np.arange(2), np.arange(2)), {"alpha": 0.5}, RuntimeError, "alpha"),
+                ((np.ones(2), None), {}, TypeError, "'other' must be a Tensor or a number")]),
+    two("add", add, variant="alpha", inplace=True, scalar=True, kwargs=[{"alpha": -2.5}]),
+    two("add", add, variant="integer alpha", dtypes="number", inplace=True, kwargs=[{"alpha": 3}]),
+    two("sub", sub, dtypes="number", inplace=True, scalar=True, operator=operator.sub, at=PAIRS,
+        raises=[NO_BOOL, ((np.arange(2), np.arange(2)), {"alpha": 0.5}, RuntimeError, "alpha")]),
+    two("sub", sub, variant="alpha", inplace=True, kwargs=[{"alpha": 2}, {"alpha": 0.5}]),
+    two("subtract", sub, dtypes="number", inplace=True, scalar=True),
+    two("rsub", lambda x, y, alpha=1: y - alpha * x, dtypes="number", scalar=True,
+        kwargs=[{}, {"alpha": 2}], raises=[NO_BOOL]),
+    two("mul", np.multiply, dtypes="all", inplace=True, scalar=True, operator=operator.mul,
+        at=PAIRS),
+    two("multiply", np.multiply, dtypes="all", inplace=True, scalar=True),
+    two("div", np.divide, dtypes="all", result="float", inplace=True, scalar=True, low=0.5,
+        operator=operator.truediv, at=[(1.0, 0.0), (-1.0, 0.0), (0.0, 0.0), (inf, inf), (1.0, inf)],
+        raises=[((np.ones(2), 2), {"rounding_mode": "up"}, ValueError, "'trunc' or 'floor', got 'up'")]),
+    two("divide", np.divide, dtypes="all", result="float", inplace=True, scalar=True, low=0.5),
+    two("true_divide", np.divide, dtypes="all", result="float", inplace=True, scalar=True, low=0.5),
+    Op("neg", np.negative, dtypes="number", inplace=True, operator=operator.neg, at=ZEROS,
+       raises=[((np.array([True]),), {}, TypeError, "logical_not")]),
+    Op("negative", np.negative, dtypes="number", inplace=True),
+    Op("abs", np.abs, dtypes="number", inplace=True, operator=operator.abs, at=[*ZEROS, -1e308]),
+    Op("absolute", np.abs, dtypes="number", inplace=True),
+    Op("sign", lambda x: (x > 0) * 1 - (x < 0) * 1, dtypes="number", inplace=True),
+    Op("sgn", lambda x: (x > 0) * 1 - (x < 0) * 1, dtypes="number", inplace=True),
+    Op("square", np.square, dtypes="number", inplace=True, at=ZEROS),
+    Op("reciprocal", np.reciprocal, result="float", inplace=True, low=0.5, at=ZEROS),
 ]  # fmt: skip
+
+_BASES = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 3.0, -3.0, inf, -inf, nan]
+_EXPONENTS = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, 3.0, -3.0, 2.5, inf, -inf, nan]
+
+
+def powers(*exponents):
+    """One tensor, raised to each of some numbers."""
+    return lambda rng: [Sample(rng.uniform(0.3, 2.0, (2, 3)), p) for p in exponents]
+
+
+POWERS: list[Op] = [
+    two("pow", power, dtypes="number", inplace=True, scalar=True, low=0.3,
+        operator=operator.pow, at=[(x, y) for x in _BASES for y in _EXPONENTS],
+        raises=[((np.arange(3), -1), {}, RuntimeError, "negative integer powers")]),
+    Op("pow", power, variant="fixed exponent", inplace=True, operator=operator.pow,
+       samples=powers(0, 1, 2, 3, 4, 5, 0.5, 1.5, -0.5, -1, -2, -3, -4, -2.5, 0.0, True)),
+    Op("pow", power, variant="integers", dtypes="int", grad=False,
+       samples=lambda rng: [Sample(np.array([-3.0, -1.0, 0.0, 2.0, 7.0]), p) for p in (0, 1, 2, 3)]),
+    Op("pow", power, variant="fixed base", method=False, operator=operator.pow,
+       samples=lambda rng: [Sample(s, rng.uniform(0.3, 2.0, (2, 3))) for s in (2, 0.5, 1.0, 0)]),
+    two("float_power", power, dtypes="number", result="float64", scalar=True, low=0.3, inplace=True,
+        raises=[]),
+    two("xlogy", special.xlogy, dtypes="number", result="float", inplace=True, scalar=True, low=0.3,
+        at=[(0.0, 0.0), (0.0, -1.0), (0.0, nan), (nan, 1.0), (1.0, 0.0), (2.0, inf), (1.0, -1.0)]),
+]  # fmt: skip
+
+THREE: list[Op] = [
+    Op("addcmul", lambda x, a, b, value=1: x + value * a * b, nin=3, dtypes="number", inplace=True,
+       kwargs=[{}, {"value": 3}],
+       raises=[((np.arange(2), np.arange(2), np.arange(2)), {"value": 0.5}, TypeError, "value")]),
+    Op("addcmul", lambda x, a, b, value=1: x + value * a * b, variant="value", nin=3, inplace=True,
+       kwargs=[{"value": -0.5}]),
+    Op("addcdiv", lambda x, a, b, value=1: x + value * a / b, nin=3, inplace=True, low=0.5,
+       kwargs=[{}, {"value": -0.5}],
+       raises=[((np.arange(2), np.arange(2), np.arange(2)), {}, TypeError, "division of integers")]),
+    Op("lerp", lerp, nin=3, inplace=True, low=0.0, high=1.0,
+       at=[(1.0, 5.0, 1.0), (1.0, 5.0, 0.0), (nan, 1.0, 0.5), (0.0, 1.0, 2.0)],
+       raises=[((np.arange(2), np.arange(2), 0.5), {}, TypeError, "must be floating")]),
+    Op("lerp", lerp, variant="number", inplace=True,
+       samples=lambda rng: [Sample(rng.normal(size=(2, 3)), rng.normal(size=(2, 3)), w)
+                            for w in (0.25, 0.75, 0, 1, -0.5)]),
+]  # fmt: skip
+
+_ANGLES = [0.0, -0.0, 1.0, -1.0, inf, -inf, nan, 1e-300, 1e300]
+
+TWO: list[Op] = [
+    two("atan2", np.arctan2, dtypes="all", result="float", inplace=True,
+        at=[(y, x) for y in _ANGLES for x in _ANGLES]),
+    two("arctan2", np.arctan2, dtypes="all", result="float", inplace=True),
+    two("hypot", np.hypot, dtypes="number", result="float", inplace=True, low=0.5,
+        at=[(3.0, 4.0), (inf, nan), (nan, -inf), (nan, 1.0), (0.0, -0.0), (1e-30, 1e-30)]),
+    two("copysign", np.copysign, dtypes="all", result="float", inplace=True, scalar=True,
+        at=[(1.0, -0.0), (1.0, 0.0), (nan, -1.0), (inf, -inf), (-0.0, 1.0)]),
+    two("logaddexp", np.logaddexp, dtypes="number", result="float",
+        at=[(inf, inf), (-inf, -inf), (inf, -inf), (1000.0, 1000.0), (-1000.0, 1.0), (nan, 1.0),
+            (1.0, nan), (nan, inf)]),
+    two("logaddexp2", np.logaddexp2, dtypes="number", result="float",
+        at=[(inf, inf), (-inf, -inf), (inf, -inf), (1000.0, 1000.0), (-1000.0, 1.0), (nan, 1.0)]),
+    two("ldexp", lambda x, y: x * 2.0**y, dtypes="number", result="float", inplace=True),
+]  # fmt: skip
+
+OPS: list[Op] = [*ARITHMETIC, *POWERS, *THREE, *TWO]
