@@ -156,7 +156,7 @@ class Op(_Options):
         found: dict[str, Callable[..., Any]] = {}
         for path in (self.name, f"nn.functional.{self.name}"):
             function = _lookup(genesis, path)
-            if function is not None and function not in found.values():
+            if callable(function) and function not in found.values():  # genesis.float is a dtype
                 found[f"genesis.{path}"] = function
         if self.method:
             name = self.name
