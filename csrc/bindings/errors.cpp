@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-static PyObject *ShapeErrorType, *DTypeErrorType, *DivisionErrorType;
+static PyObject *ShapeErrorType, *DTypeErrorType, *DivisionErrorType, *LinAlgErrorType;
 
 PyObject* raise(PyObject* type, const std::string& text) {
   PyErr_SetString(type, text.c_str());
@@ -27,6 +27,8 @@ PyObject* translate_exception() {
     return raise(DTypeErrorType, e.what());
   } catch (const DivisionError& e) {
     return raise(DivisionErrorType, e.what());
+  } catch (const LinAlgError& e) {
+    return raise(LinAlgErrorType, e.what());
   } catch (const std::out_of_range& e) {
     return raise(PyExc_IndexError, e.what());
   } catch (const std::invalid_argument& e) {
@@ -56,6 +58,11 @@ void init_errors(PyObject* module) {
                         "An argument has the wrong dtype; a TypeError and a RuntimeError at once.");
   DivisionErrorType = make(module, "DivisionError", PyExc_ZeroDivisionError, PyExc_RuntimeError,
                            "An integer was divided by zero; a ZeroDivisionError and a RuntimeError at once.");
+  LinAlgErrorType = PyErr_NewExceptionWithDoc(
+      "genesis.linalg.LinAlgError", "A matrix is singular, not positive definite, or its decomposition did not converge.",
+      PyExc_RuntimeError, nullptr);
+  if (!LinAlgErrorType) throw_python();
+  PyModule_AddObjectRef(module, "_LinAlgError", LinAlgErrorType);  // genesis.linalg shows it
 }
 
 }  // namespace genesis::py

@@ -26,6 +26,9 @@ struct DivisionError : std::runtime_error {
 struct GraphError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+struct LinAlgError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 inline std::ostream& operator<<(std::ostream& out, const Dims& dims) {
   out << '(';

@@ -16,12 +16,12 @@ from genesis._tensor import Tensor
 from genesis._version import __version__
 
 if TYPE_CHECKING:
-    from genesis import autograd, cuda, memory, nn, optim, random
+    from genesis import autograd, cuda, linalg, memory, nn, optim, random
     from genesis._dtype_info import finfo, iinfo
     from genesis._printing import get_printoptions, printoptions, set_printoptions
     from genesis.random import fork_rng
 
-_SUBMODULES = ("autograd", "cuda", "memory", "nn", "optim", "random")
+_SUBMODULES = ("autograd", "cuda", "linalg", "memory", "nn", "optim", "random")
 _HOME = {
     "finfo": "_dtype_info",
     "fork_rng": "random",

@@ -29,6 +29,7 @@ INTS = ["uint8", "int8", "int16", "int32", "int64"]
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 DTYPES = {
     "float": FLOATS,
+    "wide": ["float32", "float64"],
     "int": INTS,
     "bool": ["bool"],
     "integral": ["bool", *INTS],
@@ -94,6 +95,8 @@ class _Options:
     view: bool | str = False
     layouts: bool = True  # any layout of the inputs gives the same result
     random: bool = False  # seeded before each call
+    wrap: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None  # f -> what is tested
+    # in place of f: of symmetric inputs, of outputs whose sign is open. The reference is of the same
     raises: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = field(
         default_factory=list
     )  # (args, kwargs, exception, regular expression)
@@ -165,7 +168,7 @@ class Op(_Options):
         if self.operator is not None:
             found[f"operator.{self.operator.__name__}"] = self.operator
         assert found, f"{self.name}: no such function or method"
-        return found
+        return {form: self.wrap(f) for form, f in found.items()} if self.wrap else found
 
     def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The outputs of the first form."""

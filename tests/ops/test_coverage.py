@@ -31,6 +31,7 @@ ROWS = {op.name.removeprefix("Tensor.") for op in OPS} | {f"{op.name}_" for op i
 def _registered() -> list[str]:
     """Public names of the op registry, where a method without a function is Tensor.<name>."""
     names = {name.removeprefix("Tensor.") for name in genesis._C.op_names()}
+    names = {name.replace("linalg_", "linalg.", 1) for name in names}  # genesis.linalg.<name>
     return sorted(name for name in names if not name.startswith("_"))
 
 

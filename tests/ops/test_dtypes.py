@@ -79,8 +79,15 @@ def test_every_pair_of_dtypes(op: Op):
         _check(op, sample, pair)
 
 
-@pytest.mark.parametrize("op", [pytest.param(op, id=op.id) for op in OPS if op.grad])
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize(
+    "op, dtype",
+    [
+        pytest.param(op, dtype, id=f"{dtype}-{op.id}")
+        for dtype in ("float16", "bfloat16", "float32")
+        for op in OPS
+        if op.grad and dtype in DTYPES[op.dtypes]
+    ],
+)
 def test_gradient_has_the_dtype_of_its_input(op: Op, dtype):
     sample = op.all_samples()[0]
     leaves = [tensor(a, dtype, requires_grad=True) for a in op.leaves(sample)]

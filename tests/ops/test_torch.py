@@ -49,9 +49,11 @@ def test_same_as_torch(op: Op, sample: Sample):
     outputs = op(*_changeable(op, args), **kwargs)
     args, kwargs = op.with_leaves(sample, theirs, other=torch.tensor)
     args, kwargs = tuple(map(_to_torch, args)), {k: _to_torch(v) for k, v in kwargs.items()}
+    function = _torch_function(op)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch's own
-        expected = listed(_torch_function(op)(*_changeable(op, args), **kwargs))
+        called = op.wrap(function) if op.wrap else function
+        expected = listed(called(*_changeable(op, args), **kwargs))
     assert len(outputs) == len(expected)
     for out, wanted in zip(outputs, expected, strict=True):
         if not isinstance(wanted, torch.Tensor):

@@ -1,0 +1,92 @@
+// Functions named linalg_x are genesis.linalg.x (python/genesis/linalg.py).
+#include "ops/linalg.h"
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+// UPLO: which triangle of a symmetric matrix is read.
+static bool upper(Args& a, int i) {
+  if (!a.has(i)) return false;
+  const std::string text = a.string(i);
+  require(text == "L" || text == "U" || text == "l" || text == "u", a.name(), ": UPLO must be 'L' or 'U', got '", text, "'");
+  return text == "U" || text == "u";
+}
+
+static ops::QrMode qr_mode(Args& a, int i) {
+  if (!a.has(i)) return ops::QrMode::Reduced;
+  const std::string text = a.string(i);
+  if (text == "reduced") return ops::QrMode::Reduced;
+  if (text == "complete") return ops::QrMode::Complete;
+  require(text == "r", a.name(), ": mode must be 'reduced', 'complete' or 'r', got '", text, "'");
+  return ops::QrMode::ROnly;
+}
+
+static std::optional<double> optional_number(Args& a, int i) {
+  return a.has(i) ? std::optional<double>(a.number(i)) : std::nullopt;
+}
+
+static PyObject* sign_and_log(const char* op, const Tensor& x) {
+  static PyTypeObject* const type = return_type("slogdet", {"sign", "logabsdet"});
+  const ops::SignAndLog y = ops::linalg_slogdet(op, x);
+  return named(type, {y.sign, y.logabsdet});
+}
+
+static void solving() {
+  def<"linalg_solve(A, B, *, left=True)", [](Args& a) {
+    return ops::linalg_solve(a.tensor(0), a.tensor(1), a.boolean(2, true));
+  }>(kFunction, "X with A @ X = B (X @ A = B if not left); B may be a vector.");
+  def<"linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False)", [](Args& a) {
+    return ops::linalg_solve_triangular(a.tensor(0), a.tensor(1), a.boolean(2, false), a.boolean(3, true), a.boolean(4, false));
+  }>(kFunction, "X with A @ X = B for the upper or lower triangle of A; the other is not read. A zero pivot gives inf or nan.");
+  def<"linalg_inv(A)", [](Args& a) { return ops::linalg_inv("linalg.inv", a.tensor(0)); }>(
+      kFunction, "The inverse of a square matrix. Prefer solve(A, B) to inv(A) @ B.");
+  def<"inverse(input)", [](Args& a) { return ops::linalg_inv("inverse", a.tensor(0)); }>(kBoth, "The same as linalg.inv().");
+  def<"linalg_det(A)", [](Args& a) { return ops::linalg_det("linalg.det", a.tensor(0)); }>(
+      kFunction, "The determinant. See slogdet() for large matrices.");
+  def<"det(input)", [](Args& a) { return ops::linalg_det("det", a.tensor(0)); }>(kBoth, "The same as linalg.det().");
+  def<"linalg_slogdet(A)", [](Args& a) { return sign_and_log("linalg.slogdet", a.tensor(0)); }>(
+      kFunction, "The sign of the determinant and the logarithm of its absolute value.");
+  def<"slogdet(input)", [](Args& a) { return sign_and_log("slogdet", a.tensor(0)); }>(kBoth, "The same as linalg.slogdet().");
+  def<"linalg_matrix_power(A, n)", [](Args& a) {
+    return ops::linalg_matrix_power("linalg.matrix_power", a.tensor(0), a.integer(1));
+  }>(kFunction, "A @ A @ ... @ A, n times; the inverse's power for a negative n.");
+  def<"matrix_power(input, n)", [](Args& a) {
+    return ops::linalg_matrix_power("matrix_power", a.tensor(0), a.integer(1));
+  }>(kBoth, "The same as linalg.matrix_power().");
+}
+
+static void decomposing() {
+  def<"linalg_cholesky(A, *, upper=False)", [](Args& a) { return ops::linalg_cholesky(a.tensor(0), a.boolean(1, false)); }>(
+      kFunction, "The lower triangular L with A = L @ L.T for a positive definite A, or its transpose.");
+  def<"linalg_qr(A, mode='reduced')", [](Args& a) {
+    static PyTypeObject* const type = return_type("linalg_qr", {"Q", "R"});
+    const ops::QR y = ops::linalg_qr(a.tensor(0), qr_mode(a, 1));
+    return named(type, {y.q, y.r});
+  }>(kFunction, "A = Q @ R with orthonormal columns of Q and an upper triangular R.");
+  def<"linalg_eigh(A, UPLO='L')", [](Args& a) {
+    static PyTypeObject* const type = return_type("linalg_eigh", {"eigenvalues", "eigenvectors"});
+    const ops::Eigen y = ops::linalg_eigh(a.tensor(0), upper(a, 1));
+    return named(type, {y.values, y.vectors});
+  }>(kFunction, "Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix, of which one triangle is read.");
+  def<"linalg_eigvalsh(A, UPLO='L')", [](Args& a) { return ops::linalg_eigvalsh(a.tensor(0), upper(a, 1)); }>(
+      kFunction, "Eigenvalues of a symmetric matrix, ascending.");
+  def<"linalg_svd(A, full_matrices=True)", [](Args& a) {
+    static PyTypeObject* const type = return_type("linalg_svd", {"U", "S", "Vh"});
+    const ops::SVD y = ops::linalg_svd(a.tensor(0), a.boolean(1, true));
+    return named(type, {y.u, y.s, y.vh});
+  }>(kFunction, "A = U @ diag(S) @ Vh, S descending. The vectors have a gradient with full_matrices=False or a square A.");
+  def<"linalg_svdvals(A)", [](Args& a) { return ops::linalg_svdvals(a.tensor(0)); }>(
+      kFunction, "The singular values, descending.");
+  def<"linalg_pinv(A, *, atol=None, rtol=None)", [](Args& a) {
+    return ops::linalg_pinv(a.tensor(0), optional_number(a, 1), optional_number(a, 2));
+  }>(kFunction, "The pseudoinverse. Singular values up to max(atol, rtol * the largest) count as zero.");
+}
+
+static const Family family([] {
+  solving();
+  decomposing();
+});
+
+}  // namespace genesis::py

@@ -1,0 +1,45 @@
+// Matrix decompositions by LAPACK, which comes with the OpenBLAS that is bundled beside the module and opened at the
+// first use. Every argument is a stack of matrices, float32 or float64: leading dimensions of equal shape (step 0 where
+// one matrix serves many), then rows and columns, in any layout. The matrices of a stack are worked on in parallel.
+#pragma once
+
+#include "core/view.h"
+
+namespace genesis::kernels {
+
+// The first matrix of a stack on which a routine failed: its place, and what LAPACK said (`info`).
+struct LapackFailure {
+  static constexpr int kNotFinite = -1000;  // the matrix has inf or nan, on which these routines may not terminate
+  int64_t matrix = -1;
+  int info = 0;
+  explicit operator bool() const { return matrix >= 0; }
+};
+
+// P A = L U. `lu` is contiguous and for lu_solve only: each matrix is stored column after column. pivots: int32 (..., n).
+// A zero on U's diagonal is a failure of which the factors are still complete.
+LapackFailure lu_factor(View a, View lu, View pivots);
+// A x = b, or A.T x = b.
+void lu_solve(View lu, View pivots, View b, View x, bool transposed);
+// The determinant (logarithm.data null), or its sign and the logarithm of its size.
+void lu_determinant(View lu, View pivots, View determinant, View logarithm);
+// The smallest of U's diagonal over the largest, of the worst matrix: near zero where A is nearly singular.
+double lu_pivot_ratio(View lu);
+
+LapackFailure inverse(View a, View y);
+// A = L L.T, from the lower triangle of A; zeros above the diagonal of L.
+LapackFailure cholesky(View a, View l);
+// A x = b for the upper or lower triangle of A; `unit` takes the diagonal as ones.
+void solve_triangular(View a, View b, View x, bool upper, bool unit);
+// A = Q R; q has k = min(m, n) columns, or m.
+void qr(View a, View q, View r);
+// A = V diag(w) V.T from one triangle of A, w ascending. Without vectors where v.data is null.
+LapackFailure eigh(View a, View w, View v, bool upper);
+// A = U diag(s) Vh, s descending; U has k = min(m, n) columns and Vh k rows, or both are square. Without vectors where
+// u.data is null.
+LapackFailure svd(View a, View s, View u, View vh);
+
+// Raises where LAPACK's 32-bit integers cannot count rows or work space; `square_work`: the routine (eigh, svd) wants
+// work space for several whole matrices.
+void require_lapack_size(const char* op, int64_t rows, int64_t cols, bool square_work);
+
+}  // namespace genesis::kernels

@@ -1,0 +1,193 @@
+// QR, eigenvalues of symmetric matrices, singular values. The rules are those of the gradient of a function that does
+// not depend on what a decomposition leaves open (signs of vectors, a basis of an eigenspace).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "autograd/record.h"
+#include "ops/create.h"
+#include "ops/linalg.h"
+#include "ops/matmul.h"
+#include "ops/matrix.h"
+#include "ops/pointwise.h"
+#include "ops/shape.h"
+
+namespace genesis::ops {
+
+namespace {
+
+void check(const char* op, const Tensor& a, const kernels::LapackFailure& failure) {
+  if (!failure) return;
+  fail_matrix(op, batch_shape(a), failure.matrix,
+              failure.info == kernels::LapackFailure::kNotFinite ? "has inf or nan"
+                                                                 : str("did not converge (info ", failure.info, ")"));
+}
+
+// x as the diagonal of matrices, times m from the left or right.
+Tensor scale_rows(const Tensor& x, const Tensor& m) { return unsqueeze(x, -1) * m; }
+Tensor scale_cols(const Tensor& m, const Tensor& x) { return m * unsqueeze(x, -2); }
+
+Tensor first_cols(const Tensor& x, int64_t n) { return slice(x, -1, 0, n, 1); }
+Tensor first_rows(const Tensor& x, int64_t n) { return slice(x, -2, 0, n, 1); }
+
+}  // namespace
+
+// ---- QR -------------------------------------------------------------------------------------------------------------
+
+// The gradient of a (m, n), m >= n, from those of its q and r.
+static Tensor qr_backward(const Tensor& q, const Tensor& r, const Tensor& dq, const Tensor& dr) {
+  Tensor m;
+  if (dr.defined()) m = matmul(r, transposed(dr));
+  if (dq.defined()) m = m.defined() ? m - matmul(transposed(dq), q) : -matmul(transposed(dq), q);
+  // The symmetric matrix with m's lower triangle.
+  const Tensor half = m * triangle(m.size(-1), m.size(-1), 1, 0.5, 0, m.dtype());
+  const Tensor x = add_defined(matmul(q, half + transposed(half)), dq);
+  return transposed(linalg_solve_triangular(r, transposed(x), true, true, false));  // x @ inv(r).T
+}
+
+QR linalg_qr(const Tensor& a, QrMode mode) {
+  require_matrix("linalg.qr", "A", a);
+  const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n), inner = mode == QrMode::Complete ? m : k;
+  const Dims batch = batch_shape(a);
+  Tensor q = empty(with_sizes(batch, {m, inner}), a.dtype()), r = empty(with_sizes(batch, {inner, n}), a.dtype());
+  kernels::qr(a.view(), q.view(), r.view());
+  const Tensor outputs[] = {q, r};
+  record_outputs("linalg_qr", outputs, inputs(a), save(a, output(q, 0), output(r, 1)),
+                 [complete = inner != k](const Grads& d, const Saved& saved) {
+    require<GraphError>(!complete, "linalg.qr: mode='complete' has no gradient for matrices with more rows than columns, since "
+                        "the last columns of Q are arbitrary; use mode='reduced'");
+    const Tensor a = saved[0], q = saved[1], r = saved[2], dq = d[0], dr = d[1];
+    const int64_t m = a.size(-2), n = a.size(-1);
+    if (m >= n) return Grads{qr_backward(q, r, dq, dr)};
+    // The columns past the square part are q @ r's, with r = q.T @ a there: they add to the gradient of q.
+    const Tensor rest = slice(a, -1, m, n, 1), dr_rest = dr.defined() ? slice(dr, -1, m, n, 1) : Tensor();
+    const Tensor dq_all = dr.defined() ? add_defined(matmul(rest, transposed(dr_rest)), dq) : dq;
+    const Tensor left = qr_backward(q, first_cols(r, m), dq_all, dr.defined() ? first_cols(dr, m) : Tensor());
+    const Tensor right = dr.defined() ? matmul(q, dr_rest) : zeros(rest.shape(), rest.dtype());
+    const Tensor both[] = {left, right};
+    return Grads{cat(both, -1)};
+  });
+  if (mode == QrMode::ROnly) q = untracked(empty({0}, a.dtype()));
+  return {q, r};
+}
+
+// ---- eigenvalues ----------------------------------------------------------------------------------------------------
+
+Eigen linalg_eigh(const Tensor& a, bool upper) {
+  require_square("linalg.eigh", "A", a, true);
+  Tensor w = empty(Dims(a.shape().begin(), a.shape().end() - 1), a.dtype()), v = empty(a.shape(), a.dtype());
+  check("linalg.eigh", a, kernels::eigh(a.view(), w.view(), v.view(), upper));
+  const Tensor outputs[] = {w, v};
+  record_outputs("linalg_eigh", outputs, inputs(a), save(output(w, 0), output(v, 1)), [](const Grads& d, const Saved& saved) {
+    const Tensor w = saved[0], v = saved[1], dw = d[0], dv = d[1], vt = transposed(v);
+    if (!dv.defined()) return Grads{matmul(scale_cols(v, dw), vt)};
+    const Tensor eye = identity(w.size(-1), w.dtype());
+    // 1 / (w_j - w_i): infinite where eigenvalues coincide and their vectors are arbitrary.
+    const Tensor gaps = unsqueeze(w, -2) - unsqueeze(w, -1) + eye;
+    const Tensor turn = matmul(vt, dv);
+    Tensor inner = (turn - transposed(turn)) * off_diagonal(w.size(-1), w.dtype()) / gaps * 0.5;
+    if (dw.defined()) inner = inner + scale_rows(dw, eye);
+    return Grads{matmul(v, matmul(inner, vt))};
+  });
+  return {w, v};
+}
+
+Tensor linalg_eigvalsh(const Tensor& a, bool upper) {
+  if (inputs(a).tracked()) return linalg_eigh(a, upper).values;  // the rule needs the vectors
+  require_square("linalg.eigvalsh", "A", a, true);
+  Tensor w = empty(Dims(a.shape().begin(), a.shape().end() - 1), a.dtype());
+  check("linalg.eigvalsh", a, kernels::eigh(a.view(), w.view(), View{}, upper));
+  return untracked(w);
+}
+
+// ---- singular values ------------------------------------------------------------------------------------------------
+
+static Tensor svd_backward(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& du, const Tensor& ds,
+                           const Tensor& dvh) {
+  if (!du.defined() && !dvh.defined()) return matmul(u, scale_rows(ds, vh));
+  const int64_t k = s.size(-1);
+  const Tensor eye = identity(k, s.dtype()), ut = transposed(u), v = transposed(vh);
+  const Tensor s2 = s * s, gaps = unsqueeze(s2, -2) - unsqueeze(s2, -1) + eye;
+  const auto turn = [&](const Tensor& x) { return (x - transposed(x)) / gaps; };
+  Tensor inner = ds.defined() ? scale_rows(ds, eye) : Tensor();
+  if (du.defined()) inner = add_defined(inner, scale_cols(turn(matmul(ut, du)), s));
+  if (dvh.defined()) inner = add_defined(inner, scale_rows(s, turn(matmul(vh, transposed(dvh)))));
+  Tensor da = matmul(u, matmul(inner, vh));
+  // What leaves the span of the vectors that there are.
+  if (du.defined() && u.size(-2) > k) {
+    const Tensor out = scale_cols(du, div(1.0, s));
+    da = da + matmul(out - matmul(u, matmul(ut, out)), vh);
+  }
+  if (dvh.defined() && vh.size(-1) > k) {
+    const Tensor out = scale_rows(div(1.0, s), dvh);
+    da = da + matmul(u, out - matmul(matmul(out, v), vh));
+  }
+  return da;
+}
+
+SVD linalg_svd(const Tensor& a, bool full_matrices) {
+  require_matrix("linalg.svd", "A", a, true);
+  const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
+  if (full_matrices) {  // all of the vectors must fit, too
+    kernels::require_lapack_size("linalg.svd", m, m, true);
+    kernels::require_lapack_size("linalg.svd", n, n, true);
+  }
+  const Dims batch = batch_shape(a);
+  Tensor s = empty(with_sizes(batch, {k}), a.dtype());
+  Tensor u = empty(with_sizes(batch, {m, full_matrices ? m : k}), a.dtype());
+  Tensor vh = empty(with_sizes(batch, {full_matrices ? n : k, n}), a.dtype());
+  check("linalg.svd", a, kernels::svd(a.view(), s.view(), u.view(), vh.view()));
+  const Tensor outputs[] = {u, s, vh};
+  record_outputs("linalg_svd", outputs, inputs(a), save(output(u, 0), output(s, 1), output(vh, 2)),
+                 [k](const Grads& d, const Saved& saved) {
+    const Tensor u = saved[0], s = saved[1], vh = saved[2];
+    require<GraphError>((!d[0].defined() || u.size(-1) == k) && (!d[2].defined() || vh.size(-2) == k),
+                        "linalg.svd: with full_matrices=True the vectors past the first ", k,
+                        " are arbitrary and have no gradient; use full_matrices=False");
+    return Grads{svd_backward(first_cols(u, k), s, first_rows(vh, k), d[0], d[1], d[2])};
+  });
+  return {u, s, vh};
+}
+
+Tensor linalg_svdvals(const Tensor& a) {
+  if (inputs(a).tracked()) return linalg_svd(a, false).s;  // the rule needs the vectors
+  require_matrix("linalg.svdvals", "A", a, true);
+  Tensor s = empty(with_sizes(batch_shape(a), {std::min(a.size(-2), a.size(-1))}), a.dtype());
+  check("linalg.svdvals", a, kernels::svd(a.view(), s.view(), View{}, View{}));
+  return untracked(s);
+}
+
+template <class T>
+static void invert(const Tensor& s, double atol, double rtol) {
+  const int64_t k = s.size(-1);
+  T* at = s.data<T>();
+  for (int64_t i = 0; i < s.numel(); i += k) {
+    const double least = std::max(atol, rtol * static_cast<double>(at[i]));
+    for (int64_t j = i; j < i + k; ++j) at[j] = static_cast<double>(at[j]) > least ? 1 / at[j] : T(0);
+  }
+}
+
+Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol) {
+  require_matrix("linalg.pinv", "A", a, true);
+  require(atol.value_or(0) >= 0 && rtol.value_or(0) >= 0, "linalg.pinv: atol and rtol must not be negative, got ",
+          atol.value_or(0), " and ", rtol.value_or(0));
+  const bool narrow = a.dtype() == DType::Float32;
+  const double eps = narrow ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+  const double relative = rtol.value_or(atol.value_or(0) > 0 ? 0 : static_cast<double>(std::max(a.size(-2), a.size(-1))) * eps);
+  Tensor p;
+  {
+    const WithGradMode off(false);
+    const SVD f = linalg_svd(a, false);
+    if (f.s.numel() > 0) narrow ? invert<float>(f.s, atol.value_or(0), relative) : invert<double>(f.s, atol.value_or(0), relative);
+    p = matmul(transposed(f.vh), scale_rows(f.s, transposed(f.u)));
+  }
+  // Where the rank does not change: dp = -p da p + p p.T da.T (1 - a p) + (1 - p a) da.T p.T p
+  return record("linalg_pinv", p, inputs(a), save(a, output(p)), [](const Tensor& dp, const Saved& saved) {
+    const Tensor a = saved[0], p = saved[1], pt = transposed(p), dpt = transposed(dp);
+    const Tensor in_rows = matmul(dpt, matmul(p, pt)), in_cols = matmul(matmul(pt, p), dpt);
+    return Grads{in_rows - matmul(a, matmul(p, in_rows)) + in_cols - matmul(matmul(in_cols, p), a) -
+                 matmul(pt, matmul(dp, pt))};
+  });
+}
+
+}  // namespace genesis::ops

@@ -1,0 +1,308 @@
+// Solving by LU, and what follows from it. A rule solves again with the factors that the forward pass made, so the
+// backward pass of a solve costs no factorisation.
+#include "ops/linalg.h"
+
+#include <cmath>
+
+#include "autograd/record.h"
+#include "ops/create.h"
+#include "ops/matmul.h"
+#include "ops/matrix.h"
+#include "ops/pointwise.h"
+#include "ops/reduce.h"
+
+namespace genesis::ops {
+
+// ---- matrix.h -------------------------------------------------------------------------------------------------------
+
+void require_matrix(const char* op, const char* argument, const Tensor& a, bool square_work) {
+  require<DTypeError>(a.dtype() == DType::Float32 || a.dtype() == DType::Float64, op, ": ", argument,
+                      " must be float32 or float64, got ", a.dtype(), "; use ", argument, ".float()");
+  require(a.dim() >= 2, op, ": ", argument, " must have at least 2 dimensions, got shape ", a.shape());
+  kernels::require_lapack_size(op, a.size(-2), a.size(-1), square_work);
+}
+
+void require_square(const char* op, const char* argument, const Tensor& a, bool square_work) {
+  require_matrix(op, argument, a, square_work);
+  require(a.size(-1) == a.size(-2), op, ": ", argument, " must be square in its last two dimensions, got shape ", a.shape());
+}
+
+void fail_matrix(const char* op, const Dims& batch, int64_t matrix, const std::string& what) {
+  if (batch.empty()) fail<LinAlgError>(op, ": the matrix ", what);
+  Dims at(batch.size());
+  for (int d = batch.size() - 1; d >= 0; --d) {
+    at[d] = matrix % batch[d];
+    matrix /= batch[d];
+  }
+  if (batch.size() == 1) fail<LinAlgError>(op, ": matrix ", at[0], " of the batch ", what);
+  fail<LinAlgError>(op, ": matrix ", at, " of the batch ", what);
+}
+
+template <class T>
+static void fill_triangle(const Tensor& t, double below, double on, double above) {
+  T* to = t.data<T>();
+  for (int64_t i = 0; i < t.size(0); ++i)
+    for (int64_t j = 0; j < t.size(1); ++j) *to++ = static_cast<T>(j < i ? below : j == i ? on : above);
+}
+
+Tensor triangle(int64_t rows, int64_t cols, double below, double on, double above, DType dtype) {
+  Tensor t = empty({rows, cols}, dtype);
+  if (dtype == DType::Float32) fill_triangle<float>(t, below, on, above);
+  else fill_triangle<double>(t, below, on, above);
+  return t;
+}
+
+Tensor add_defined(const Tensor& x, const Tensor& y) {
+  if (!x.defined()) return y;
+  return y.defined() ? x + y : x;
+}
+
+// ---- LU -------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr const char* kSingular = "is singular";
+
+struct Factors {
+  Tensor lu, pivots;
+  kernels::LapackFailure zero_pivot;
+};
+
+Factors factorise(const Tensor& a) {
+  Factors f{empty(a.shape(), a.dtype()), empty(Dims(a.shape().begin(), a.shape().end() - 1), DType::Int32), {}};
+  f.zero_pivot = kernels::lu_factor(a.view(), f.lu.view(), f.pivots.view());
+  return f;
+}
+
+// Both stacks of one batch shape, as views.
+Tensor with_batch(const Tensor& x, const Dims& batch, int matrix_dims = 2) {
+  Dims shape = batch;
+  for (int d = x.dim() - matrix_dims; d < x.dim(); ++d) shape.push_back(x.size(d));
+  return shape == x.shape() ? x : expand(x, shape);
+}
+
+// a @ x = b, or a.T @ x = b, where lu and pivots are a's factors.
+Tensor solve_factored(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose_a) {
+  const Dims batch = broadcast_shapes("linalg.solve", batch_shape(a), batch_shape(b));
+  Tensor x = empty(with_sizes(batch, {b.size(-2), b.size(-1)}), b.dtype());
+  if (x.numel() > 0) {
+    const WithGradMode off(false);
+    kernels::lu_solve(with_batch(lu, batch).view(), with_batch(pivots, batch, 1).view(), with_batch(b, batch).view(), x.view(),
+                      transpose_a);
+  }
+  return record("linalg_solve", x, broadcast(a, b), save(a, lu, pivots, output(x)),
+                [transpose_a](const Tensor& dx, const Saved& saved) {
+    const Tensor db = solve_factored(saved[0], saved[1], saved[2], dx, !transpose_a);
+    Tensor da;
+    if (saved.needs(0)) {
+      const Tensor x = saved[3];
+      da = -(transpose_a ? matmul(x, transposed(db)) : matmul(db, transposed(x)));
+    }
+    return Grads{da, db};
+  });
+}
+
+// A column of each number: factors for matrices of a stack.
+Tensor per_matrix(const Tensor& x) { return unsqueeze(unsqueeze(x, -1), -1); }
+
+}  // namespace
+
+Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left) {
+  const char* op = "linalg.solve";
+  require_square(op, "A", a);
+  require<DTypeError>(a.dtype() == b.dtype(), op, ": A is ", a.dtype(), " but B is ", b.dtype(), "; convert one of them");
+  const Dims vector(a.shape().begin(), a.shape().end() - 1);
+  const bool is_vector = b.dim() == 1 || (b.dim() == a.dim() - 1 && b.shape() == vector);
+  require(left || !is_vector, op, ": a vector B of shape ", b.shape(), " needs left=True; use B.unsqueeze(-2) for a row");
+  if (!left) {
+    require(b.dim() >= 2, op, ": B must be a matrix or a vector, got shape ", b.shape());
+    return transposed(linalg_solve(transposed(a), transposed(b), true));
+  }
+  const Tensor rhs = is_vector ? unsqueeze(b, -1) : b;
+  require(rhs.dim() >= 2 && rhs.size(-2) == a.size(-1), op, ": A of shape ", a.shape(), " and B of shape ", b.shape(),
+          " do not fit; expected A.shape[-1] == B.shape[-2]");
+  kernels::require_lapack_size(op, rhs.size(-2), rhs.size(-1), false);
+  broadcast_shapes(op, batch_shape(a), batch_shape(rhs));  // before the work, and whether or not a is singular
+  const Factors f = factorise(a);
+  if (f.zero_pivot) fail_matrix(op, batch_shape(a), f.zero_pivot.matrix, kSingular);
+  const Tensor x = solve_factored(a, f.lu, f.pivots, rhs, false);
+  return is_vector ? squeeze(x, {-1}) : x;
+}
+
+Tensor linalg_inv(const char* op, const Tensor& a) {
+  require_square(op, "A", a);
+  Tensor y = empty(a.shape(), a.dtype());
+  if (const auto failure = kernels::inverse(a.view(), y.view()))
+    fail_matrix(op, batch_shape(a), failure.matrix, str(kSingular, "; use linalg.pinv() for a pseudoinverse"));
+  return record("linalg_inv", y, inputs(a), save(output(y)), [](const Tensor& dy, const Saved& saved) {
+    const Tensor yt = transposed(saved[0]);
+    return Grads{-matmul(yt, matmul(dy, yt))};
+  });
+}
+
+// ---- determinants ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Products of all but one of the singular values (..., k), and of all but two (..., k, k), zero on the diagonal.
+template <class T>
+void products_without(const Tensor& s, const Tensor& one, const Tensor& two) {
+  const int64_t k = s.size(-1);
+  for (int64_t b = 0; b < numel(Dims(s.shape().begin(), s.shape().end() - 1)); ++b) {
+    const T* from = s.data<T>() + b * k;
+    for (int64_t i = 0; i < k; ++i) {
+      T rest = 1;
+      for (int64_t l = 0; l < k; ++l) rest *= l == i ? T(1) : from[l];
+      one.data<T>()[b * k + i] = rest;
+      for (int64_t j = 0; two.defined() && j < k; ++j) {
+        T both = i != j;
+        for (int64_t l = 0; l < k && i != j; ++l) both *= l == i || l == j ? T(1) : from[l];
+        two.data<T>()[(b * k + i) * k + j] = both;
+      }
+    }
+  }
+}
+
+struct Products {
+  Tensor one, two;
+};
+Products products_without(const Tensor& s, bool pairs) {
+  Products p{empty(s.shape(), s.dtype()), pairs ? empty(with_sizes(s.shape(), {s.size(-1)}), s.dtype()) : Tensor()};
+  if (s.dtype() == DType::Float32) products_without<float>(s, p.one, p.two);
+  else products_without<double>(s, p.one, p.two);
+  return p;
+}
+
+// The gradient of the determinant: det(a) * inv(a).T. It exists for singular matrices too, where that product does
+// not: with a = u diag(s) vh it is u diag(products of the other s) vh, times the sign of u and vh.
+Tensor cofactor(const Tensor& a) {
+  Tensor c;
+  {
+    const WithGradMode off(false);
+    const Factors f = factorise(a);
+    if (kernels::lu_pivot_ratio(f.lu.view()) > 1e-4) {
+      const Tensor det = empty(batch_shape(a), a.dtype());
+      kernels::lu_determinant(f.lu.view(), f.pivots.view(), det.view(), View{});
+      c = solve_factored(a, f.lu, f.pivots, identity(a.size(-1), a.dtype()), true) * per_matrix(det);
+    } else {
+      const SVD f = linalg_svd(a, false);
+      const Tensor sign = linalg_det("linalg.det", f.u) * linalg_det("linalg.det", f.vh);
+      c = matmul(f.u, unsqueeze(products_without(f.s, false).one, -1) * f.vh) * per_matrix(sign);
+    }
+  }
+  return record("linalg_cofactor", c, inputs(a), save(a), [](const Tensor& dc, const Saved& saved) {
+    const Tensor a = saved[0];
+    if (grad_mode.enabled) {  // a third derivative is wanted: differentiable, but for invertible matrices only
+      const Tensor y = transposed(linalg_inv("linalg.det", a)), det = per_matrix(linalg_det("linalg.det", a));
+      return Grads{det * (sum(dc * y, {-2, -1}, true) * y - matmul(y, matmul(transposed(dc), y)))};
+    }
+    // In the basis of the singular vectors, where a is diagonal.
+    const SVD f = linalg_svd(a, false);
+    const Tensor sign = linalg_det("linalg.det", f.u) * linalg_det("linalg.det", f.vh);
+    const Tensor inner = matmul(transposed(f.u), matmul(dc, transposed(f.vh)));
+    const Tensor pairs = products_without(f.s, true).two;
+    const Tensor eye = identity(a.size(-1), a.dtype());
+    const Tensor diagonal = matmul(pairs, sum(inner * eye, {-1}, true)) * eye;
+    return Grads{matmul(f.u, matmul(diagonal - transposed(pairs * inner), f.vh)) * per_matrix(sign)};
+  });
+}
+
+}  // namespace
+
+Tensor linalg_det(const char* op, const Tensor& a) {
+  require_square(op, "A", a);
+  const Factors f = factorise(a);
+  Tensor det = empty(batch_shape(a), a.dtype());
+  kernels::lu_determinant(f.lu.view(), f.pivots.view(), det.view(), View{});
+  return record("linalg_det", det, inputs(a), save(a), [](const Tensor& d, const Saved& saved) {
+    return Grads{per_matrix(d) * cofactor(saved[0])};
+  });
+}
+
+SignAndLog linalg_slogdet(const char* op, const Tensor& a) {
+  require_square(op, "A", a);
+  const Factors f = factorise(a);
+  const Dims batch = batch_shape(a);
+  Tensor sign = empty(batch, a.dtype()), log = empty(batch, a.dtype());
+  kernels::lu_determinant(f.lu.view(), f.pivots.view(), sign.view(), log.view());
+  log = record("linalg_slogdet", log, inputs(a), save(a, f.lu, f.pivots),
+               [op, batch, singular = f.zero_pivot.matrix](const Tensor& d, const Saved& saved) {
+    if (singular >= 0) fail_matrix(op, batch, singular, "is singular: the logarithm of its determinant has no gradient");
+    const Tensor a = saved[0];
+    return Grads{per_matrix(d) * solve_factored(a, saved[1], saved[2], identity(a.size(-1), a.dtype()), true)};
+  });
+  return {untracked(sign), log};
+}
+
+Tensor linalg_matrix_power(const char* op, const Tensor& a, int64_t n) {
+  require_square(op, "A", a);
+  if (n == 0) {
+    const Tensor eye = identity(a.size(-1), a.dtype());
+    return untracked(contiguous(expand(eye, a.shape())));
+  }
+  require(n > -(int64_t{1} << 62), op, ": n is out of range: ", n);
+  Tensor square = n < 0 ? linalg_inv(op, a) : a, result;
+  for (int64_t left = n < 0 ? -n : n;;) {
+    if (left & 1) result = result.defined() ? matmul(result, square) : square;
+    left >>= 1;
+    if (left == 0) break;
+    square = matmul(square, square);
+  }
+  return result.same(a) ? clone(a) : result;
+}
+
+// ---- triangles ------------------------------------------------------------------------------------------------------
+
+// a @ x = b for the triangle of a; stacks that broadcast.
+static Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool unit) {
+  const char* op = "linalg.solve_triangular";
+  const Dims batch = broadcast_shapes(op, batch_shape(a), batch_shape(b));
+  Tensor x = empty(with_sizes(batch, {b.size(-2), b.size(-1)}), b.dtype());
+  if (x.numel() > 0) {
+    const WithGradMode off(false);
+    kernels::solve_triangular(with_batch(a, batch).view(), with_batch(b, batch).view(), x.view(), upper, unit);
+  }
+  return record("linalg_solve_triangular", x, broadcast(a, b), save(a, output(x)),
+                [upper, unit](const Tensor& dx, const Saved& saved) {
+    const Tensor a = saved[0], db = solve_triangle(transposed(a), dx, !upper, unit);
+    Tensor da;
+    if (saved.needs(0)) {
+      const double on = unit ? 0 : -1;
+      da = matmul(db, transposed(saved[1])) *
+           triangle(a.size(-2), a.size(-1), upper ? 0 : -1, on, upper ? -1 : 0, a.dtype());
+    }
+    return Grads{da, db};
+  });
+}
+
+Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular) {
+  const char* op = "linalg.solve_triangular";
+  require_square(op, "A", a);
+  require_matrix(op, "B", b);
+  require<DTypeError>(a.dtype() == b.dtype(), op, ": A is ", a.dtype(), " but B is ", b.dtype(), "; convert one of them");
+  require(b.size(left ? -2 : -1) == a.size(-1), op, ": A of shape ", a.shape(), " and B of shape ", b.shape(),
+          " do not fit; expected A.shape[-1] == B.shape[", left ? -2 : -1, "]");
+  if (left) return solve_triangle(a, b, upper, unitriangular);
+  return transposed(solve_triangle(transposed(a), transposed(b), !upper, unitriangular));
+}
+
+static Tensor cholesky_lower(const Tensor& a) {
+  Tensor l = empty(a.shape(), a.dtype());
+  if (const auto failure = kernels::cholesky(a.view(), l.view()))
+    fail_matrix("linalg.cholesky", batch_shape(a), failure.matrix,
+                str("is not positive definite: its leading minor of order ", failure.info, " is not positive"));
+  return record("linalg_cholesky", l, inputs(a), save(output(l)), [](const Tensor& dl, const Saved& saved) {
+    const Tensor l = saved[0], lt = transposed(l);
+    // The symmetric s with a triangle half that of l.T @ dl; then inv(l).T @ s @ inv(l).
+    const Tensor half = matmul(lt, dl) * triangle(l.size(-1), l.size(-1), 0.5, 0.25, 0, l.dtype());
+    const Tensor s = half + transposed(half);
+    return Grads{solve_triangle(lt, transposed(solve_triangle(lt, s, true, false)), true, false)};
+  });
+}
+
+Tensor linalg_cholesky(const Tensor& a, bool upper) {
+  require_square("linalg.cholesky", "A", a);
+  return upper ? transposed(cholesky_lower(transposed(a))) : cholesky_lower(a);
+}
+
+}  // namespace genesis::ops

@@ -1,0 +1,44 @@
+// Linear algebra over stacks of matrices, float32 and float64: solving (linalg.cpp) and decomposing (decompose.cpp).
+// A matrix that has no result (singular, not positive definite) raises LinAlgError with its place in the stack.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "core/tensor.h"
+
+namespace genesis::ops {
+
+// a @ x = b, or x @ a = b where not left. b is a matrix, or a vector: 1-d, or shaped like a without the last dimension.
+Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left);
+Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular);
+Tensor linalg_inv(const char* op, const Tensor& a);
+Tensor linalg_det(const char* op, const Tensor& a);
+struct SignAndLog {
+  Tensor sign, logabsdet;
+};
+SignAndLog linalg_slogdet(const char* op, const Tensor& a);
+Tensor linalg_matrix_power(const char* op, const Tensor& a, int64_t n);
+
+// a = l @ l.T, or u.T @ u. Only that triangle of a is read; the gradient is symmetric.
+Tensor linalg_cholesky(const Tensor& a, bool upper);
+enum class QrMode { Reduced, Complete, ROnly };
+struct QR {
+  Tensor q, r;
+};
+QR linalg_qr(const Tensor& a, QrMode mode);
+// a = v @ diag(w) @ v.T from one triangle of a.
+struct Eigen {
+  Tensor values, vectors;
+};
+Eigen linalg_eigh(const Tensor& a, bool upper);
+Tensor linalg_eigvalsh(const Tensor& a, bool upper);
+struct SVD {
+  Tensor u, s, vh;
+};
+SVD linalg_svd(const Tensor& a, bool full_matrices);
+Tensor linalg_svdvals(const Tensor& a);
+// Singular values up to max(atol, rtol * the largest) count as zero; rtol is max(m, n) * eps if neither is given.
+Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol);
+
+}  // namespace genesis::ops
