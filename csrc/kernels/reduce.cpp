@@ -28,7 +28,8 @@ struct Multiply {
 struct Larger {
   template <class V>
   static V op(V a, V b) {
-    return (b > a) | (b != b) ? b : a;
+    const V larger = b > a ? b : a;  // one instruction; what is left is a NaN in b
+    return b != b ? b : larger;
   }
   static constexpr int kStart = 0;  // of magnitudes
 };

@@ -20,7 +20,10 @@ struct Order {
   }
   template <class V>
   static V op(V a, V b) {
-    return beats(b, a) ? b : a;
+    V best;
+    if constexpr (kSmallest) best = b < a ? b : a;
+    else best = b > a ? b : a;
+    return b != b ? b : best;  // in two steps, which compile to fewer instructions
   }
   template <class V>
   static V map(V x) {
@@ -64,25 +67,39 @@ struct WithIndex {
   Output values, indices;
   WithIndex(const View& values, const View& indices) : dtype(dtype_of<T>), values(values), indices(indices) {}
 
-  static bool wins(T b, int64_t, const T a, int64_t a_index) {
-    return a_index < 0 || (O::beats(b, a) && a == a);  // the first NaN stays
+  static constexpr int64_t kShort = 16;
+  static bool wins(T b, const Acc& a) {
+    return a.index < 0 || (O::beats(b, a.value) && a.value == a.value);  // the first NaN stays
   }
-  [[gnu::noinline]] void add(Acc& acc, const T* x, int64_t n, int64_t first) const {
-    const T best = Monoid<Values<T, kSmallest>>::block(x, n);
-    if (!wins(best, 0, acc.value, acc.index)) return;
+  // The first place of a value that is there.
+  template <class Found>
+  static int64_t find(const T* x, int64_t n, const Found& found) {
+    constexpr int w = kLanes<T>;
     int64_t i = 0;
-    const auto found = [best](T v) { return (v == best) | ((v != v) & (best != best)); };
-    constexpr int kStretch = 64;
-    for (; i + kStretch <= n; i += kStretch) {
-      bool hit = false;
-      for (int j = 0; j < kStretch; ++j) hit |= found(x[i + j]);
-      if (hit) break;
+    for (; i + 4 * w <= n; i += 4 * w) {
+      const auto hit = found(load(x + i)) | found(load(x + i + w)) | found(load(x + i + 2 * w)) | found(load(x + i + 3 * w));
+      uint64_t words[kVectorBytes / 8], any = 0;
+      std::memcpy(words, &hit, sizeof words);
+      for (uint64_t word : words) any |= word;
+      if (any) break;
     }
     while (!found(x[i])) ++i;
-    acc = {best, first + i};
+    return i;
+  }
+  [[gnu::noinline]] static void add_long(Acc& acc, const T* x, int64_t n, int64_t first) {
+    const T best = Monoid<Values<T, kSmallest>>::block(x, n);
+    if (!wins(best, acc)) return;
+    acc.index = first + (best == best ? find(x, n, [best](auto v) { return v == best; })
+                                      : find(x, n, [](auto v) { return v != v; }));
+    acc.value = best;
+  }
+  void add(Acc& acc, const T* x, int64_t n, int64_t first) const {
+    if (n >= kShort) return add_long(acc, x, n, first);
+    for (int64_t i = 0; i < n; ++i)
+      if (wins(x[i], acc)) acc = {x[i], first + i};
   }
   void merge(Acc& acc, const Acc& later) const {
-    if (later.index >= 0 && wins(later.value, later.index, acc.value, acc.index)) acc = later;
+    if (later.index >= 0 && wins(later.value, acc)) acc = later;
   }
   void store(const Acc& acc, int64_t at) const {
     if (values) values.put(at, acc.value);
@@ -113,7 +130,7 @@ struct WithIndex {
         }
       }
       for (int64_t j = 0; j < columns; ++j)
-        if (wins(best[j], 0, value[j], index[j])) {
+        if (wins(best[j], get(j))) {
           value[j] = best[j];
           index[j] = first + where[j];
         }

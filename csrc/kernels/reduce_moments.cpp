@@ -32,7 +32,8 @@ struct Max : Sum<T> {
   static constexpr T kStart = -std::numeric_limits<T>::infinity();
   template <class V>
   static V op(V a, V b) {
-    return (b > a) | (b != b) ? b : a;
+    const V larger = b > a ? b : a;  // one instruction; what is left is a NaN in b
+    return b != b ? b : larger;
   }
 };
 

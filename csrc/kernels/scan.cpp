@@ -213,18 +213,26 @@ void running_in(View y, View x, int dim, bool reverse) {
 
 constexpr int64_t kPlainWidth = 64;
 
-// Calls step(states[j], offsets of element j of a tile) for every element, lines in step.
-template <class State, class Step>
-void plain(const Lines& lines, int operands, const Step& step) {
+// Calls step(state of line j, offsets of the operands, j, i) for every element i of every line j of a tile, lines in step.
+template <int kOperands, class State, class Step>
+void plain(const Lines& lines, const Step& step) {
   parallel_for(lines.total(), lines.grain(), [&](int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {
-      State state[kPlainWidth];
-      int64_t at[Lines::kOperands] = {};
-      for (int k = 0; k < operands; ++k) at[k] = lines.offset(k, u);
+      int64_t at[kOperands];
+      for (int k = 0; k < kOperands; ++k) at[k] = lines.offset(k, u);
       const int64_t n = lines.columns(u);
+      if (n == 1) {
+        State state;
+        for (int64_t i = 0; i < lines.length; ++i) {
+          step(state, at, int64_t{0}, i);
+          for (int k = 0; k < kOperands; ++k) at[k] += lines.step[k];
+        }
+        continue;
+      }
+      State states[kPlainWidth];
       for (int64_t i = 0; i < lines.length; ++i) {
-        for (int64_t j = 0; j < n; ++j) step(state[j], at, j, i);
-        for (int k = 0; k < operands; ++k) at[k] += lines.step[k];
+        for (int64_t j = 0; j < n; ++j) step(states[j], at, j, i);
+        for (int k = 0; k < kOperands; ++k) at[k] += lines.step[k];
       }
     }
   });
@@ -232,23 +240,25 @@ void plain(const Lines& lines, int operands, const Step& step) {
 
 template <bool kSmallest>
 void extreme(View values, View indices, View x, int dim) {
-  with_compute_type(x.dtype, [&]<class T>() {
+  const auto run = [&]<class T>() {
     struct State {
-      T value;
-      int64_t index;
+      T value = 0;
+      int64_t index = 0;
     };
     const Lines lines({&values, &indices, &x}, dim, false, kPlainWidth);
     T* value = values.as<T>();
     int64_t* index = indices.as<int64_t>();
     const T* in = x.as<T>();
-    plain<State>(lines, 3, [&](State& s, const int64_t* at, int64_t j, int64_t i) {
+    plain<3, State>(lines, [=](State& s, const int64_t* at, int64_t j, int64_t i) {
       const T v = in[at[2] + j];
       // The last of equals, and the last NaN, as PyTorch.
       if (i == 0 || v != v || (s.value == s.value && (kSmallest ? v <= s.value : v >= s.value))) s = {v, i};
       value[at[0] + j] = s.value;
       index[at[1] + j] = s.index;
     });
-  });
+  };
+  if (is_floating(x.dtype)) with_floating_compute_type(x.dtype, run);
+  else run.template operator()<int64_t>();
 }
 
 }  // namespace
@@ -266,7 +276,7 @@ void logcumsumexp(View y, View x, int dim) {
     const Lines lines({&y, &x}, dim, false, kPlainWidth);
     T* out = y.as<T>();
     const T* in = x.as<T>();
-    plain<State>(lines, 2, [&](State& s, const int64_t* at, int64_t j, int64_t) {
+    plain<2, State>(lines, [=](State& s, const int64_t* at, int64_t j, int64_t) {
       const double v = in[at[1] + j];
       if (v > s.max) {
         // From -inf there is nothing to carry over; from inf to inf, neither.
@@ -288,7 +298,7 @@ void linear_scan(View y, View a, View b, int dim, bool reverse) {
     const Lines lines({&y, &a, &b}, dim, reverse, kPlainWidth);
     T* out = y.as<T>();
     const T *factor = a.as<T>(), *addend = b.as<T>();
-    plain<State>(lines, 3, [&](State& s, const int64_t* at, int64_t j, int64_t i) {
+    plain<3, State>(lines, [=](State& s, const int64_t* at, int64_t j, int64_t i) {
       s.value = i == 0 ? addend[at[2] + j] : addend[at[2] + j] + factor[at[1] + j] * s.value;
       out[at[0] + j] = s.value;
     });

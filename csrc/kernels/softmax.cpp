@@ -13,7 +13,7 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int64_t kWidth = 64;  // of a tile
+constexpr int64_t kWidth = 256;  // of a tile
 
 template <class T>
 struct Sum {
@@ -36,7 +36,8 @@ struct Max : Sum<T> {
   static constexpr T kStart = -std::numeric_limits<T>::infinity();
   template <class V>
   static V op(V a, V b) {
-    return (b > a) | (b != b) ? b : a;
+    const V larger = b > a ? b : a;  // one instruction; what is left is a NaN in b
+    return b != b ? b : larger;
   }
 };
 
@@ -242,9 +243,11 @@ void run(std::initializer_list<const View*> views, int dim) {
   const bool tiled = lines.across > 1;
   const View* view[3];
   std::copy(views.begin(), views.end(), view);
+  // Rows of a tile often lie a power of two apart, and would push each other out of the cache between passes.
+  const bool packed = false;
   bool direct[3], buffered = false;
   for (int k = 0; k < n; ++k) {
-    direct[k] = view[k]->dtype == dtype_of<T> && (tiled || lines.step[k] == 1 || lines.length == 1);
+    direct[k] = view[k]->dtype == dtype_of<T> && (tiled ? !packed : lines.step[k] == 1 || lines.length == 1);
     buffered |= !direct[k];
   }
   // exp costs several times what moving an element does.

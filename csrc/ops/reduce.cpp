@@ -263,7 +263,7 @@ std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims, double cor
 static Tensor norm_backward(const Tensor& dy_flat, const Tensor& x, const Tensor& y_flat, double p, const Dims& dims,
                             const Dims& kept) {
   const Tensor dy = restore(dy_flat, kept), y = restore(y_flat, kept);
-  if (p == 0) return zeros(x.shape(), x.dtype());
+  if (p == 0) return Tensor();  // a count does not move
   if (p == 1) return dy * sign(x);
   if (std::isinf(p)) {  // shared by all that have the extreme magnitude
     const Tensor ties = eq(abs(detach(x)), detach(y));

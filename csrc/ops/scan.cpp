@@ -100,7 +100,7 @@ Tensor cumprod_(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
 template <class Kernel>
 static WithIndices running_extreme(const char* op, const Kernel& kernel, const Tensor& x, int64_t dim) {
   const int d = wrap_dim(op, dim, x.dim());
-  const DType type = x.dtype(), compute = kernels::compute_type(type);
+  const DType type = x.dtype(), compute = is_floating(type) ? kernels::compute_type(type) : DType::Int64;
   WithIndices y{empty(x.shape(), compute), empty(x.shape(), DType::Int64)};
   if (x.numel() > 0) {
     const WithGradMode off(false);

@@ -19,7 +19,7 @@ static DType softmax_type(const char* op, const Tensor& x, std::optional<DType> 
 
 // The transpose of softmax's derivative, which is its own transpose: y * (dy - sum(y * dy)).
 static Tensor softmax_backward(const Tensor& dy, const Tensor& y, int d) {
-  Tensor dx = empty(y.shape(), y.dtype());
+  Tensor dx = empty_like(y);
   if (y.numel() > 0) kernels::softmax_backward(dx.view(), dy.view(), y.view(), d);
   return record("softmax_backward", std::move(dx), inputs(dy, y), save(dy, y), [d](const Tensor& g, const Saved& saved) {
     const Tensor dy = saved[0], y = saved[1];
@@ -31,7 +31,7 @@ static Tensor softmax_backward(const Tensor& dy, const Tensor& y, int d) {
 
 Tensor softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
   const int d = wrap_dim("softmax", dim, x.dim());
-  Tensor y = empty(x.shape(), softmax_type("softmax", x, dtype));
+  Tensor y = empty_like(x, softmax_type("softmax", x, dtype));
   if (x.numel() > 0) kernels::softmax(y.view(), x.view(), d);
   return record("softmax", y, inputs(x), save(output(y)), [d](const Tensor& dy, const Saved& saved) {
     return Grads{softmax_backward(dy, saved[0], d)};
@@ -40,7 +40,7 @@ Tensor softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
 
 // dy - exp(y) sum(dy)
 static Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int d) {
-  Tensor dx = empty(y.shape(), y.dtype());
+  Tensor dx = empty_like(y);
   if (y.numel() > 0) kernels::log_softmax_backward(dx.view(), dy.view(), y.view(), d);
   return record("log_softmax_backward", std::move(dx), inputs(dy, y), save(dy, y), [d](const Tensor& g, const Saved& saved) {
     const Tensor e = exp(saved[1]);
@@ -53,7 +53,7 @@ static Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int d) {
 
 Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
   const int d = wrap_dim("log_softmax", dim, x.dim());
-  Tensor y = empty(x.shape(), softmax_type("log_softmax", x, dtype));
+  Tensor y = empty_like(x, softmax_type("log_softmax", x, dtype));
   if (x.numel() > 0) kernels::log_softmax(y.view(), x.view(), d);
   return record("log_softmax", y, inputs(x), save(output(y)), [d](const Tensor& dy, const Saved& saved) {
     return Grads{log_softmax_backward(dy, saved[0], d)};

@@ -251,3 +251,11 @@ def test_a_scan_in_place():
     assert to_numpy(x).tolist() == [[0, 1, 3], [3, 7, 12]]
     x[:, 1:].cumprod_(0)
     assert to_numpy(x).tolist() == [[0, 1, 3], [3, 7, 36]]
+
+
+def test_no_lines_to_go_along():
+    empty = tensor(np.zeros((0, 3)))
+    for dim in (0, 1):
+        assert empty.cummax(dim).values.shape == (0, 3)
+        assert empty.cummin(dim).indices.shape == (0, 3)
+    assert empty.var(1).shape == empty.std(1).shape == (0,)

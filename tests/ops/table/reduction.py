@@ -38,6 +38,8 @@ def _mode_index(x, dim):
         values, counts = np.unique(line, return_counts=True)
         return np.flatnonzero(line == values[np.argmax(counts)])[-1]
 
+    if x.size == 0:
+        return np.zeros(np.delete(x.shape, dim), np.int64)
     return np.apply_along_axis(one, dim, x).astype(np.int64)
 
 
@@ -73,7 +75,6 @@ def _moments(rng):
         Sample(_x(rng, 4, 2), dim=0, correction=2),
         Sample(_x(rng, 5), 0, False, True),
         Sample(_x(rng, 5), False),
-        Sample(_x(rng, 0, 3), dim=1),
     ]
 
 
@@ -148,13 +149,17 @@ OPS: list[Op] = [
     Op("mean", axis(np.mean), samples=reductions(empty=False), raises=INTEGER + DIM + TWICE),
     Op("nansum", axis(np.nansum), samples=reductions(), dtypes="all", result="sum"),
     Op("nanmean", axis(np.nanmean), samples=reductions(empty=False), raises=INTEGER),
-    Op("prod", axis(np.prod), samples=reductions(), dtypes="all", result="sum", raises=DIM + TWICE),
+    Op("prod", axis(np.prod), samples=reductions(tuples=False), dtypes="all", result="sum",
+       raises=DIM + TWICE),
+    Op("prod", axis(np.prod), variant="dims", unlike_torch="which takes one dim only",
+       samples=lambda rng: [Sample(_x(rng, 2, 3, 2), dim=(0, 2)),
+                            Sample(_x(rng, 2, 3, 2), dim=(-1, 0), keepdim=True),
+                            Sample(np.zeros((2, 2, 2)), dim=(0, 2))]),
     Op("prod", axis(np.prod), variant="zeros",
        samples=lambda rng: [
            Sample(np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 1.5], [1.0, 2.0, 3.0]]), dim=1),
            Sample(np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 1.5], [1.0, 2.0, 3.0]]), dim=0),
            Sample(np.array([[2.0, 0.0], [0.5, 3.0]])),
-           Sample(np.zeros((2, 2, 2)), dim=(0, 2)),
        ]),
     # --- logic
     Op("any", axis(np.any), samples=reductions(), dtypes="all", grad=False,
