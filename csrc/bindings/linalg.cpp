@@ -76,7 +76,7 @@ static void decomposing() {
     static PyTypeObject* const type = return_type("linalg_svd", {"U", "S", "Vh"});
     const ops::SVD y = ops::linalg_svd(a.tensor(0), a.boolean(1, true));
     return named(type, {y.u, y.s, y.vh});
-  }>(kFunction, "A = U @ diag(S) @ Vh, S descending. The vectors have a gradient with full_matrices=False or a square A.");
+  }>(kFunction, "A = U @ diag(S) @ Vh, S descending. The first min(m, n) vectors have a gradient.");
   def<"linalg_svdvals(A)", [](Args& a) { return ops::linalg_svdvals(a.tensor(0)); }>(
       kFunction, "The singular values, descending.");
   def<"linalg_pinv(A, *, atol=None, rtol=None)", [](Args& a) {

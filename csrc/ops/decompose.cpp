@@ -30,6 +30,25 @@ Tensor scale_cols(const Tensor& m, const Tensor& x) { return m * unsqueeze(x, -2
 Tensor first_cols(const Tensor& x, int64_t n) { return slice(x, -1, 0, n, 1); }
 Tensor first_rows(const Tensor& x, int64_t n) { return slice(x, -2, 0, n, 1); }
 
+template <class T>
+bool all_zero(const Tensor& x) {
+  return std::all_of(x.data<T>(), x.data<T>() + x.numel(), [](T value) { return value == 0; });
+}
+
+// The gradient of the first k columns of a full basis. The others are any vectors that complete it: a function that
+// depends on them has no gradient.
+Tensor of_first_cols(const char* op, const char* way_out, const Tensor& d, int64_t k) {
+  if (!d.defined() || d.size(-1) == k) return d;
+  bool unused;
+  {
+    const WithGradMode off(false);
+    const Tensor rest = contiguous(slice(d, -1, k, d.size(-1), 1));
+    unused = rest.dtype() == DType::Float32 ? all_zero<float>(rest) : all_zero<double>(rest);
+  }
+  require<GraphError>(unused, op, ": vectors past the first ", k, " are arbitrary and have no gradient; use ", way_out);
+  return first_cols(d, k);
+}
+
 }  // namespace
 
 // ---- QR -------------------------------------------------------------------------------------------------------------
@@ -53,10 +72,10 @@ QR linalg_qr(const Tensor& a, QrMode mode) {
   kernels::qr(a.view(), q.view(), r.view());
   const Tensor outputs[] = {q, r};
   record_outputs("linalg_qr", outputs, inputs(a), save(a, output(q, 0), output(r, 1)),
-                 [complete = inner != k](const Grads& d, const Saved& saved) {
-    require<GraphError>(!complete, "linalg.qr: mode='complete' has no gradient for matrices with more rows than columns, since "
-                        "the last columns of Q are arbitrary; use mode='reduced'");
-    const Tensor a = saved[0], q = saved[1], r = saved[2], dq = d[0], dr = d[1];
+                 [k](const Grads& d, const Saved& saved) {
+    const Tensor a = saved[0], q = first_cols(saved[1], k), r = first_rows(saved[2], k);
+    const Tensor dq = of_first_cols("linalg.qr", "mode='reduced'", d[0], k);
+    const Tensor dr = d[1].defined() ? first_rows(d[1], k) : Tensor();  // rows past k are zeros, whatever a is
     const int64_t m = a.size(-2), n = a.size(-1);
     if (m >= n) return Grads{qr_backward(q, r, dq, dr)};
     // The columns past the square part are q @ r's, with r = q.T @ a there: they add to the gradient of q.
@@ -141,10 +160,10 @@ SVD linalg_svd(const Tensor& a, bool full_matrices) {
   record_outputs("linalg_svd", outputs, inputs(a), save(output(u, 0), output(s, 1), output(vh, 2)),
                  [k](const Grads& d, const Saved& saved) {
     const Tensor u = saved[0], s = saved[1], vh = saved[2];
-    require<GraphError>((!d[0].defined() || u.size(-1) == k) && (!d[2].defined() || vh.size(-2) == k),
-                        "linalg.svd: with full_matrices=True the vectors past the first ", k,
-                        " are arbitrary and have no gradient; use full_matrices=False");
-    return Grads{svd_backward(first_cols(u, k), s, first_rows(vh, k), d[0], d[1], d[2])};
+    const char *op = "linalg.svd", *way_out = "full_matrices=False";
+    const Tensor du = of_first_cols(op, way_out, d[0], k);
+    const Tensor dvh = d[2].defined() ? transposed(of_first_cols(op, way_out, transposed(d[2]), k)) : Tensor();
+    return Grads{svd_backward(first_cols(u, k), s, first_rows(vh, k), du, d[1], dvh)};
   });
   return {u, s, vh};
 }

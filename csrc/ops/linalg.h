@@ -36,6 +36,7 @@ Tensor linalg_eigvalsh(const Tensor& a, bool upper);
 struct SVD {
   Tensor u, s, vh;
 };
+// Vectors past the first min(m, n) of a full basis have no gradient: using them in backward raises. So for qr.
 SVD linalg_svd(const Tensor& a, bool full_matrices);
 Tensor linalg_svdvals(const Tensor& a);
 // Singular values up to max(atol, rtol * the largest) count as zero; rtol is max(m, n) * eps if neither is given.
