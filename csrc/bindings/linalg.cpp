@@ -3,6 +3,7 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "ops/reduce.h"
 
 namespace genesis::py {
 
@@ -84,9 +85,42 @@ static void decomposing() {
   }>(kFunction, "The pseudoinverse. Singular values up to max(atol, rtol * the largest) count as zero.");
 }
 
+static ops::MatrixOrder matrix_order(Args& a, int i) {
+  if (a.has(i) && !PyUnicode_Check(a[i])) return {ops::MatrixOrder::Operator, a.number(i)};
+  const std::string text = a.has(i) ? a.string(i) : "fro";
+  if (text == "fro") return {ops::MatrixOrder::Frobenius};
+  require(text == "nuc", a.name(), ": ord must be 'fro', 'nuc' or a number, got '", text, "'");
+  return {ops::MatrixOrder::Nuclear};
+}
+
+static Tensor vector_norm(Args& a) {
+  return ops::norm(a.tensor(0), a.number(1, 2.0), a.optional_dims(2), a.boolean(3, false), a.optional_dtype(4));
+}
+static Tensor matrix_norm(Args& a, const Dims& dim) {
+  return ops::linalg_matrix_norm(a.tensor(0), matrix_order(a, 1), dim, a.boolean(3, false), a.optional_dtype(4));
+}
+
+static void norms() {
+  def<"linalg_vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None)", vector_norm>(
+      kFunction, "(sum |x|^ord)^(1/ord) over some or all dimensions; the largest or smallest |x| for ord=inf or -inf.");
+  def<"linalg_matrix_norm(A, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None)", [](Args& a) {
+    return matrix_norm(a, a.has(2) ? a.dims(2) : Dims{-2, -1});
+  }>(kFunction, "A norm of matrices: 'fro', 'nuc', or the operator norm for ord 1, 2, inf and their negatives.");
+  def<"linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None)", [](Args& a) {
+    if (!a.has(1)) return vector_norm(a);  // of all elements
+    const Dims dim = a.optional_dims(2);
+    const int given = a.has(2) ? dim.size() : a.tensor(0).dim();
+    require(given == 1 || given == 2, "linalg.norm: ord needs dim to be one or two dimensions, or A to have as many, got ", given);
+    if (given == 2) return matrix_norm(a, a.has(2) ? dim : Dims{0, 1});
+    require(!PyUnicode_Check(a[1]), "linalg.norm: ord of a vector must be a number, got '", a.string(1), "'");
+    return vector_norm(a);
+  }>(kFunction, "The vector norm, or the matrix norm if ord is given and there are two dimensions.");
+}
+
 static const Family family([] {
   solving();
   decomposing();
+  norms();
 });
 
 }  // namespace genesis::py

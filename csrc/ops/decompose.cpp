@@ -6,10 +6,12 @@
 
 #include "autograd/record.h"
 #include "ops/create.h"
+#include "ops/extreme.h"
 #include "ops/linalg.h"
 #include "ops/matmul.h"
 #include "ops/matrix.h"
 #include "ops/pointwise.h"
+#include "ops/reduce.h"
 #include "ops/shape.h"
 
 namespace genesis::ops {
@@ -207,6 +209,33 @@ Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<do
     return Grads{in_rows - matmul(a, matmul(p, in_rows)) + in_cols - matmul(matmul(in_cols, p), a) -
                  matmul(pt, matmul(dp, pt))};
   });
+}
+
+// ---- norms of matrices ----------------------------------------------------------------------------------------------
+
+Tensor linalg_matrix_norm(const Tensor& input, MatrixOrder order, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+  const char* op = "linalg.matrix_norm";
+  require_floating(op, "A", input);
+  require<DTypeError>(!dtype || is_floating(*dtype), op, ": dtype must be floating, got ", dtype.value_or(DType::Float32));
+  require(input.dim() >= 2, op, ": A must have at least 2 dimensions, got shape ", input.shape());
+  require(dim.size() == 2, op, ": dim must be two dimensions, got ", dim);
+  const int64_t rows = wrap_dim(op, dim[0], input.dim()), cols = wrap_dim(op, dim[1], input.dim());
+  require(rows != cols, op, ": dim must be two different dimensions, got ", dim);
+  const Tensor a = cast(input, dtype.value_or(input.dtype()));
+  if (order.kind == MatrixOrder::Frobenius) return norm(a, 2, {rows, cols}, keepdim);
+  const double p = std::abs(order.p);
+  const auto extreme = [&](const Tensor& x, int64_t d, bool keep) {
+    return order.p > 0 ? amax(x, {d}, keep) : amin(x, {d}, keep);
+  };
+  if (order.kind == MatrixOrder::Nuclear || p == 2) {
+    const Tensor s = linalg_svdvals(movedim(a, {rows, cols}, {-2, -1}));
+    Tensor y = order.kind == MatrixOrder::Nuclear ? sum(s, {-1}, false) : extreme(s, -1, false);
+    return keepdim ? unsqueeze(unsqueeze(y, std::min(rows, cols)), std::max(rows, cols)) : y;
+  }
+  require(p == 1 || std::isinf(p), op, ": ord must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got ", order.p);
+  const int64_t summed = p == 1 ? rows : cols;
+  const Tensor y = extreme(sum(abs(a), {summed}, true), p == 1 ? cols : rows, true);
+  return keepdim ? y : squeeze(y, {rows, cols});
 }
 
 }  // namespace genesis::ops

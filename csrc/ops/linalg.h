@@ -42,4 +42,12 @@ Tensor linalg_svdvals(const Tensor& a);
 // Singular values up to max(atol, rtol * the largest) count as zero; rtol is max(m, n) * eps if neither is given.
 Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol);
 
+// Which norm of a matrix: the vector norm of its elements, the sum of its singular values, or the operator norm for
+// vector p-norms, p = 1, 2 or infinity (negative: the smallest instead of the largest).
+struct MatrixOrder {
+  enum Kind : uint8_t { Frobenius, Nuclear, Operator } kind;
+  double p = 2;
+};
+Tensor linalg_matrix_norm(const Tensor& a, MatrixOrder order, const Dims& dim, bool keepdim, std::optional<DType> dtype);
+
 }  // namespace genesis::ops

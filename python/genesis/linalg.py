@@ -13,7 +13,9 @@ from genesis._C import linalg_det as det
 from genesis._C import linalg_eigh as eigh
 from genesis._C import linalg_eigvalsh as eigvalsh
 from genesis._C import linalg_inv as inv
+from genesis._C import linalg_matrix_norm as matrix_norm
 from genesis._C import linalg_matrix_power as matrix_power
+from genesis._C import linalg_norm as norm
 from genesis._C import linalg_pinv as pinv
 from genesis._C import linalg_qr as qr
 from genesis._C import linalg_slogdet as slogdet
@@ -21,6 +23,7 @@ from genesis._C import linalg_solve as solve
 from genesis._C import linalg_solve_triangular as solve_triangular
 from genesis._C import linalg_svd as svd
 from genesis._C import linalg_svdvals as svdvals
+from genesis._C import linalg_vector_norm as vector_norm
 
 __all__ = [
     "LinAlgError",
@@ -29,7 +32,9 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "inv",
+    "matrix_norm",
     "matrix_power",
+    "norm",
     "pinv",
     "qr",
     "slogdet",
@@ -37,4 +42,5 @@ __all__ = [
     "solve_triangular",
     "svd",
     "svdvals",
+    "vector_norm",
 ]

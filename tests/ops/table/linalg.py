@@ -94,6 +94,26 @@ def _pinv(a, **kwargs):
     return np.linalg.pinv(a) if a.size else _transposed(a).copy()
 
 
+def _norm(x, ord=None, dim=None, keepdim=False):  # noqa: A002
+    """NumPy's, for some dimensions at a time."""
+    if isinstance(dim, tuple) and len(dim) != 2 or dim is None and ord is None:
+        return np.sqrt((x * x).sum(dim, keepdims=keepdim))
+    return np.linalg.norm(x, ord, dim, keepdim)
+
+
+def _vector_norm(x, ord=2, dim=None, keepdim=False):  # noqa: A002
+    if dim is None:
+        y = np.linalg.norm(x.ravel(), ord)
+        return y.reshape((1,) * x.ndim) if keepdim else y
+    return np.linalg.norm(x, ord, dim, keepdims=keepdim)
+
+
+def _matrix_norm(x, ord="fro", dim=(-2, -1), keepdim=False):  # noqa: A002
+    return np.linalg.norm(x, ord, dim, keepdims=keepdim)
+
+
+_inf = float("inf")
+
 _LEFT = [
     Op("linalg.solve", _outer(_solve), wrap=_outer, dtypes="wide", method=False,
        samples=lambda rng: [
@@ -177,4 +197,35 @@ OPS = [
     Op("linalg.pinv", _outer(_pinv), wrap=_outer, dtypes="wide", method=False,
        samples=lambda rng: [*_matrices(*_ANY, *_EMPTY)(rng), Sample(_x(rng, 3, 2), atol=0.1),
                             Sample(_x(rng, 2, 3), rtol=1e-3)]),
+    Op("linalg.vector_norm", _vector_norm, method=False,
+       samples=lambda rng: [
+           Sample(_x(rng, 2, 3)), Sample(_x(rng, 2, 3), 1, 0), Sample(_x(rng, 2, 3), 3, -1, True),
+           Sample(_x(rng, 4), _inf), Sample(_x(rng, 4), -_inf), Sample(_x(rng, 2, 3), keepdim=True),
+           Sample(_x(rng, 0, 3), dim=0), Sample(_x(rng, 2, 3), ord=0.5, dim=1),
+       ],
+       raises=[((np.ones(2), "fro"), {}, TypeError, "a number"),
+               ((np.ones(2).astype(int),), {}, TypeError, "floating")]),
+    Op("linalg.matrix_norm", _matrix_norm, dtypes="wide", method=False,
+       samples=lambda rng: [
+           *(Sample(_x(rng, 2, 3), ord)
+             for ord in ("fro", "nuc", 1, -1, 2, -2, _inf, -_inf)),  # noqa: A001
+           Sample(_x(rng, 2, 2, 3)), Sample(_x(rng, 3, 2, 2), 2, (0, 2)),
+           Sample(_x(rng, 3, 2, 2), "nuc", (2, 0), True), Sample(_x(rng, 3, 2, 2), 1, (2, 0), True),
+           Sample(_x(rng, 3, 2, 2), _inf, (-1, 0)),
+       ],
+       raises=[((np.ones(2),), {}, ValueError, "at least 2 dimensions"),
+               ((np.ones((2, 2)), 3), {}, ValueError, "ord must be"),
+               ((np.ones((2, 2)), "max"), {}, ValueError, "'max'"),
+               ((np.ones((2, 2)), "fro", (0, 0)), {}, ValueError, "two different"),
+               ((np.ones((2, 2)), "fro", 0), {}, ValueError, "two dimensions"),
+               ((np.ones((2, 2)), "fro", (0, 2)), {}, IndexError, "out of range")]),
+    Op("linalg.norm", _norm, dtypes="wide", method=False,
+       samples=lambda rng: [
+           Sample(_x(rng, 2, 3)), Sample(_x(rng, 2, 3), "nuc"), Sample(_x(rng, 2, 3), 1),
+           Sample(_x(rng, 4), 3), Sample(_x(rng, 2, 3), 1, 0), Sample(_x(rng, 2, 2, 3), 2, (0, 2)),
+           Sample(_x(rng, 2, 2, 3), dim=(0, 2), keepdim=True), Sample(_x(rng, 2, 2, 3)),
+           Sample(_x(rng, 2, 2, 3), -_inf, -1),
+       ],
+       raises=[((np.ones((2, 2, 2)), 1), {}, ValueError, "one or two"),
+               ((np.ones(2), "fro"), {}, ValueError, "must be a number")]),
 ]  # fmt: skip
