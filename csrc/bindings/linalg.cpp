@@ -112,7 +112,7 @@ static void norms() {
     const int given = a.has(2) ? dim.size() : a.tensor(0).dim();
     require(given == 1 || given == 2, "linalg.norm: ord needs dim to be one or two dimensions, or A to have as many, got ", given);
     if (given == 2) return matrix_norm(a, a.has(2) ? dim : Dims{0, 1});
-    require(!PyUnicode_Check(a[1]), "linalg.norm: ord of a vector must be a number, got '", a.string(1), "'");
+    if (PyUnicode_Check(a[1])) fail("linalg.norm: ord of a vector must be a number, got '", a.string(1), "'");
     return vector_norm(a);
   }>(kFunction, "The vector norm, or the matrix norm if ord is given and there are two dimensions.");
 }

@@ -95,8 +95,9 @@ class _Options:
     view: bool | str = False
     layouts: bool = True  # any layout of the inputs gives the same result
     random: bool = False  # seeded before each call
-    wrap: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None  # f -> what is tested
-    # in place of f: of symmetric inputs, of outputs whose sign is open. The reference is of the same
+    # f -> what is tested in its place: f of symmetric inputs, or without the sign of its outputs.
+    # The reference is the reference of that.
+    wrap: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
     raises: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = field(
         default_factory=list
     )  # (args, kwargs, exception, regular expression)

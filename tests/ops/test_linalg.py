@@ -163,7 +163,9 @@ def test_complete_qr_has_no_gradient_where_q_is_arbitrary(rng):
     q, r = linalg.qr(a, mode="complete")
     assert tuple(q.shape) == (3, 3) and tuple(r.shape) == (3, 2)
     np.testing.assert_allclose(to_numpy(q @ r), to_numpy(a), atol=1e-12)
-    assert gradcheck(lambda a: (linalg.qr(a, "complete").R, linalg.qr(a, "complete").Q[:, :2]), a, order=2)
+    assert gradcheck(
+        lambda a: (linalg.qr(a, "complete").R, linalg.qr(a, "complete").Q[:, :2]), a, order=2
+    )
     with pytest.raises(RuntimeError, match="mode='reduced'"):
         q.sum().backward()
 

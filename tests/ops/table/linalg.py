@@ -86,7 +86,7 @@ def _diagonal(f):
     return wrapped
 
 
-def _eigh(a, UPLO="L"):  # noqa: N803
+def _eigh(a, UPLO="L"):
     return np.linalg.eigh(a, UPLO)
 
 
@@ -94,21 +94,21 @@ def _pinv(a, **kwargs):
     return np.linalg.pinv(a) if a.size else _transposed(a).copy()
 
 
-def _norm(x, ord=None, dim=None, keepdim=False):  # noqa: A002
+def _norm(x, ord=None, dim=None, keepdim=False):
     """NumPy's, for some dimensions at a time."""
-    if isinstance(dim, tuple) and len(dim) != 2 or dim is None and ord is None:
+    if (isinstance(dim, tuple) and len(dim) != 2) or (dim is None and ord is None):
         return np.sqrt((x * x).sum(dim, keepdims=keepdim))
     return np.linalg.norm(x, ord, dim, keepdim)
 
 
-def _vector_norm(x, ord=2, dim=None, keepdim=False):  # noqa: A002
+def _vector_norm(x, ord=2, dim=None, keepdim=False):
     if dim is None:
         y = np.linalg.norm(x.ravel(), ord)
         return y.reshape((1,) * x.ndim) if keepdim else y
     return np.linalg.norm(x, ord, dim, keepdims=keepdim)
 
 
-def _matrix_norm(x, ord="fro", dim=(-2, -1), keepdim=False):  # noqa: A002
+def _matrix_norm(x, ord="fro", dim=(-2, -1), keepdim=False):
     return np.linalg.norm(x, ord, dim, keepdims=keepdim)
 
 
@@ -180,7 +180,7 @@ OPS = [
     Op("linalg.qr", _outer(lambda a, mode: np.linalg.qr(a, mode)), variant="r", dtypes="wide",
        wrap=lambda f: _outer(lambda a, mode: f(a, mode).R), method=False,
        unlike_torch="it has no gradient there", samples=_matrices((3, 2), (2, 2, 3), mode="r")),
-    Op("linalg.eigh", _of_symmetric(lambda a, UPLO="L": _abs(*_eigh(a, UPLO))), dtypes="wide",  # noqa: N803
+    Op("linalg.eigh", _of_symmetric(lambda a, UPLO="L": _abs(*_eigh(a, UPLO))), dtypes="wide",
        wrap=lambda f: _of_symmetric(lambda *args, **kwargs: _abs(*f(*args, **kwargs))),
        method=False,
        samples=lambda rng: [*_matrices(*_SQUARE)(rng), Sample(_x(rng, 3, 3), UPLO="U")]),
@@ -208,7 +208,7 @@ OPS = [
     Op("linalg.matrix_norm", _matrix_norm, dtypes="wide", method=False,
        samples=lambda rng: [
            *(Sample(_x(rng, 2, 3), ord)
-             for ord in ("fro", "nuc", 1, -1, 2, -2, _inf, -_inf)),  # noqa: A001
+             for ord in ("fro", "nuc", 1, -1, 2, -2, _inf, -_inf)),
            Sample(_x(rng, 2, 2, 3)), Sample(_x(rng, 3, 2, 2), 2, (0, 2)),
            Sample(_x(rng, 3, 2, 2), "nuc", (2, 0), True), Sample(_x(rng, 3, 2, 2), 1, (2, 0), True),
            Sample(_x(rng, 3, 2, 2), _inf, (-1, 0)),
