@@ -71,9 +71,6 @@ class Args {
   std::optional<DType> optional_dtype(int i) const;
   void device(int i) const;                     // checks that it is one we have
   ops::Out out(int i);
-  // What the variadic parameter collected, for those that take more than ints.
-  Py_ssize_t num_rest() const { return num_rest_; }
-  PyObject* rest(Py_ssize_t k) const { return rest_[k]; }
 
   [[noreturn]] void fail(int i, const char* expected) const;
 

@@ -107,6 +107,12 @@ PyMethodDef methods[] = {
          return incref(Py_None);
        });
      }, METH_O, "set_state($self, new_state)\n--\n\nGoes back to a state that get_state returned."},
+    {"__setstate__", [](PyObject* o, PyObject* state) {
+       return guarded([&] {
+         set_state("__setstate__", get(o), state);
+         return incref(Py_None);
+       });
+     }, METH_O, nullptr},
     {"clone_state", [](PyObject* o, PyObject*) {
        return guarded([&] {
          PyObject* copy = new_generator(GeneratorType);
@@ -117,10 +123,7 @@ PyMethodDef methods[] = {
     {"__reduce__", [](PyObject* o, PyObject*) {
        return guarded([&] {
          if (o == default_object) return PyUnicode_FromString("default_generator");  // a global of genesis
-         const Object module(PyImport_ImportModule("genesis._C"));
-         const Object rebuild(PyObject_GetAttrString(module.get(), "_rebuild_generator"));
-         return Py_BuildValue("O(KK)", rebuild.get(), static_cast<unsigned long long>(get(o).seed),
-                              static_cast<unsigned long long>(get(o).offset));
+         return Py_BuildValue("O()N", GeneratorType, wrap(state_of(get(o))));
        });
      }, METH_NOARGS, nullptr},
     {}};
@@ -205,11 +208,6 @@ Tensor normal(Args& a) {
 
 const Family family([] {
   init_generator();
-  def<"_rebuild_generator(seed, offset)", [](Args& a) {
-    PyObject* o = new_generator(GeneratorType);
-    get(o) = Generator{.seed = to_seed(a[0]), .offset = to_seed(a[1])};
-    return o;
-  }>(kFunction);
   def<"manual_seed(seed)", [](Args& a) {
     default_generator().manual_seed(to_seed(a[0]));
     return incref(default_object);

@@ -19,13 +19,12 @@ static bool can_cast(DType from, DType to) {
 
 static PyObject* broadcast_of(Args& a) {
   Dims shape;
-  for (Py_ssize_t k = 0; k < a.num_rest(); ++k) {
-    const Object item = Object::borrow(a.rest(k));
+  for (PyObject* item : a.rest()) {
     Dims other;
-    if (PyLong_Check(item.get())) {
-      other.push_back(to_index(item.get(), "broadcast_shapes"));
+    if (PyLong_Check(item)) {
+      other.push_back(to_index(item, "broadcast_shapes"));
     } else {
-      const Object list(PySequence_Fast(item.get(), "broadcast_shapes: expected ints or tuples of ints"));
+      const Object list(PySequence_Fast(item, "broadcast_shapes: expected ints or tuples of ints"));
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
         other.push_back(to_index(PySequence_Fast_GET_ITEM(list.get(), i), "broadcast_shapes"));
     }

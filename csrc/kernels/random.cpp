@@ -7,31 +7,15 @@
 #include <cstring>
 
 #include "core/parallel.h"
-#include "core/random.h"
 #include "kernels/convert.h"
-#include "kernels/elementwise.h"
+#include "kernels/random_words.h"
 #include "kernels/vecmath.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int64_t kCounters = 256;
 constexpr int64_t kGrain = 32 * kCounters;  // in counters
-
-struct Words {
-  alignas(64) uint32_t w[4][kCounters];
-};
-
-void generate(Words& words, Draw draw, uint64_t first) {
-  for (int64_t k = 0; k < kCounters; ++k) {
-    const auto w = philox(draw.seed, draw.counter + first + static_cast<uint64_t>(k));
-    words.w[0][k] = w[0];
-    words.w[1][k] = w[1];
-    words.w[2][k] = w[2];
-    words.w[3][k] = w[3];
-  }
-}
 
 // Fills y, T being what is computed and `Per` how many elements a counter serves. transform(words, rows) leaves element
 // Per * k + j of the block in rows[j][k]; `first` is the number of the block's first element.
@@ -178,8 +162,9 @@ void geometric(View y, Draw draw, double p) {
 GENESIS_KERNEL(geometric)
 
 void bernoulli(View y, Draw draw, double p) {
-  const double threshold = p * 0x1p32;
-  each_float(y, draw, [=](uint32_t x) { return static_cast<double>(x) < threshold ? 1.0f : 0.0f; });
+  const auto threshold = static_cast<uint32_t>(std::min(p * 0x1p32, 0x1p32 - 1));
+  const int32_t always = p >= 1;  // 2^32 does not fit into a word
+  each_float(y, draw, [=](uint32_t x) { return static_cast<float>(static_cast<int32_t>(x < threshold) | always); });
 }
 GENESIS_KERNEL(bernoulli)
 
@@ -216,20 +201,33 @@ namespace {
 
 template <class T>
 void dropout_as(const View& y, const View& x, Draw draw, double p) {
-  const double threshold = p * 0x1p32;
+  const int64_t n = y.numel(), item = itemsize(y.dtype), counters = (n + 3) / 4;
+  const auto threshold = static_cast<uint32_t>(std::min(p * 0x1p32, 0x1p32 - 1));
   const T scale = p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
-  const int64_t item = itemsize(x.dtype);
-  const bool direct = x.dtype == dtype_of<T>;
-  fill_blocks<T, 4>(y, draw, [&](const Words& words, T (*rows)[kCounters], int64_t first, int64_t n) {
+  const bool direct = y.dtype == dtype_of<T>;
+  parallel_for(counters, kGrain, [&](int64_t begin, int64_t end) {
+    Words words;
+    alignas(64) uint32_t words_in_order[4 * kCounters];
     alignas(64) T line[4 * kCounters];
-    const T* in = x.as<T>() + first;
-    if (!direct || n < 4 * kCounters) {
-      gather(line, dtype_of<T>, x.as<char>() + first * item, item, x.dtype, n);
-      std::fill(line + n, line + 4 * kCounters, T(0));
-      in = line;
+    for (int64_t c = begin; c < end; c += kCounters) {
+      generate(words, draw, static_cast<uint64_t>(c));
+#pragma GCC ivdep
+      for (int64_t k = 0; k < kCounters; ++k)
+        for (int j = 0; j < 4; ++j) words_in_order[4 * k + j] = words.w[j][k];
+      const int64_t first = 4 * c, m = std::min({4 * kCounters, n - first, (end - c) * 4});
+      const T* in = x.as<T>() + first;
+      T* out = y.as<T>() + first;
+      if (!direct) {
+        gather(line, dtype_of<T>, x.as<char>() + first * item, item, x.dtype, m);
+        in = out = line;
+      }
+#pragma GCC ivdep
+      for (int64_t i = 0; i < m; ++i) {
+        const T value = in[i] * scale;
+        out[i] = words_in_order[i] < threshold ? T(0) : value;
+      }
+      if (!direct) scatter(y.as<char>() + first * item, item, y.dtype, line, dtype_of<T>, m);
     }
-    for (int64_t k = 0; k < kCounters; ++k)
-      for (int j = 0; j < 4; ++j) rows[j][k] = static_cast<double>(words.w[j][k]) < threshold ? T(0) : in[4 * k + j] * scale;
   });
 }
 

@@ -6,18 +6,12 @@
 #include <vector>
 
 #include "core/parallel.h"
-#include "core/random.h"
 #include "kernels/convert.h"
+#include "kernels/random_words.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-// The i-th number of 64 bits of a draw.
-uint64_t word(Draw draw, uint64_t i) {
-  const auto w = philox(draw.seed, draw.counter + i / 2);
-  return i % 2 ? join_words(w[2], w[3]) : join_words(w[0], w[1]);
-}
 
 void with_replacement(int64_t* out, int64_t n, const double* weights, int64_t k, Draw draw, std::vector<double>& sums) {
   sums.resize(static_cast<size_t>(k));
@@ -25,8 +19,9 @@ void with_replacement(int64_t* out, int64_t n, const double* weights, int64_t k,
   const double total = sums.back();
   int64_t last = k - 1;  // that can be drawn at all
   while (weights[last] == 0) --last;
+  Stream stream(draw, n);
   for (int64_t i = 0; i < n; ++i) {
-    const double target = uniform_double(word(draw, static_cast<uint64_t>(i))) * total;
+    const double target = uniform_double(stream.next()) * total;
     const auto at = std::upper_bound(sums.begin(), sums.end(), target) - sums.begin();
     out[i] = std::min<int64_t>(at, last);  // the product may round up to the total
   }
@@ -36,8 +31,11 @@ void with_replacement(int64_t* out, int64_t n, const double* weights, int64_t k,
 void without_replacement(int64_t* out, int64_t n, const double* weights, int64_t k, Draw draw,
                          std::vector<std::pair<double, int64_t>>& arrivals) {
   arrivals.clear();
-  for (int64_t i = 0; i < k; ++i)
-    if (weights[i] > 0) arrivals.push_back({-std::log(uniform_open(word(draw, static_cast<uint64_t>(i)))) / weights[i], i});
+  Stream stream(draw, k);
+  for (int64_t i = 0; i < k; ++i) {
+    const double u = uniform_open(stream.next());
+    if (weights[i] > 0) arrivals.push_back({-std::log(u) / weights[i], i});
+  }
   std::partial_sort(arrivals.begin(), arrivals.begin() + n, arrivals.end());
   for (int64_t i = 0; i < n; ++i) out[i] = arrivals[static_cast<size_t>(i)].second;
 }
@@ -96,9 +94,10 @@ void permutation(View y, Draw draw) {
   const int64_t n = y.numel();
   const Unlocked unlocked;
   std::iota(out, out + n, int64_t{0});
+  Stream stream(draw, n);
   for (int64_t i = n - 1; i > 0; --i) {
     const auto range = static_cast<uint64_t>(i) + 1;
-    const auto j = static_cast<uint64_t>((static_cast<unsigned __int128>(word(draw, static_cast<uint64_t>(i))) * range) >> 64);
+    const auto j = static_cast<uint64_t>((static_cast<unsigned __int128>(stream.next()) * range) >> 64);
     std::swap(out[i], out[j]);
   }
 }

@@ -137,11 +137,13 @@ Tensor cast(const Tensor& x, DType dtype) {
 Tensor copy_(const Tensor& x, const Tensor& source) {
   const Dims shape = broadcast_shapes("copy_", x.shape(), source.shape());
   require(shape == x.shape(), "copy_: a tensor of shape ", source.shape(), " cannot be copied into one of shape ", x.shape());
-  return inplace("copy_", x, {&source}, [&](const Tensor& input, Out out) {
+  const auto write = [&] {
+    const WithGradMode off(false);
     // Overlapping memory (x[1:].copy_(x[:-1])) must read everything before it writes.
-    const Tensor from = out && source->storage == x->storage && !source.same(x) ? clone(source) : source;
-    Tensor y = out ? *out.tensor : empty_like(x);
-    kernels::copy(y.view(), from.view());
+    const Tensor from = source->storage == x->storage && !source.same(x) ? clone(source) : source;
+    kernels::copy(x.view(), from.view());
+  };
+  return overwrite("copy_", x, {&source}, write, [&](const Tensor& input, const Tensor& y) {
     return record("copy", y, broadcast(input, source), save(),
                   [](const Tensor& dy, const Saved&) { return Grads{Tensor(), dy}; });
   });
@@ -149,22 +151,15 @@ Tensor copy_(const Tensor& x, const Tensor& source) {
 
 Tensor fill_(const Tensor& x, Scalar value) {
   require_representable("fill_", value, x.dtype());
-  return inplace("fill_", x, {}, [&](const Tensor& input, Out out) {
-    Tensor y = out ? *out.tensor : empty_like(x);
-    kernels::copy(y.view(), Operand(value).view());
+  return overwrite("fill_", x, {}, [&] { kernels::copy(x.view(), Operand(value).view()); },
+                   [](const Tensor& input, const Tensor& y) {
     return record("fill", y, inputs(input), save(), [](const Tensor&, const Saved&) { return Grads{Tensor()}; });
   });
 }
 
 Tensor fill_(const Tensor& x, const Tensor& value) {
   require(value.dim() == 0, "fill_: value must be a number or a 0-d tensor, got shape ", value.shape(), "; use copy_()");
-  return inplace("fill_", x, {&value}, [&](const Tensor& input, Out out) {
-    const Tensor from = out && value->storage == x->storage ? clone(value) : value;
-    Tensor y = out ? *out.tensor : empty_like(x);
-    kernels::copy(y.view(), from.view());
-    return record("fill", y, broadcast(input, value), save(),
-                  [](const Tensor& dy, const Saved&) { return Grads{Tensor(), dy}; });
-  });
+  return copy_(x, value);
 }
 
 Tensor zero_(const Tensor& x) { return fill_(x, 0); }

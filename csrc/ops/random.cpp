@@ -149,13 +149,16 @@ Tensor poisson(const Tensor& rate, Generator& g) {
   return untracked(std::move(y));
 }
 
-// x.op_(): `write` fills contiguous memory. Whatever x was before has no influence on what it is then.
+// x.op_(): `draw` fills contiguous memory. Whatever x was before has no influence on what it is then.
 template <class F>
-static Tensor overwrite(const char* op, const Tensor& x, F write) {
-  return inplace(op, x, {}, [&](const Tensor& input, Out out) {
-    Tensor y = out && x.contiguous() ? x : empty(x.shape(), x.dtype());
-    write(y.view());
-    if (out) return deliver(op, y, out);
+static Tensor refill(const char* op, const Tensor& x, F draw) {
+  const auto write = [&] {
+    if (x.contiguous()) return draw(x.view());
+    const Tensor y = empty(x.shape(), x.dtype());
+    draw(y.view());
+    kernels::copy(x.view(), y.view());
+  };
+  return overwrite(op, x, {}, write, [op](const Tensor& input, const Tensor& y) {
     return record(op, y, inputs(input), save(), [](const Tensor&, const Saved&) { return Grads{Tensor()}; });
   });
 }
@@ -163,55 +166,55 @@ static Tensor overwrite(const char* op, const Tensor& x, F write) {
 Tensor uniform_(const Tensor& x, double from, double to, Generator& g) {
   require_floating_dtype("uniform_", x.dtype());
   require(from <= to && std::isfinite(to - from), "uniform_: the range must be finite and not empty, got from ", from, " to ", to);
-  return overwrite("uniform_", x, [&](View y) { kernels::uniform(y, reserve(g, x.numel(), words_for(x.dtype())), from, to); });
+  return refill("uniform_", x, [&](View y) { kernels::uniform(y, reserve(g, x.numel(), words_for(x.dtype())), from, to); });
 }
 
 Tensor normal_(const Tensor& x, double mean, double std, Generator& g) {
   require_floating_dtype("normal_", x.dtype());
   require(std >= 0, "normal_: std must not be negative, got ", std);
-  return overwrite("normal_", x, [&](View y) { kernels::normal(y, reserve(g, x.numel(), words_for(x.dtype())), mean, std); });
+  return refill("normal_", x, [&](View y) { kernels::normal(y, reserve(g, x.numel(), words_for(x.dtype())), mean, std); });
 }
 
 Tensor log_normal_(const Tensor& x, double mean, double std, Generator& g) {
   require_floating_dtype("log_normal_", x.dtype());
   require(std > 0, "log_normal_: std must be positive, got ", std);
-  return overwrite("log_normal_", x, [&](View y) { kernels::log_normal(y, reserve(g, x.numel(), words_for(x.dtype())), mean, std); });
+  return refill("log_normal_", x, [&](View y) { kernels::log_normal(y, reserve(g, x.numel(), words_for(x.dtype())), mean, std); });
 }
 
 Tensor exponential_(const Tensor& x, double rate, Generator& g) {
   require_floating_dtype("exponential_", x.dtype());
   require(rate > 0, "exponential_: lambd must be positive, got ", rate);
-  return overwrite("exponential_", x, [&](View y) { kernels::exponential(y, reserve(g, x.numel(), words_for(x.dtype())), rate); });
+  return refill("exponential_", x, [&](View y) { kernels::exponential(y, reserve(g, x.numel(), words_for(x.dtype())), rate); });
 }
 
 Tensor cauchy_(const Tensor& x, double median, double sigma, Generator& g) {
   require_floating_dtype("cauchy_", x.dtype());
   require(sigma > 0, "cauchy_: sigma must be positive, got ", sigma);
-  return overwrite("cauchy_", x, [&](View y) { kernels::cauchy(y, reserve(g, x.numel(), 2), median, sigma); });
+  return refill("cauchy_", x, [&](View y) { kernels::cauchy(y, reserve(g, x.numel(), 2), median, sigma); });
 }
 
 Tensor geometric_(const Tensor& x, double p, Generator& g) {
   require(p > 0 && p < 1, "geometric_: p must be between 0 and 1, got ", p);
-  return overwrite("geometric_", x, [&](View y) { kernels::geometric(y, reserve(g, x.numel(), 2), p); });
+  return refill("geometric_", x, [&](View y) { kernels::geometric(y, reserve(g, x.numel(), 2), p); });
 }
 
 Tensor bernoulli_(const Tensor& x, double p, Generator& g) {
   require_probability("bernoulli_", p);
-  return overwrite("bernoulli_", x, [&](View y) { kernels::bernoulli(y, reserve(g, x.numel(), 1), p); });
+  return refill("bernoulli_", x, [&](View y) { kernels::bernoulli(y, reserve(g, x.numel(), 1), p); });
 }
 
 Tensor bernoulli_(const Tensor& x, const Tensor& p, Generator& g) {
   require(broadcast_shapes("bernoulli_", x.shape(), p.shape()) == x.shape(), "bernoulli_: p of shape ", p.shape(),
           " does not broadcast to ", x.shape());
   const Tensor each = probabilities("bernoulli_", p, x.shape());
-  return overwrite("bernoulli_", x, [&](View y) { kernels::bernoulli_each(y, each.view(), reserve(g, x.numel(), 1)); });
+  return refill("bernoulli_", x, [&](View y) { kernels::bernoulli_each(y, each.view(), reserve(g, x.numel(), 1)); });
 }
 
 Tensor random_(const Tensor& x, int64_t from, int64_t to, Generator& g) {
   require(from < to, "random_: from must be below to, got ", from, " and ", to);
   require_representable("random_", from, x.dtype());
   require_representable("random_", to - 1, x.dtype());
-  return overwrite("random_", x, [&](View y) {
+  return refill("random_", x, [&](View y) {
     kernels::integers(y, reserve(g, x.numel(), 2), from, static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
   });
 }
@@ -221,7 +224,7 @@ Tensor random_(const Tensor& x, Generator& g) {
   constexpr int bits[kNumDTypes] = {1, 8, 7, 15, 31, 63, 11, 8, 24, 53};
   const int b = bits[static_cast<int>(x.dtype())];
   const uint64_t range = (uint64_t{1} << b) + is_floating(x.dtype());
-  return overwrite("random_", x, [&](View y) { kernels::integers(y, reserve(g, x.numel(), 2), 0, range); });
+  return refill("random_", x, [&](View y) { kernels::integers(y, reserve(g, x.numel(), 2), 0, range); });
 }
 
 // The mask is a function of the draw: backward makes it again, and nothing is saved.

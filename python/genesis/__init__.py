@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 from genesis import _C, _tensor
 from genesis._C import *  # noqa: F403
-from genesis._C import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
-from genesis._tensor import Tensor
-from genesis._version import __version__
+from genesis._C import float16, float32, float64, int16, int32, int64
+from genesis._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from genesis import autograd, cuda, linalg, memory, nn, optim, random
-    from genesis._dtype_info import finfo, iinfo
-    from genesis._printing import get_printoptions, printoptions, set_printoptions
-    from genesis.random import fork_rng
+    from genesis import autograd as autograd
+    from genesis import cuda as cuda
+    from genesis import linalg as linalg
+    from genesis import memory as memory
+    from genesis import nn as nn
+    from genesis import optim as optim
+    from genesis import random as random
+    from genesis._dtype_info import finfo as finfo
+    from genesis._dtype_info import iinfo as iinfo
+    from genesis._printing import get_printoptions as get_printoptions
+    from genesis._printing import printoptions as printoptions
+    from genesis._printing import set_printoptions as set_printoptions
+    from genesis.random import fork_rng as fork_rng
 
 _SUBMODULES = ("autograd", "cuda", "linalg", "memory", "nn", "optim", "random")
 _HOME = {
@@ -31,7 +39,7 @@ _HOME = {
     "set_printoptions": "_printing",
 }
 
-__all__ = sorted({  # noqa: PLE0605
+__all__ = sorted({
     *(name for name in vars(_C) if not name.startswith("_") and name not in _tensor.NOT_PUBLIC),
     *_SUBMODULES,
     *_HOME,

@@ -24,7 +24,7 @@ def _name(what: str, type: Any, allowed: dict[str, Any]) -> str:
     return name
 
 
-class finfo:  # noqa: N801
+class finfo:
     """Limits of a floating dtype: ``bits``, ``eps``, ``max``, ``min``, ``tiny``, ``resolution``.
 
     >>> genesis.finfo(genesis.float32).eps
@@ -51,7 +51,7 @@ class finfo:  # noqa: N801
         )
 
 
-class iinfo:  # noqa: N801
+class iinfo:
     """Limits of an integer dtype: ``bits``, ``min``, ``max``.
 
     >>> genesis.iinfo(genesis.int8).max

@@ -1,4 +1,4 @@
-"""What Tensor can do as a Python object: copy, pickle, format, iterate. Attached to the native type.
+"""What Tensor can do as a Python object: copy, pickle, format. Attached to the native type.
 
 These are Python's protocols, called seldom; everything on the way of a computation is native.
 """

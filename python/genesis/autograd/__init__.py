@@ -85,9 +85,16 @@ def grad(
     (tensor(2.),)
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("grad: materialize_grads=True makes zeros of what allow_unused=False refuses")
+        raise ValueError(
+            "grad: materialize_grads=True makes zeros of what allow_unused=False refuses"
+        )
     grads: tuple[Any, ...] = _C._grad(
-        outputs, inputs, grad_outputs, retain_graph, create_graph, bool(allow_unused) or materialize_grads
+        outputs,
+        inputs,
+        grad_outputs,
+        retain_graph,
+        create_graph,
+        bool(allow_unused) or materialize_grads,
     )
     if materialize_grads:
         wanted = (inputs,) if isinstance(inputs, Tensor) else inputs

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from genesis import autograd
+from genesis import _C, autograd
 
 if TYPE_CHECKING:
     from genesis._C import Tensor
@@ -179,9 +179,7 @@ class _Function:
 
 
 def _like(t: Tensor, values: Array) -> Tensor:
-    copy = t.detach().clone()
-    copy.numpy()[...] = values
-    return copy
+    return _C.tensor(np.broadcast_to(values, tuple(t.shape)), dtype=t.dtype)
 
 
 def _check_backward(f: _Function, nondet_tol: float) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from genesis import _C
 from genesis._C import Tensor
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Parameter(Tensor):
@@ -16,15 +21,14 @@ class Parameter(Tensor):
     >>> w -= 0.1 * w.grad
     """
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = _C.empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(
                 f"Parameter: data must be a Tensor, got {type(data).__name__}; use genesis.tensor()"
             )
-        made: Parameter = _C._make_subclass(cls, data.detach(), requires_grad, True)
-        return made
+        return _C._make_subclass(cls, data.detach(), requires_grad, True)
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         pass

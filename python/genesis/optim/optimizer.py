@@ -120,7 +120,9 @@ class Optimizer:
         by_number = dict(zip(numbers, params, strict=True))
         unknown = sorted(set(state_dict["state"]) - set(by_number))
         if unknown:
-            raise ValueError(f"load_state_dict: there is state of parameters {unknown}, in no group")
+            raise ValueError(
+                f"load_state_dict: there is state of parameters {unknown}, in no group"
+            )
         state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         for number, values in state_dict["state"].items():
             state[by_number[number]] = copy.deepcopy(values)

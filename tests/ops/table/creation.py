@@ -9,11 +9,19 @@ from typing import Any
 import genesis
 import numpy as np
 
-from tests.ops.op import Op, Sample, dtype_name, to_numpy
+from tests.ops.op import Op, Sample, dtype_name
 
 
 def _always(*samples: Sample) -> Callable[[np.random.Generator], list[Sample]]:
     return lambda rng: list(samples)
+
+
+def _values(*shapes: tuple[int, ...]) -> Callable[[np.random.Generator], list[Sample]]:
+    """One tensor of each shape."""
+    return lambda rng: [Sample(rng.normal(size=shape)) for shape in shapes]
+
+
+PLAIN = _values((2, 3), (), (0, 2))
 
 
 def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -79,8 +87,9 @@ def _like_samples(rng: np.random.Generator) -> list[Sample]:
 
 def _like(name: str, ref: Callable[..., Any]) -> Op:
     return Op(name, lambda x, dtype=None: ref(x), samples=_like_samples, dtypes="all", method=False,
-              grad=False, raises=[((np.ones(2),), {"device": "cuda"}, RuntimeError, "cuda"),
-                                  (((2, 3),), {}, TypeError, "Tensor")])  # fmt: skip
+              grad=False,
+              raises=[((np.ones(2),), {"device": "cuda"}, RuntimeError, "cuda"),
+                      (((2, 3),), {}, TypeError, "Tensor")])  # fmt: skip
 
 
 def _new_samples(rng: np.random.Generator) -> list[Sample]:
@@ -89,9 +98,10 @@ def _new_samples(rng: np.random.Generator) -> list[Sample]:
 
 
 def _new(name: str, ref: Callable[..., Any]) -> Op:
-    return Op(name, lambda x, *size, dtype=None: ref(_shape(size)), samples=_new_samples, dtypes="all",
-              grad=False, raises=[((np.ones(2), -1), {}, ValueError, "negative"),
-                                  ((np.ones(2),), {}, TypeError, "size")])  # fmt: skip
+    return Op(name, lambda x, *size, dtype=None: ref(_shape(size)), samples=_new_samples,
+              dtypes="all", grad=False,
+              raises=[((np.ones(2), -1), {}, ValueError, "negative"),
+                      ((np.ones(2),), {}, TypeError, "size")])  # fmt: skip
 
 
 def _full_samples(rng: np.random.Generator) -> list[Sample]:
@@ -135,7 +145,7 @@ def _conversion(name: str, dtype: str, exact: bool = True) -> Op:
     seen = dtype if exact else "float32"
     return Op(
         name, lambda x: x.astype(seen), dtypes="all", result=dtype, grad="float" in dtype,
-        grad_options={"eps": 0.25, "atol": 0.02},  # exact in half precision, as the function is linear
+        grad_options={"eps": 0.25, "atol": 0.02},  # exact in half precision: it is linear
         samples=_always(Sample(np.array([[2.0, 0.0], [1.0, 1.75]])), Sample(np.array(1.5)),
                         Sample(np.zeros((0, 2)))),
         unlike_torch="" if exact else "NumPy has no bfloat16 to compare in",
@@ -211,19 +221,21 @@ OPS: list[Op] = [
     Op("empty_like", check=_made(lambda s: s.args[0].shape, lambda s: ""), samples=_like_samples,
        dtypes="all", method=False, grad=False, layouts=False, unlike_torch=NOT_INITIALISED),
     Op("full_like", lambda x, value, dtype=None: np.full_like(x, value), dtypes="all", method=False,
-       grad=False, samples=lambda rng: [Sample(rng.normal(size=(2, 3)), 1), Sample(rng.normal(size=()), -1)],
+       grad=False,
+       samples=lambda rng: [Sample(rng.normal(size=(2, 3)), 1), Sample(rng.normal(size=()), -1)],
        raises=[((np.ones(2), 300), {"dtype": genesis.int8}, ValueError, "300")]),
     _new("new_zeros", np.zeros),
     _new("new_ones", np.ones),
     Op("new_empty", check=_made(lambda s: _shape(s.args[1:]), lambda s: ""), samples=_new_samples,
        dtypes="all", grad=False, layouts=False, unlike_torch=NOT_INITIALISED),
-    Op("new_empty_strided", check=_made(lambda s: s.args[1], lambda s: ""), dtypes="all", grad=False,
-       samples=lambda rng: [Sample(rng.normal(size=2), (2, 3), (1, 2))], layouts=False,
-       unlike_torch=NOT_INITIALISED, raises=[((np.ones(2), (2,), (1, 1)), {}, ValueError, "strides")]),
+    Op("new_empty_strided", check=_made(lambda s: s.args[1], lambda s: ""), dtypes="all",
+       grad=False, samples=lambda rng: [Sample(rng.normal(size=2), (2, 3), (1, 2))], layouts=False,
+       unlike_torch=NOT_INITIALISED,
+       raises=[((np.ones(2), (2,), (1, 1)), {}, ValueError, "strides")]),
     Op("new_full", lambda x, size, value: np.full(size, value), dtypes="all", grad=False,
-       samples=lambda rng: [Sample(rng.normal(size=2), (2, 3), 1), Sample(rng.normal(size=2), (), 0)]),
+       samples=_always(Sample(np.ones(2), (2, 3), 1), Sample(np.ones(2), (), 0))),
     Op("new_tensor", lambda x, data: np.asarray(data), dtypes="all", grad=False,
-       samples=lambda rng: [Sample(rng.normal(size=2), [[1, 0], [1, 1]]), Sample(rng.normal(size=2), 1)]),
+       samples=_always(Sample(np.ones(2), [[1, 0], [1, 1]]), Sample(np.ones(2), 1))),
     # --- sequences
     Op("arange", _arange, method=False, grad=False,
        samples=_always(Sample(5), Sample(0), Sample(2, 7), Sample(7, 2, -2), Sample(1.5, 4.0),
@@ -231,7 +243,8 @@ OPS: list[Op] = [
                        Sample(0, 300_000, 7), Sample(-3, 3), Sample(True)),
        raises=[((0, 5, 0), {}, ValueError, "step"), ((5, 0), {}, ValueError, "step"),
                ((0, float("inf")), {}, ValueError, "finite"), ((), {}, TypeError, "number"),
-               ((3,), {"dtype": genesis.bool}, TypeError, "bool"), (("3",), {}, TypeError, "number")]),
+               ((3,), {"dtype": genesis.bool}, TypeError, "bool"),
+               (("3",), {}, TypeError, "number")]),
     Op("linspace", _spaced(np.linspace), method=False, grad=False, rtol=1e-6,
        samples=_always(Sample(0.0, 1.0, 5), Sample(3, -3, 4), Sample(2, 5, 1), Sample(0, 1, 0),
                        Sample(0, 10, 5, dtype=genesis.int64),
@@ -241,34 +254,37 @@ OPS: list[Op] = [
     Op("logspace", _spaced(np.logspace), method=False, grad=False, rtol=1e-6,
        samples=_always(Sample(0.0, 2.0, 5), Sample(-3, 3, 4, base=2.0), Sample(0, 1, 0),
                        Sample(0, 2, 3, dtype=genesis.int32)),
-       raises=[((0, 1, -1), {}, ValueError, "steps"), ((0, 1, 2), {"base": 0}, ValueError, "base")]),
+       raises=[((0, 1, -1), {}, ValueError, "steps"),
+               ((0, 1, 2), {"base": 0}, ValueError, "base")]),
     Op("eye", lambda n, m=None, dtype=None: np.eye(n, m), method=False, grad=False,
-       samples=_always(Sample(3), Sample(2, 4), Sample(4, 2), Sample(0), Sample(3, 0), Sample(2, dtype=genesis.bool)),
+       samples=_always(Sample(3), Sample(2, 4), Sample(4, 2), Sample(0), Sample(3, 0),
+                       Sample(2, dtype=genesis.bool)),
        raises=[((-1,), {}, ValueError, "negative"), ((2, -1), {}, ValueError, "negative")]),
     # --- copies
-    Op("clone", _one, dtypes="all",
-       samples=lambda rng: [Sample(rng.normal(size=(2, 3))), Sample(rng.normal(size=())), Sample(rng.normal(size=(0, 2)))]),
-    Op("contiguous", _one, dtypes="all", view=True, layouts=False,
-       samples=lambda rng: [Sample(rng.normal(size=(2, 3))), Sample(rng.normal(size=())), Sample(rng.normal(size=(0, 2)))]),
-    Op("detach", _one, dtypes="all", grad=False, view=True,
-       samples=lambda rng: [Sample(rng.normal(size=(2, 3))), Sample(rng.normal(size=())), Sample(rng.normal(size=(0, 2)))]),
+    Op("clone", _one, dtypes="all", samples=PLAIN),
+    Op("contiguous", _one, dtypes="all", view=True, layouts=False, samples=PLAIN),
+    Op("detach", _one, dtypes="all", grad=False, view=True, samples=PLAIN),
     Op("fill_", lambda x, value: np.full_like(x, value), dtypes="all", **FILLED,
        samples=lambda rng: [Sample(rng.normal(size=(2, 3)), 1), Sample(rng.normal(size=()), 0.5),
-                            Sample(rng.normal(size=(2, 3)), rng.normal(size=())), Sample(rng.normal(size=(0, 2)), 1)],
-       raises=[((np.ones(2), np.ones(2)), {}, ValueError, "0-d"), ((np.ones(2), "1"), {}, TypeError, "number"),
+                            Sample(rng.normal(size=(2, 3)), rng.normal(size=())),
+                            Sample(rng.normal(size=(0, 2)), 1)],
+       raises=[((np.ones(2), np.ones(2)), {}, ValueError, "0-d"),
+               ((np.ones(2), "1"), {}, TypeError, "number"),
                ((np.ones(2, np.int8), 300), {}, ValueError, "300")]),
-    Op("zero_", np.zeros_like, dtypes="all", **FILLED,
-       samples=lambda rng: [Sample(rng.normal(size=(2, 3))), Sample(rng.normal(size=())), Sample(rng.normal(size=(0, 2)))]),
+    Op("zero_", np.zeros_like, dtypes="all", **FILLED, samples=PLAIN),
     Op("copy_", lambda x, y: np.broadcast_to(y, x.shape), dtypes="all", **FILLED,
-       samples=lambda rng: [Sample(rng.normal(size=(2, 3)), rng.normal(size=(2, 3))), Sample(rng.normal(size=(2, 3)), rng.normal(size=3)),
-                            Sample(rng.normal(size=(2, 3)), rng.normal(size=())), Sample(rng.normal(size=(0, 3)), rng.normal(size=(1, 3)))],
+       samples=lambda rng: [Sample(rng.normal(size=to), rng.normal(size=source)) for to, source in
+                            (((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 3), ()), ((0, 3), (1, 3)))],
        raises=[((np.ones(2), np.ones(3)), {}, ValueError, r"\(3,\).*\(2,\)|\(2,\).*\(3,\)"),
                ((np.ones(2), np.ones((1, 2))), {}, ValueError, r"\(1, 2\)")]),
     # --- conversions
-    Op("to", _one, samples=_to_samples, dtypes="all", result="float64", unlike_torch="dtypes are ours",
-       raises=[((np.ones(2), "cuda"), {}, RuntimeError, "cuda"), ((np.ones(2), 5), {}, TypeError, "dtype")]),
-    Op("type", _one, samples=lambda rng: [Sample(rng.normal(size=(2, 3)), "genesis.DoubleTensor"),
-                                          Sample(rng.normal(size=2), genesis.float64)],
+    Op("to", _one, samples=_to_samples, dtypes="all", result="float64",
+       unlike_torch="dtypes are ours",
+       raises=[((np.ones(2), "cuda"), {}, RuntimeError, "cuda"),
+               ((np.ones(2), 5), {}, TypeError, "dtype")]),
+    Op("type", _one,
+       samples=lambda rng: [Sample(rng.normal(size=(2, 3)), "genesis.DoubleTensor"),
+                            Sample(rng.normal(size=2), genesis.float64)],
        dtypes="all", result="float64", view=True, unlike_torch="names are ours",
        raises=[((np.ones(2), "genesis.ComplexTensor"), {}, TypeError, "ComplexTensor")]),
     Op("type_as", lambda x, y: x, dtypes="all", fixed=(1,), result="int16", grad=False,
@@ -282,8 +298,7 @@ OPS: list[Op] = [
     _conversion("char", "int8"),
     _conversion("byte", "uint8"),
     _conversion("bool", "bool"),
-    Op("double", _one, samples=lambda rng: [Sample(rng.normal(size=(2, 3))), Sample(rng.normal(size=()))],
-       dtypes="all", result="float64", view=True),
+    Op("double", _one, samples=PLAIN, dtypes="all", result="float64", view=True),
 ]  # fmt: skip
 
 

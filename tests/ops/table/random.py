@@ -1,4 +1,4 @@
-"""Random numbers. Here: arguments, shapes and dtypes; their distributions are in tests/core/test_random.py."""
+"""Random numbers: arguments, shapes, dtypes. Their distributions: tests/core/test_random.py."""
 
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +52,9 @@ def _like(name: str, low: float, high: float) -> Op:
     )  # fmt: skip
 
 
-def _fill(name: str, low: float, high: float, *variants: Sample, dtypes: str = "float", raises: list[Any]) -> Op:
+def _fill(
+    name: str, low: float, high: float, *variants: Sample, dtypes: str = "float", raises: list[Any]
+) -> Op:
     """x.name_(...) on several shapes; `variants` are its further arguments."""
 
     def samples(rng: np.random.Generator) -> list[Sample]:
@@ -62,13 +64,18 @@ def _fill(name: str, low: float, high: float, *variants: Sample, dtypes: str = "
             for v in variants
         ]
 
-    return Op(name, check=_within(low, high), samples=samples, dtypes=dtypes, grad=False, random=True,
-              raises=raises, **FILLED)  # fmt: skip
+    return Op(name, check=_within(low, high), samples=samples, dtypes=dtypes, grad=False,
+              random=True, raises=raises, **FILLED)  # fmt: skip
 
 
 def _probabilities(rng: np.random.Generator) -> list[Sample]:
-    return [Sample(rng.uniform(0, 1, (2, 3))), Sample(rng.uniform(0, 1, ())), Sample(rng.uniform(0, 1, (0, 2))),
-            Sample(np.array([0.0, 1.0])), Sample(np.zeros((2, 3)), 0.5), Sample(np.zeros(4), p=1)]  # fmt: skip
+    shapes = [(2, 3), (), (0, 2)]
+    return [
+        *(Sample(rng.uniform(0, 1, shape)) for shape in shapes),
+        Sample(np.array([0.0, 1.0])),
+        Sample(np.zeros((2, 3)), 0.5),
+        Sample(np.zeros(4), p=1),
+    ]
 
 
 def _dropped(outputs: list[Any], sample: Sample) -> None:
@@ -83,91 +90,133 @@ def _dropped(outputs: list[Any], sample: Sample) -> None:
         np.testing.assert_allclose(y, x, rtol=1e-6)
 
 
-OPS: list[Op] = [
-    _sized("rand", 0, 1 - 2**-25),
-    _sized("randn", -7, 7),
-    Op("randint", check=_both(_within(-3, 9), _made(lambda s: s.kwargs.get("size", s.args[-1] if s.args else ()), lambda s: "int64")),
-       method=False, grad=False, random=True,
-       samples=_always(Sample(10, (2, 3)), Sample(-3, 4, (2, 3)), Sample(5, (0,)), Sample(0, 2, ()),
-                       Sample(high=4, size=(3,)), Sample(low=-2, high=0, size=(3,)), Sample(4, size=(2,)),
-                       Sample(10, (4,), dtype=genesis.uint8), Sample(10, (4,), dtype=genesis.float32),
-                       Sample(2, (4,), dtype=genesis.bool)),
-       raises=[((4, 4, (2,)), {}, ValueError, "low.*high"), ((0, (2,)), {}, ValueError, "low.*high"),
-               ((300, (2,)), {"dtype": genesis.uint8}, ValueError, "299"), ((5,), {}, TypeError, "size"),
-               ((2.5, (2,)), {}, TypeError, "int"), ((), {"size": (2,)}, TypeError, "high")]),
-    Op("randperm", check=lambda outputs, s: np.testing.assert_array_equal(np.sort(to_numpy(outputs[0])), np.arange(s.args[0])),
-       method=False, grad=False, random=True,
-       samples=_always(Sample(7), Sample(0), Sample(1), Sample(1000), Sample(5, dtype=genesis.int16), Sample(5, dtype=genesis.float32)),
-       raises=[((-1,), {}, ValueError, "negative"), ((300,), {"dtype": genesis.uint8}, ValueError, "299"),
-               ((3000,), {"dtype": genesis.float16}, ValueError, "int64")]),
-    _like("rand_like", 0, 1),
-    _like("randn_like", -7, 7),
-    Op("randint_like", check=_both(_within(-2, 4), _made(lambda s: s.args[0].shape, lambda s: "")), method=False,
-       grad=False, random=True, dtypes="number",
-       samples=lambda rng: [Sample(rng.normal(size=(2, 3)), 5), Sample(rng.normal(size=()), -2, 3),
-                            Sample(rng.normal(size=(0, 2)), 5, dtype=genesis.int64), Sample(rng.normal(size=2), 0, 5)],
-       raises=[((np.ones(2), 3, 3), {}, ValueError, "low.*high")]),
-    Op("normal", check=_within(-30, 30), method=False, grad=False, random=True,
-       samples=lambda rng: [Sample(rng.normal(size=(2, 1)), rng.uniform(0, 2, 3)), Sample(rng.normal(size=(2, 3))),
-                            Sample(0.5, rng.uniform(0, 2, (2, 3))), Sample(rng.normal(size=()), 0.0), Sample(1.0, 2.0, (2, 3)),
-                            Sample(0, 1, size=(0,)), Sample(mean=1.0, std=0.5, size=(2,), dtype=genesis.float64)],
-       raises=[((1.0, 2.0), {}, TypeError, "size"), ((0.0, -1.0, (2,)), {}, ValueError, "std"),
-               ((0.0, np.array([1.0, -1.0])), {}, ValueError, "std"), ((np.ones(2), -1.0), {}, ValueError, "std"),
-               ((np.ones(2), np.ones(3)), {}, ValueError, r"\(2,\).*\(3,\)"), ((np.ones(2), 1.0, (2,)), {}, ValueError, "size"),
-               ((np.arange(2), 1.0), {}, TypeError, "float")]),
-    Op("bernoulli", check=_both(_within(0, 1), lambda outputs, s: _whole(outputs[0])), samples=_probabilities, grad=False,
-       random=True,
-       raises=[((np.array([0.5, 1.5]),), {}, ValueError, "1.5"), ((np.array([-0.5]),), {}, ValueError, "-0.5"),
-               ((np.ones(2), 2.0), {}, ValueError, "p.*2"), ((np.ones(2, np.int64),), {}, TypeError, "float")]),
-    Op("multinomial", check=lambda outputs, s: _drawn(outputs[0], s), grad=False, random=True, result="int64",
-       samples=lambda rng: [Sample(rng.uniform(0.1, 1, (2, 5)), 3), Sample(rng.uniform(0, 1, 4), 10, replacement=True),
-                            Sample(np.array([0.0, 2.0, 0.0, 1.0]), 2), Sample(np.array([0.0, 2.0, 0.0]), 5, True),
-                            Sample(rng.uniform(0.1, 1, (0, 5)), 3)],
-       raises=[((np.ones(3), 4), {}, ValueError, "4.*3"), ((np.array([1.0, 0.0]), 2), {}, ValueError, "positive weight"),
-               ((np.array([1.0, -1.0]), 1), {}, ValueError, "-1"), ((np.array([1.0, np.nan]), 1), {}, ValueError, "nan"),
-               ((np.zeros(3), 1), {}, ValueError, "sum"), ((np.ones(3), 0), {}, ValueError, "num_samples"),
-               ((np.ones((1, 1, 3)), 1), {}, ValueError, "dimensions"), ((np.ones((2, 0)), 1), {}, ValueError, "nothing"),
-               ((np.ones(3, np.int64), 1), {}, TypeError, "float")]),
-    Op("poisson", check=_both(_within(0, 2000), lambda outputs, s: _whole(outputs[0])), method=False, grad=False, random=True,
-       samples=lambda rng: [Sample(rng.uniform(0, 30, (2, 3))), Sample(np.array([0.0, 1000.0])), Sample(np.zeros((0, 2)))],
-       raises=[((np.array([-1.0]),), {}, ValueError, "-1"), ((np.array([np.inf]),), {}, ValueError, "inf"),
-               ((np.ones(2, np.int64),), {}, TypeError, "float")]),
-    Op("dropout", check=_dropped, method=False, random=True,
-       samples=lambda rng: [Sample(rng.normal(size=(2, 3))), Sample(rng.normal(size=(4, 5)), 0.3), Sample(rng.normal(size=6), p=0.0),
-                            Sample(rng.normal(size=6), p=1.0), Sample(rng.normal(size=()), 0.5), Sample(rng.normal(size=(0, 2))),
-                            Sample(rng.normal(size=6), training=False), Sample(rng.normal(size=5000), 0.9)],
-       view=False, raises=[((np.ones(2), 1.5), {}, ValueError, "p.*1.5"), ((np.ones(2, np.int64),), {}, TypeError, "float")]),
-    # --- in place
-    _fill("uniform_", -1, 2, Sample(-1.0, 2.0), Sample(), Sample(1.0, 1.0), Sample(0.0, 1.0, generator=GENERATOR),
-          raises=[((np.ones(2), 2.0, 1.0), {}, ValueError, "range"), ((np.ones(2, np.int64),), {}, TypeError, "float"),
-                  ((np.ones(2), 0.0, np.inf), {}, ValueError, "finite")]),
-    _fill("normal_", -20, 20, Sample(1.0, 2.0), Sample(), Sample(1.0, 0.0),
-          raises=[((np.ones(2), 0.0, -1.0), {}, ValueError, "std"), ((np.ones(2, np.int64),), {}, TypeError, "float")]),
-    _fill("log_normal_", 0, 1e7, Sample(), Sample(0.0, 0.5),
-          raises=[((np.ones(2), 0.0, 0.0), {}, ValueError, "std"), ((np.ones(2, np.int64),), {}, TypeError, "float")]),
-    _fill("exponential_", 1e-12, 100, Sample(), Sample(2.0),
-          raises=[((np.ones(2), 0.0), {}, ValueError, "lambd"), ((np.ones(2, np.int64),), {}, TypeError, "float")]),
-    _fill("cauchy_", -1e9, 1e9, Sample(), Sample(1.0, 0.5),
-          raises=[((np.ones(2), 0.0, 0.0), {}, ValueError, "sigma"), ((np.ones(2, np.int64),), {}, TypeError, "float")]),
-    _fill("geometric_", 1, 120, Sample(0.5), Sample(0.9), dtypes="number",
-          raises=[((np.ones(2), 0.0), {}, ValueError, "p "), ((np.ones(2), 1.5), {}, ValueError, "p ")]),
-    _fill("bernoulli_", 0, 1, Sample(), Sample(0.25), Sample(np.array(0.5)), dtypes="all",
-          raises=[((np.ones(2), 1.5), {}, ValueError, "1.5"), ((np.ones(2), np.ones(3)), {}, ValueError, r"\(3,\)")]),
-    _fill("random_", 0, 2**53, Sample(), Sample(5), Sample(2, 7), dtypes="all",
-          raises=[((np.ones(2), 3, 3), {}, ValueError, "from"), ((np.ones(2, np.int8), 300), {}, ValueError, "299")]),
-]  # fmt: skip
-
-
-def _whole(t: Any) -> None:
-    x = to_numpy(t)
+def _whole(outputs: list[Any], sample: Sample) -> None:
+    x = to_numpy(outputs[0])
     assert (x == np.floor(x)).all()
 
 
-def _drawn(t: Any, sample: Sample) -> None:
+def _permuted(outputs: list[Any], sample: Sample) -> None:
+    np.testing.assert_array_equal(np.sort(to_numpy(outputs[0])), np.arange(sample.args[0]))
+
+
+def _drawn(outputs: list[Any], sample: Sample) -> None:
     """Indices of positive weight, all different without replacement."""
-    weights, drawn = np.asarray(sample.args[0]), to_numpy(t)
+    weights, drawn = np.asarray(sample.args[0]), to_numpy(outputs[0])
     replacement = sample.kwargs.get("replacement", len(sample.args) > 2 and sample.args[2])
     assert drawn.shape == (*weights.shape[:-1], sample.args[1])
     for w, d in zip(np.atleast_2d(weights), np.atleast_2d(drawn), strict=True):
         assert (w[d] > 0).all()
         assert replacement or len(set(d.tolist())) == len(d)
+
+
+OPS: list[Op] = [
+    _sized("rand", 0, 1 - 2**-25),
+    _sized("randn", -7, 7),
+    Op("randint",
+       check=_both(_within(-3, 9),
+                   _made(lambda s: s.kwargs.get("size") or s.args[-1], lambda s: "int64")),
+       method=False, grad=False, random=True,
+       samples=_always(Sample(10, (2, 3)), Sample(-3, 4, (2, 3)), Sample(5, (0,)), Sample(0, 2, ()),
+                       Sample(high=4, size=(3,)), Sample(low=-2, high=0, size=(3,)),
+                       Sample(4, size=(2,)),
+                       Sample(10, (4,), dtype=genesis.uint8),
+                       Sample(10, (4,), dtype=genesis.float32),
+                       Sample(2, (4,), dtype=genesis.bool)),
+       raises=[((4, 4, (2,)), {}, ValueError, "low.*high"),
+               ((0, (2,)), {}, ValueError, "low.*high"),
+               ((300, (2,)), {"dtype": genesis.uint8}, ValueError, "299"),
+               ((5,), {}, TypeError, "size"),
+               ((2.5, (2,)), {}, TypeError, "int"), ((), {"size": (2,)}, TypeError, "high")]),
+    Op("randperm", check=_permuted,
+       method=False, grad=False, random=True,
+       samples=_always(Sample(7), Sample(0), Sample(1), Sample(1000),
+                       Sample(5, dtype=genesis.int16), Sample(5, dtype=genesis.float32)),
+       raises=[((-1,), {}, ValueError, "negative"),
+               ((300,), {"dtype": genesis.uint8}, ValueError, "299"),
+               ((3000,), {"dtype": genesis.float16}, ValueError, "int64")]),
+    _like("rand_like", 0, 1),
+    _like("randn_like", -7, 7),
+    Op("randint_like", method=False,
+       check=_both(_within(-2, 4), _made(lambda s: s.args[0].shape, lambda s: "")),
+       grad=False, random=True, dtypes="number",
+       samples=lambda rng: [Sample(rng.normal(size=(2, 3)), 5), Sample(rng.normal(size=()), -2, 3),
+                            Sample(rng.normal(size=(0, 2)), 5, dtype=genesis.int64),
+                            Sample(rng.normal(size=2), 0, 5)],
+       raises=[((np.ones(2), 3, 3), {}, ValueError, "low.*high")]),
+    Op("normal", check=_within(-30, 30), method=False, grad=False, random=True,
+       samples=lambda rng: [Sample(rng.normal(size=(2, 1)), rng.uniform(0, 2, 3)),
+                            Sample(rng.normal(size=(2, 3))),
+                            Sample(0.5, rng.uniform(0, 2, (2, 3))),
+                            Sample(rng.normal(size=()), 0.0), Sample(1.0, 2.0, (2, 3)),
+                            Sample(0, 1, size=(0,)),
+                            Sample(mean=1.0, std=0.5, size=(2,), dtype=genesis.float64)],
+       raises=[((1.0, 2.0), {}, TypeError, "size"), ((0.0, -1.0, (2,)), {}, ValueError, "std"),
+               ((0.0, np.array([1.0, -1.0])), {}, ValueError, "std"),
+               ((np.ones(2), -1.0), {}, ValueError, "std"),
+               ((np.ones(2), np.ones(3)), {}, ValueError, r"\(2,\).*\(3,\)"),
+               ((np.ones(2), 1.0, (2,)), {}, ValueError, "size"),
+               ((np.arange(2), 1.0), {}, TypeError, "float")]),
+    Op("bernoulli", check=_both(_within(0, 1), _whole), samples=_probabilities, grad=False,
+       random=True,
+       raises=[((np.array([0.5, 1.5]),), {}, ValueError, "1.5"),
+               ((np.array([-0.5]),), {}, ValueError, "-0.5"),
+               ((np.ones(2), 2.0), {}, ValueError, "p.*2"),
+               ((np.ones(2, np.int64),), {}, TypeError, "float")]),
+    Op("multinomial", check=_drawn, grad=False, random=True, result="int64",
+       samples=lambda rng: [Sample(rng.uniform(0.1, 1, (2, 5)), 3),
+                            Sample(rng.uniform(0, 1, 4), 10, replacement=True),
+                            Sample(np.array([2.0, 0.0, 0.0, 1.0]), 2),
+                            Sample(np.array([2.0, 0.0, 0.0]), 5, True),
+                            Sample(rng.uniform(0.1, 1, (0, 5)), 3)],
+       raises=[((np.ones(3), 4), {}, ValueError, "4.*3"),
+               ((np.array([1.0, 0.0]), 2), {}, ValueError, "positive weight"),
+               ((np.array([1.0, -1.0]), 1), {}, ValueError, "-1"),
+               ((np.array([1.0, np.nan]), 1), {}, ValueError, "nan"),
+               ((np.zeros(3), 1), {}, ValueError, "sum"),
+               ((np.ones(3), 0), {}, ValueError, "num_samples"),
+               ((np.ones((1, 1, 3)), 1), {}, ValueError, "dimensions"),
+               ((np.ones((2, 0)), 1), {}, ValueError, "nothing"),
+               ((np.ones(3, np.int64), 1), {}, TypeError, "float")]),
+    Op("poisson", check=_both(_within(0, 2000), _whole), method=False, grad=False, random=True,
+       samples=lambda rng: [Sample(rng.uniform(0, 30, (2, 3))), Sample(np.array([0.0, 1000.0])),
+                            Sample(np.zeros((0, 2)))],
+       raises=[((np.array([-1.0]),), {}, ValueError, "-1"),
+               ((np.array([np.inf]),), {}, ValueError, "inf"),
+               ((np.ones(2, np.int64),), {}, TypeError, "float")]),
+    Op("dropout", check=_dropped, method=False, random=True,
+       samples=lambda rng: [Sample(rng.normal(size=(2, 3))), Sample(rng.normal(size=(4, 5)), 0.3),
+                            Sample(rng.normal(size=6), p=0.0),
+                            Sample(rng.normal(size=6), p=1.0), Sample(rng.normal(size=()), 0.5),
+                            Sample(rng.normal(size=(0, 2))),
+                            Sample(rng.normal(size=6), training=False),
+                            Sample(rng.normal(size=5000), 0.9)],
+       view=False, raises=[((np.ones(2), 1.5), {}, ValueError, "p.*1.5"),
+       ((np.ones(2, np.int64),), {}, TypeError, "float")]),
+    # --- in place
+    _fill("uniform_", -1, 2, Sample(-1.0, 2.0), Sample(), Sample(1.0, 1.0),
+    Sample(0.0, 1.0, generator=GENERATOR),
+          raises=[((np.ones(2), 2.0, 1.0), {}, ValueError, "range"),
+                  ((np.ones(2, np.int64),), {}, TypeError, "float"),
+                  ((np.ones(2), 0.0, np.inf), {}, ValueError, "finite")]),
+    _fill("normal_", -20, 20, Sample(1.0, 2.0), Sample(), Sample(1.0, 0.0),
+          raises=[((np.ones(2), 0.0, -1.0), {}, ValueError, "std"),
+                  ((np.ones(2, np.int64),), {}, TypeError, "float")]),
+    _fill("log_normal_", 0, 1e7, Sample(), Sample(0.0, 0.5),
+          raises=[((np.ones(2), 0.0, 0.0), {}, ValueError, "std"),
+                  ((np.ones(2, np.int64),), {}, TypeError, "float")]),
+    _fill("exponential_", 1e-12, 100, Sample(), Sample(2.0),
+          raises=[((np.ones(2), 0.0), {}, ValueError, "lambd"),
+                  ((np.ones(2, np.int64),), {}, TypeError, "float")]),
+    _fill("cauchy_", -1e9, 1e9, Sample(), Sample(1.0, 0.5),
+          raises=[((np.ones(2), 0.0, 0.0), {}, ValueError, "sigma"),
+                  ((np.ones(2, np.int64),), {}, TypeError, "float")]),
+    _fill("geometric_", 1, 120, Sample(0.5), Sample(0.9), dtypes="number",
+          raises=[((np.ones(2), 0.0), {}, ValueError, "p "),
+                  ((np.ones(2), 1.5), {}, ValueError, "p ")]),
+    _fill("bernoulli_", 0, 1, Sample(), Sample(0.25), Sample(np.array(0.5)), dtypes="all",
+          raises=[((np.ones(2), 1.5), {}, ValueError, "1.5"),
+                  ((np.ones(2), np.ones(3)), {}, ValueError, r"\(3,\)")]),
+    _fill("random_", 0, 2**53, Sample(), Sample(5), Sample(2, 7), dtypes="all",
+          raises=[((np.ones(2), 3, 3), {}, ValueError, "from"),
+                  ((np.ones(2, np.int8), 300), {}, ValueError, "299")]),
+]  # fmt: skip
