@@ -5,13 +5,51 @@
 
 namespace genesis::py {
 
+// scatter's src, which PyTorch calls `value` where it is a number.
+static Operand source(Args& a) {
+  if (a.has(3) == a.has(5)) throw_type_error(str(a.name(), "(): give either src or value"));
+  return a.operand(a.has(3) ? 3 : 5);
+}
+static ops::Reduce reduction(Args& a) {
+  const std::string name = a.string(4);
+  require(name == "add" || name == "multiply", a.name(), ": reduce must be 'add' or 'multiply', got '", name,
+          "'; scatter_reduce() has more");
+  return name == "add" ? ops::Reduce::Sum : ops::Reduce::Prod;
+}
+
 static const Family family([] {
-  def<"scatter(input, dim, index, src)", [](Args& a) {
-    return ops::scatter(a.tensor(0), a.integer(1), a.tensor(2), a.operand(3));
+  def<"scatter(input, dim, index, src=None, *, reduce=None, value=None)", [](Args& a) {
+    const Operand src = source(a);
+    if (!a.has(4)) return ops::scatter(a.tensor(0), a.integer(1), a.tensor(2), src);
+    return ops::scatter_reduce(a.tensor(0), a.integer(1), a.tensor(2), src, reduction(a));
   }>(kBoth, "input with the elements of src (or a number) put at the given indices along dim.");
-  def<"scatter_(input, dim, index, src)", [](Args& a) {
-    return ops::scatter_(a.tensor(0), a.integer(1), a.tensor(2), a.operand(3));
+  def<"scatter_(input, dim, index, src=None, *, reduce=None, value=None)", [](Args& a) {
+    const Operand src = source(a);
+    if (!a.has(4)) return ops::scatter_(a.tensor(0), a.integer(1), a.tensor(2), src);
+    return ops::scatter_reduce_(a.tensor(0), a.integer(1), a.tensor(2), src, reduction(a), true);
   }>(kMethod, "scatter(), in place.");
+  def<"scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", [](Args& a) {
+    return ops::scatter_reduce(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
+                               a.boolean(5, true));
+  }>(kBoth, "input with the elements of src combined at the given indices along dim: sum, prod, mean, amax or amin.");
+  def<"scatter_reduce_(input, dim, index, src, reduce, *, include_self=True)", [](Args& a) {
+    return ops::scatter_reduce_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
+                                a.boolean(5, true));
+  }>(kMethod, "scatter_reduce(), in place.");
+  def<"index_reduce(input, dim, index, source, reduce, *, include_self=True)", [](Args& a) {
+    return ops::index_reduce(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
+                             a.boolean(5, true));
+  }>(kBoth, "input with the slices of source combined at a 1-d index along dim: prod, mean, amax or amin.");
+  def<"index_reduce_(input, dim, index, source, reduce, *, include_self=True)", [](Args& a) {
+    return ops::index_reduce_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
+                              a.boolean(5, true));
+  }>(kMethod, "index_reduce(), in place.");
+  def<"put(input, index, source, accumulate=False)", [](Args& a) {
+    return ops::put(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3, false));
+  }>(kBoth, "input, seen as one line, with the elements of source put (or added) at the given indices.");
+  def<"put_(input, index, source, accumulate=False)", [](Args& a) {
+    return ops::put_(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3, false));
+  }>(kMethod, "put(), in place.");
   def<"scatter_add(input, dim, index, src)", [](Args& a) {
     return ops::scatter_add(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
   }>(kBoth, "input with the elements of src added at the given indices along dim.");

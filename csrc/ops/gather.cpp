@@ -25,7 +25,7 @@ static Tensor transposed(const Tensor& dy, const Dims& shape, View index, int di
 
 // ---- gather ------------------------------------------------------------------------------------------------------
 
-static Tensor gather_backward(const Tensor& dy, const Dims& shape, int dim, const Tensor& index) {
+Tensor gather_backward(const Tensor& dy, const Dims& shape, int dim, const Tensor& index) {
   Tensor dx = index.numel() ? transposed(dy, shape, line(index), dim) : zeros(shape, dy.dtype());
   return record("gather_backward", std::move(dx), inputs(dy), save(index), [dim](const Tensor& ddx, const Saved& saved) {
     return Grads{gather(ddx, dim, saved[0])};

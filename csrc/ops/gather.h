@@ -9,6 +9,8 @@ namespace genesis::ops {
 
 // y[..., j, ...] = x[..., index[..., j, ...], ...]; index has as many dimensions as x and the shape of the result.
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
+// The transpose of gather: zeros of `shape`, with dy added at the indices, which are known to be good.
+Tensor gather_backward(const Tensor& dy, const Dims& shape, int dim, const Tensor& index);
 // Whole slices of x, at a 1-d index.
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
 // x seen as one line; negative indices count from its end.

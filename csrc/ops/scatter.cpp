@@ -1,17 +1,20 @@
 #include "ops/scatter.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "autograd/record.h"
 #include "kernels/compare.h"
 #include "kernels/convert.h"
 #include "kernels/gather.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/gather.h"
 #include "ops/indices.h"
 #include "ops/masked.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
+#include "ops/select.h"
 #include "ops/view.h"
 
 namespace genesis::ops {
@@ -133,6 +136,150 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index_in, const T
   });
 }
 
+// ---- combined ----------------------------------------------------------------------------------------------------
+
+Reduce reduce_named(const char* op, const std::string& name) {
+  if (name == "sum") return Reduce::Sum;
+  if (name == "prod") return Reduce::Prod;
+  if (name == "mean") return Reduce::Mean;
+  if (name == "amax") return Reduce::Amax;
+  if (name == "amin") return Reduce::Amin;
+  fail(op, ": reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', got '", name, "'");
+}
+
+// What changes nothing: the value to begin with where the element that is there does not count.
+static Scalar neutral(Reduce reduce, DType dtype) {
+  if (reduce == Reduce::Prod) return 1;
+  if (reduce == Reduce::Sum || reduce == Reduce::Mean) return 0;
+  const bool high = reduce == Reduce::Amin;
+  if (is_floating(dtype)) return high ? INFINITY : -INFINITY;
+  switch (dtype) {
+    case DType::Bool: return high;
+    case DType::UInt8: return high ? UINT8_MAX : 0;
+    case DType::Int8: return high ? INT8_MAX : INT8_MIN;
+    case DType::Int16: return high ? INT16_MAX : INT16_MIN;
+    case DType::Int32: return high ? INT32_MAX : INT32_MIN;
+    default: return high ? INT64_MAX : INT64_MIN;
+  }
+}
+
+// How many values went into each element of `shape`, at least 1.
+static Tensor contributions(const Dims& shape, int dim, const Tensor& index, bool include_self, DType dtype) {
+  const WithGradMode off(false);
+  const Tensor none = full(shape, include_self ? 1 : 0, dtype), one = expand(ones({}, dtype), index.shape());
+  return clamp(scatter_add(none, dim, index, one), Operand(1), {});
+}
+
+// y / n rounded down, in place.
+static void floor_divide(const Tensor& y, const Tensor& n) {
+  const Tensor sum = contiguous(cast(y, DType::Int64)), by = contiguous(n);
+  const Tensor mean = empty(sum.shape(), DType::Int64);
+  for (int64_t i = 0; i < sum.numel(); ++i) {
+    const int64_t a = sum.data<int64_t>()[i], b = by.data<int64_t>()[i], q = a / b;
+    mean.data<int64_t>()[i] = q - (a % b < 0);
+  }
+  kernels::copy(y.view(), mean.view());
+}
+
+// Not recorded. Half precision computes in float32 throughout.
+static Tensor reduced(const Tensor& x, const Tensor& src, const Tensor& index, int dim, Reduce reduce, bool include_self,
+                      Out out) {
+  const WithGradMode off(false);
+  if (is_half(x.dtype())) {
+    const Tensor wide = reduced(cast(x, DType::Float32), cast(src, DType::Float32), index, dim, reduce, include_self, {});
+    if (!out) return cast(wide, x.dtype());
+    return deliver("scatter_reduce", wide, out);
+  }
+  constexpr Combine how[] = {Combine::Add, Combine::Mul, Combine::Add, Combine::Max, Combine::Min};
+  const View places = line(index);
+  Tensor y;
+  if (include_self) {
+    y = written("scatter_reduce", x, src, index, places, dim, how[static_cast<int>(reduce)], out);
+  } else {
+    const Tensor nothing = expand(full({}, neutral(reduce, x.dtype()), x.dtype()), index.shape());
+    y = written("scatter_reduce", x, nothing, index, places, dim, Combine::Set, out);
+    y = written("scatter_reduce", y, src, index, places, dim, how[static_cast<int>(reduce)], Out{&y});
+  }
+  if (reduce == Reduce::Mean) {
+    const bool floating = is_floating(y.dtype());
+    const Tensor n = contributions(y.shape(), dim, index, include_self, floating ? y.dtype() : DType::Int64);
+    if (floating) div(y, n, Out{&y});
+    else floor_divide(y, n);
+  }
+  return y;
+}
+
+// Where a product has a factor of 0, its derivative by that factor is the product of the others, which cannot be had by
+// dividing: it is taken again with a 1 in the place of a 0 that is the only one.
+static Grads prod_backward(const Tensor& dy, const Tensor& x, const Tensor& src, const Tensor& y, int dim,
+                           const Tensor& index, bool include_self, const Saved& saved) {
+  Grads grads{Tensor(), Tensor()};
+  if (saved.needs(0)) {
+    if (include_self) {
+      const Tensor factor = masked_fill(x, eq(x, 0), 1);
+      grads[0] = dy * scatter_reduce(factor, dim, index, src, Reduce::Prod) / factor;
+    } else {
+      grads[0] = scatter(dy, dim, index, 0);
+    }
+  }
+  if (saved.needs(1)) {
+    const Tensor zero = eq(src, 0);
+    Tensor alone, several;
+    {
+      const WithGradMode off(false);
+      const Tensor among = gather(scatter_add(zeros(x.shape(), DType::Int64), dim, index, cast(zero, DType::Int64)), dim, index);
+      alone = logical_and(zero, eq(among, 1));
+      several = gt(among, 1);
+    }
+    if (grad_mode.enabled)
+      require<GraphError>(sum(several, {}, false).data<int64_t>()[0] == 0,
+                          "scatter_reduce: the second derivative of a product with several factors of 0 is not supported");
+    const Tensor others = scatter_reduce(x, dim, index, masked_fill(src, alone, 1), Reduce::Prod, include_self);
+    grads[1] = where(alone, gather(dy * others, dim, index), gather(dy * y, dim, index) / masked_fill(src, zero, 1));
+  }
+  return grads;
+}
+
+static Grads extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& src, const Tensor& y, int dim,
+                              const Tensor& index, bool include_self, const Saved& saved) {
+  Tensor from_x, from_src, sharing;
+  {
+    const WithGradMode off(false);
+    from_x = include_self ? cast(eq(x, y), dy.dtype()) : zeros(x.shape(), dy.dtype());
+    from_src = cast(eq(src, gather(y, dim, index)), dy.dtype());
+    sharing = clamp(scatter_add(from_x, dim, index, from_src), Operand(1), {});
+  }
+  const Tensor share = dy / sharing;
+  Tensor dx;
+  if (saved.needs(0)) dx = include_self ? share * from_x : scatter(dy, dim, index, 0);
+  return Grads{dx, saved.needs(1) ? gather(share, dim, index) * from_src : Tensor()};
+}
+
+Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index_in, const Operand& src_in, Reduce reduce,
+                      bool include_self, Out out) {
+  const int d = wrap_dim("scatter_reduce", dim, x.dim());
+  require_index_fits("scatter_reduce", x, d, index_in);
+  const Tensor index = apart(checked_indices("scatter_reduce", index_in, d, line(x).shape[d]), out);
+  const Tensor value = src_in.is_scalar() ? full({}, src_in.scalar, x.dtype()) : *src_in.tensor;
+  require_same_dtype("scatter_reduce", x, "src", value);
+  const Tensor src = indexed_part("scatter_reduce", value, index);
+  Tensor y = reduced(x, apart(src, out), index, d, reduce, include_self, out);
+  if (reduce == Reduce::Sum || reduce == Reduce::Mean)
+    return record("scatter_reduce", std::move(y), inputs(x, src), save(index),
+                  [d, include_self, mean = reduce == Reduce::Mean](const Tensor& dy, const Saved& saved) {
+      const Tensor at = saved[0];
+      const Tensor g = mean ? dy / contributions(dy.shape(), d, at, include_self, dy.dtype()) : dy;
+      Tensor dx;
+      if (saved.needs(0)) dx = include_self ? g : scatter(dy, d, at, 0);
+      return Grads{dx, saved.needs(1) ? gather(g, d, at) : Tensor()};
+    });
+  const auto backward = reduce == Reduce::Prod ? prod_backward : extreme_backward;
+  return record("scatter_reduce", y, inputs(x, src), save(x, src, index, output(y)),
+                [d, include_self, backward](const Tensor& dy, const Saved& saved) {
+    return backward(dy, saved[0], saved[1], saved[3], d, saved[2], include_self, saved);
+  });
+}
+
 // ---- a 1-d index for slices --------------------------------------------------------------------------------------
 
 static int require_slices(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
@@ -180,6 +327,16 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index_in, const Te
   });
 }
 
+Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Reduce reduce, bool include_self,
+                    Out out) {
+  require(reduce != Reduce::Sum, "index_reduce: reduce must be 'prod', 'mean', 'amax' or 'amin'; for sums use index_add()");
+  const int d = require_slices("index_reduce", x, dim, index, source);
+  const Tensor checked = checked_indices("index_reduce", index, d, line(x).shape[d]);
+  Dims along(x.dim(), 1);
+  if (x.dim() > 0) along[d] = index.numel();
+  return scatter_reduce(x, d, expand(reshape(checked, along), source.shape()), source, reduce, include_self, out);
+}
+
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index_in, const Operand& value, Out out) {
   const int d = wrap_dim("index_fill", dim, x.dim());
   require(index_in.dim() <= 1, "index_fill: index must have one dimension, got shape ", index_in.shape());
@@ -202,6 +359,14 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index_in, const Op
   });
 }
 
+Tensor put(const Tensor& x, const Tensor& index_in, const Tensor& source, bool accumulate, Out out) {
+  require(source.numel() == index_in.numel(), "put_: source has ", source.numel(), " elements but index ", index_in.numel());
+  const Tensor index = reshape(checked_indices("put_", index_in, 0, x.numel(), true), {index_in.numel()});
+  const Tensor flat = reshape(x, {x.numel()}), values = reshape(source, {source.numel()});
+  const Tensor y = accumulate ? scatter_add(flat, 0, index, values) : scatter(flat, 0, index, values);
+  return deliver("put_", reshape(y, x.shape()), out);
+}
+
 // ---- in place ----------------------------------------------------------------------------------------------------
 
 Tensor scatter_(const Tensor& x, int64_t dim, const Tensor& index, const Operand& src) {
@@ -211,6 +376,22 @@ Tensor scatter_(const Tensor& x, int64_t dim, const Tensor& index, const Operand
 Tensor scatter_add_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
   return inplace("scatter_add_", x, {&src},
                  [&](const Tensor& input, Out out) { return scatter_add(input, dim, index, src, out); });
+}
+Tensor scatter_reduce_(const Tensor& x, int64_t dim, const Tensor& index, const Operand& src, Reduce reduce,
+                       bool include_self) {
+  return inplace("scatter_reduce_", x, {&src.or_undefined()}, [&](const Tensor& input, Out out) {
+    return scatter_reduce(input, dim, index, src, reduce, include_self, out);
+  });
+}
+Tensor index_reduce_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Reduce reduce,
+                     bool include_self) {
+  return inplace("index_reduce_", x, {&source}, [&](const Tensor& input, Out out) {
+    return index_reduce(input, dim, index, source, reduce, include_self, out);
+  });
+}
+Tensor put_(const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate) {
+  return inplace("put_", x, {&source},
+                 [&](const Tensor& input, Out out) { return put(input, index, source, accumulate, out); });
 }
 Tensor index_add_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
   return inplace("index_add_", x, {&source},

@@ -14,14 +14,31 @@ namespace genesis::ops {
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Operand& src, Out out = {});
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src, Out out = {});
 
+// The same with contributions combined: sum, prod, mean, amax or amin, together with the element that is there or
+// (include_self=false) in place of it. amax and amin share their gradient evenly among equals.
+enum class Reduce { Sum, Prod, Mean, Amax, Amin };
+Reduce reduce_named(const char* op, const std::string& name);
+Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Operand& src, Reduce reduce,
+                      bool include_self = true, Out out = {});
+
 // The same for whole slices, at a 1-d index.
+Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Reduce reduce,
+                    bool include_self = true, Out out = {});
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha = 1, Out out = {});
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Out out = {});
 // Negative indices count from the end; value is a number or a 0-d tensor.
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value, Out out = {});
 
+// x seen as one line, with source put (or added) at the indices; negative ones count from the end.
+Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate, Out out = {});
+
 Tensor scatter_(const Tensor& x, int64_t dim, const Tensor& index, const Operand& src);
 Tensor scatter_add_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src);
+Tensor scatter_reduce_(const Tensor& x, int64_t dim, const Tensor& index, const Operand& src, Reduce reduce,
+                       bool include_self);
+Tensor index_reduce_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Reduce reduce,
+                     bool include_self);
+Tensor put_(const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate);
 Tensor index_add_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha);
 Tensor index_copy_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
 Tensor index_fill_(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value);

@@ -49,6 +49,55 @@ _scatter = _scatter_with(lambda _, new: new)
 _scatter_add = _scatter_with(lambda old, new: old + new)
 
 
+def _scatter_reduce(
+    x: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, *, include_self: bool = True
+) -> np.ndarray:
+    """Of int64 or float64, as mean rounds down for integers."""
+    combine = {"sum": np.sum, "prod": np.prod, "amax": np.max, "amin": np.min,
+               "mean": lambda v: np.mean(v) if v.dtype.kind == "f" else np.sum(v) // len(v)}[reduce]  # fmt: skip
+    found: dict[Any, list[Any]] = {}
+    for to, at in _places(x, dim, index):
+        found.setdefault(tuple(to), [x[to]] if include_self else []).append(src[at])
+    y = np.array(x)
+    for to, values in found.items():
+        y[to] = combine(np.array(values))
+    return y
+
+
+def _reduce_samples(rng: np.random.Generator, reduce: str) -> list[Sample]:
+    made = []
+    for i, (x, dim, index) in enumerate(_along(rng, repeats=True)):
+        made.append(Sample(x, dim, index, rng.normal(size=index.shape), reduce, include_self=i % 2 == 0))
+    x, dim, index = _along(rng, repeats=True)[-2]
+    return [*made, Sample(x, dim, index, rng.normal(size=index.shape), reduce)]
+
+
+def _index_reduce(
+    x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, *, include_self: bool = True
+) -> np.ndarray:
+    along = [1] * x.ndim
+    if x.ndim:
+        along[dim] = index.size
+    each = np.broadcast_to(index.reshape(along), source.shape)
+    return _scatter_reduce(x, dim, each, source, reduce, include_self=include_self)
+
+
+def _index_reduce_samples(rng: np.random.Generator) -> list[Sample]:
+    made = []
+    for i, sample in enumerate(_source_samples(rng, True)):
+        x, dim, index, source = sample.args
+        if x.ndim:  # PyTorch refuses 0-d
+            made.append(Sample(x, dim, index, source, ["prod", "mean", "amax", "amin"][i % 4], include_self=i % 3 != 0))
+    return made
+
+
+def _put(x: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool = False) -> np.ndarray:
+    y = np.array(x).reshape(-1)
+    for i, value in zip(index.reshape(-1), source.reshape(-1), strict=True):
+        y[i] = y[i] + value if accumulate else value
+    return y.reshape(x.shape)
+
+
 def _slices(x: np.ndarray, dim: int, index: np.ndarray) -> list[tuple[Any, Any]]:
     if x.ndim == 0:
         return [((), ())]
@@ -279,6 +328,41 @@ OPS: list[Op] = [
                ((X, 1, AT, np.ones((2, 3), np.int64)), {}, TypeError, "src is int64")]),
     Op("scatter_add", _scatter_add, variant="larger_src", samples=lambda rng: _scatter_samples(rng, True, False)[-1:],
        unlike_torch="PyTorch's gradient wants src and index to have one shape"),
+    *(
+        Op("scatter_reduce", _scatter_reduce, variant=reduce, dtypes="number", inplace=True, low=-2, high=2,
+           samples=lambda rng, reduce=reduce: _reduce_samples(rng, reduce),
+           raises=[((X, 1, AT + 1, X, reduce), {}, IndexError, "scatter_reduce: index 3"),
+                   ((X, 1, AT, X, "max"), {}, ValueError, "reduce must be .*, got 'max'"),
+                   ((X, 1, AT, np.ones((2, 3), np.int64), reduce), {}, TypeError, "src is int64")])
+        for reduce in ("sum", "prod", "mean", "amax", "amin")
+    ),
+    # factors of 0: of x, of src, one for several places
+    Op("scatter_reduce", _scatter_reduce, variant="prod_zeros",
+       samples=lambda rng: [
+           Sample(np.array([0.0, 2.0, 3.0]), 0, _ints([0, 0, 1, 1]), np.array([2.0, 5.0, 0.0, 4.0]), "prod"),
+           Sample(np.array([0.0, 0.0, 3.0]), 0, _ints([0, 0, 1, 1]), np.array([0.0, 5.0, 0.0, 4.0]), "prod", include_self=False),
+           Sample(np.array([0.0, 2.0]), 0, _ints([0, 0]), np.array([0.0, 5.0]), "prod"),
+       ]),
+    Op("scatter", lambda x, dim, index, src, reduce: _scatter_reduce(x, dim, index, src, {"add": "sum", "multiply": "prod"}[reduce]),
+       variant="reduce", dtypes="number", inplace=True, low=-2, high=2, unlike_torch="not differentiable there, deprecated",
+       samples=lambda rng: [Sample(x, d, i, rng.normal(size=i.shape), reduce=reduce)
+                            for x, d, i in _along(rng, repeats=True)[:4] for reduce in ("add", "multiply")],
+       raises=[((X, 1, AT, X), {"reduce": "amax"}, ValueError, "scatter_reduce"), ((X, 1, AT), {}, TypeError, "src or value"),
+               ((X, 1, AT, X), {"value": 1.0}, TypeError, "src or value")]),
+    Op("index_reduce", _index_reduce, dtypes="number", inplace=True, samples=_index_reduce_samples,
+       unlike_torch="its amax and amin warn that they are experimental",
+       raises=[((X, 0, _ints([2]), X[:1], "amax"), {}, IndexError, "index_reduce: index 2"),
+               ((X, 0, _ints([0]), X[:1], "sum"), {}, ValueError, "index_add"),
+               ((X, 0, _ints([0]), X, "prod"), {}, ValueError, r"expected shape \(1, 3\)")]),
+    Op("put", _put, dtypes="number", inplace=True, low=-9, high=9,
+       samples=lambda rng: [
+           Sample(rng.normal(size=(2, 3)), _ints([[5, -6]]), rng.normal(size=2)),
+           Sample(rng.normal(size=(2, 3)), _ints([1, -5, 1]), rng.normal(size=(3, 1)), accumulate=True),
+           Sample(np.array(1.0), _ints(0), np.array([2.0])),
+           Sample(rng.normal(size=(2, 3)), np.zeros(0, np.int64), np.zeros(0)),
+       ],
+       raises=[((X, _ints([6]), np.ones(1)), {}, IndexError, "put_: index 6"),
+               ((X, _ints([0]), np.ones(2)), {}, ValueError, "source has 2 elements but index 1")]),
     Op("index_add", _index_add, dtypes="number", inplace=True, low=-9, high=9,
        samples=lambda rng: _source_samples(rng, True) + _source_samples(rng, True, alpha=2)[-2:],
        raises=[((X, 0, _ints([0, 2]), X), {}, IndexError, r"index_add: index 2 at position \(1,\)"),

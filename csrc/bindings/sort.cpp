@@ -1,0 +1,45 @@
+#include "ops/sort.h"
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+static PyObject* pair(PyTypeObject* type, const ops::Sorted& y) { return named(type, {y.values, y.indices}); }
+
+// The results of unique that were asked for: one tensor, or a tuple.
+static PyObject* asked(const ops::Unique& y, bool inverse, bool counts) {
+  if (!inverse && !counts) return to_python(y.values);
+  std::vector<Tensor> list{y.values};
+  if (inverse) list.push_back(y.inverse);
+  if (counts) list.push_back(y.counts);
+  return to_python(list);
+}
+
+static const Family family([] {
+  def<"sort(input, dim=-1, descending=False, stable=False)", [](Args& a) {
+    static PyTypeObject* type = return_type("sort", {"values", "indices"});
+    return pair(type, ops::sort(a.tensor(0), a.integer(1, -1), a.boolean(2, false)));
+  }>(kBoth, "input in order along dim, and where each element stood. Always stable; NaN is the largest.");
+  def<"argsort(input, dim=-1, descending=False, stable=False)", [](Args& a) {
+    return ops::argsort(a.tensor(0), a.integer(1, -1), a.boolean(2, false));
+  }>(kBoth, "The indices that sort input along dim. Always stable.");
+  def<"msort(input)", [](Args& a) { return ops::sort(a.tensor(0), 0, false).values; }>(
+      kBoth, "input in order along its first dimension.");
+  def<"topk(input, k, dim=-1, largest=True, sorted=True)", [](Args& a) {
+    static PyTypeObject* type = return_type("topk", {"values", "indices"});
+    return pair(type, ops::topk(a.tensor(0), a.integer(1), a.integer(2, -1), a.boolean(3, true)));
+  }>(kBoth, "The k largest (or smallest) elements along dim, always in order, and where they stood.");
+  def<"kthvalue(input, k, dim=-1, keepdim=False)", [](Args& a) {
+    static PyTypeObject* type = return_type("kthvalue", {"values", "indices"});
+    return pair(type, ops::kthvalue(a.tensor(0), a.integer(1), a.integer(2, -1), a.boolean(3, false)));
+  }>(kBoth, "The k-th smallest element along dim, counted from 1, and where it stood.");
+  def<"unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None)", [](Args& a) {
+    return asked(ops::unique(a.tensor(0), a.optional_integer(4)), a.boolean(2, false), a.boolean(3, false));
+  }>(kBoth, "The different elements (or slices along dim) of input, always sorted.");
+  def<"unique_consecutive(input, return_inverse=False, return_counts=False, dim=None)", [](Args& a) {
+    return asked(ops::unique_consecutive(a.tensor(0), a.optional_integer(3)), a.boolean(1, false), a.boolean(2, false));
+  }>(kBoth, "input without the elements (or slices along dim) that repeat the one before.");
+});
+
+}  // namespace genesis::py

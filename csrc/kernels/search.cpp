@@ -1,0 +1,180 @@
+#include "kernels/search.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "core/parallel.h"
+#include "kernels/elementwise.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+
+namespace {
+
+// How many elements come before `value`. The search halves its range without a branch to mispredict. A NaN comes after
+// everything.
+template <bool Right, class T, class At>
+int64_t place_of(T value, int64_t m, At at) {
+  int64_t begin = 0;
+  while (m > 0) {
+    const int64_t half = m / 2;
+    const T middle = at(begin + half);
+    const bool before = Right ? !(middle > value) : !(middle >= value);
+    begin = before ? begin + half + 1 : begin;
+    m = before ? m - half - 1 : half;
+  }
+  return begin;
+}
+
+template <class T>
+void search_rows(int64_t* out, const T* sorted, const int64_t* sorter, const T* values, int64_t rows, int64_t m, int64_t n,
+                 bool one_row, bool right) {
+  const int64_t grain = 4096;
+  parallel_for(rows * n, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = one_row ? 0 : i / n;
+      const T* in = sorted + row * m;
+      const T value = values[i];
+      if (sorter) {
+        const int64_t* order = sorter + row * m;
+        const auto at = [&](int64_t j) { return in[order[j]]; };
+        out[i] = right ? place_of<true>(value, m, at) : place_of<false>(value, m, at);
+      } else {
+        const auto at = [&](int64_t j) { return in[j]; };
+        out[i] = right ? place_of<true>(value, m, at) : place_of<false>(value, m, at);
+      }
+    }
+  });
+}
+
+// Calls f with a null pointer of the compute type.
+template <class F>
+void with_computed(DType t, F&& f) {
+  switch (t) {
+    case DType::UInt8: return f(static_cast<uint8_t*>(nullptr));
+    case DType::Int32: return f(static_cast<int32_t*>(nullptr));
+    case DType::Int64: return f(static_cast<int64_t*>(nullptr));
+    case DType::Float32: return f(static_cast<float*>(nullptr));
+    default: return f(static_cast<double*>(nullptr));
+  }
+}
+
+struct HalfValue {
+  Half bits;
+  operator float() const { return to_float(bits); }
+};
+struct BFloat16Value {
+  BFloat16 bits;
+  operator float() const { return to_float(bits); }
+};
+// Calls f with a null pointer of a type that compares as the elements do.
+template <class F>
+void with_comparable(DType t, F&& f) {
+  switch (t) {
+    case DType::Bool: case DType::UInt8: return f(static_cast<const uint8_t*>(nullptr));
+    case DType::Int8: return f(static_cast<const int8_t*>(nullptr));
+    case DType::Int16: return f(static_cast<const int16_t*>(nullptr));
+    case DType::Int32: return f(static_cast<const int32_t*>(nullptr));
+    case DType::Int64: return f(static_cast<const int64_t*>(nullptr));
+    case DType::Float16: return f(static_cast<const HalfValue*>(nullptr));
+    case DType::BFloat16: return f(static_cast<const BFloat16Value*>(nullptr));
+    case DType::Float32: return f(static_cast<const float*>(nullptr));
+    case DType::Float64: return f(static_cast<const double*>(nullptr));
+  }
+}
+
+// The order of sorting: NaN above all.
+template <class T>
+bool before(const T& a, const T& b) {
+  return a < b || (a == a && b != b);
+}
+
+}  // namespace
+
+void searchsorted(int64_t* out, const void* sorted, const int64_t* sorter, const void* values, DType dtype, int64_t rows,
+                  int64_t m, int64_t n, bool one_row, bool right) {
+  with_computed(dtype, [&]<class T>(T*) {
+    search_rows(out, static_cast<const T*>(sorted), sorter, static_cast<const T*>(values), rows, m, n, one_row, right);
+  });
+}
+GENESIS_KERNEL(searchsorted)
+
+void is_member(bool* out, const void* values, int64_t n, const void* sorted, int64_t m, DType dtype) {
+  with_computed(dtype, [&]<class T>(T*) {
+    const T *x = static_cast<const T*>(values), *among = static_cast<const T*>(sorted);
+    parallel_for(n, 4096, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t at = place_of<false>(x[i], m, [&](int64_t j) { return among[j]; });
+        out[i] = at < m && among[at] == x[i];
+      }
+    });
+  });
+}
+GENESIS_KERNEL(is_member)
+
+int64_t label_runs(int64_t* group, const void* data, DType dtype, int64_t n) {
+  if (n == 0) return 0;
+  int64_t label = 0;
+  with_comparable(dtype, [&]<class T>(const T*) {
+    const T* x = static_cast<const T*>(data);
+    group[0] = 0;
+    for (int64_t i = 1; i < n; ++i) {
+      label += !(x[i] == x[i - 1]);
+      group[i] = label;
+    }
+  });
+  return label + 1;
+}
+GENESIS_KERNEL(label_runs)
+
+int64_t label_slices(int64_t* group, const int64_t* order, const void* data, DType dtype, int64_t n, int64_t width) {
+  if (n == 0) return 0;
+  int64_t label = 0;
+  with_comparable(dtype, [&]<class T>(const T*) {
+    const T* x = static_cast<const T*>(data);
+    group[0] = 0;
+    for (int64_t i = 1; i < n; ++i) {
+      const T *a = x + order[i] * width, *b = x + order[i - 1] * width;
+      label += !std::equal(a, a + width, b, [](const T& l, const T& r) { return l == r; });
+      group[i] = label;
+    }
+  });
+  return label + 1;
+}
+GENESIS_KERNEL(label_slices)
+
+void sort_slices(int64_t* order, const void* data, DType dtype, int64_t n, int64_t width) {
+  with_comparable(dtype, [&]<class T>(const T*) {
+    const T* x = static_cast<const T*>(data);
+    std::stable_sort(order, order + n, [&](int64_t a, int64_t b) {
+      return std::lexicographical_compare(x + a * width, x + (a + 1) * width, x + b * width, x + (b + 1) * width, before<T>);
+    });
+  });
+}
+GENESIS_KERNEL(sort_slices)
+
+void count_into(void* out, const int64_t* bins, int64_t n, const void* weights, DType dtype) {
+  if (!weights) {
+    for (int64_t i = 0; i < n; ++i) ++static_cast<int64_t*>(out)[bins[i]];
+  } else if (dtype == DType::Float32) {
+    for (int64_t i = 0; i < n; ++i) static_cast<float*>(out)[bins[i]] += static_cast<const float*>(weights)[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) static_cast<double*>(out)[bins[i]] += static_cast<const double*>(weights)[i];
+  }
+}
+GENESIS_KERNEL(count_into)
+
+void histogram_into(int64_t* out, const void* data, DType dtype, int64_t n, int64_t bins, double low, double high) {
+  with_computed(dtype, [&]<class T>(T*) {
+    const T* x = static_cast<const T*>(data);
+    for (int64_t i = 0; i < n; ++i) {
+      const double value = static_cast<double>(x[i]);
+      if (!(value >= low && value <= high)) continue;
+      const auto bin = static_cast<int64_t>((value - low) * static_cast<double>(bins) / (high - low));
+      ++out[std::min(bin, bins - 1)];
+    }
+  });
+}
+GENESIS_KERNEL(histogram_into)
+
+}  // namespace genesis::kernels::GENESIS_ISA
