@@ -8,11 +8,12 @@
 #include <cmath>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "core/parallel.h"
 #include "kernels/elementwise.h"
 
-#if defined(__F16C__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -113,31 +114,171 @@ void convert_inner(char* const* data, unsigned scalars, int64_t n, const void* p
 }
 
 // Copies of one dtype: only the width of an element matters.
-template <class T>
 struct Strided {
   int ndim = 0;
   int64_t shape[kMaxDims], dst[kMaxDims], src[kMaxDims];  // strides in elements
 };
 
-constexpr int64_t kBlock = 32;
+// ---- transposing copies ---------------------------------------------------------------------------------------------
 
-// dst[i * dst_row + j] = src[i + j * src_col] for a block: read along i, write along j.
 template <class T>
-void transpose_block(T* dst, int64_t dst_row, const T* src, int64_t src_col, int64_t rows, int64_t cols) {
-  T tile[kBlock][kBlock + 64 / sizeof(T)];
+inline constexpr int64_t kBlock = sizeof(T) == 8 ? 32 : 64;
+constexpr int64_t kStreamBytes = 2 << 20;  // a result larger than this leaves the cache anyway
+
+// N x N elements in registers: halves of the rows are interleaved, log2(N) times.
+template <class T>
+struct Square {
+  static constexpr int N = sizeof(T) == 8 ? 4 : sizeof(T) == 1 ? 16 : 8;
+  typedef T Vector __attribute__((vector_size(N * sizeof(T))));
+
+  template <size_t... I>
+  [[gnu::always_inline]] static void interleave(const Vector& a, const Vector& b, Vector& low, Vector& high,
+                                                std::index_sequence<I...>) {
+    low = __builtin_shufflevector(a, b, (I % 2 ? N + I / 2 : I / 2)...);
+    high = __builtin_shufflevector(a, b, (I % 2 ? N + N / 2 + I / 2 : N / 2 + I / 2)...);
+  }
+  [[gnu::always_inline]] static void transpose(T* dst, int64_t dst_row, const T* src, int64_t src_row) {
+    Vector r[N], t[N];
+    for (int i = 0; i < N; ++i) std::memcpy(&r[i], src + i * src_row, sizeof(Vector));
+    for (int round = 1; round < N; round *= 2) {
+      for (int i = 0; i < N / 2; ++i) interleave(r[i], r[i + N / 2], t[2 * i], t[2 * i + 1], std::make_index_sequence<N>());
+      for (int i = 0; i < N; ++i) r[i] = t[i];
+    }
+    for (int i = 0; i < N; ++i) std::memcpy(dst + i * dst_row, &r[i], sizeof(Vector));
+  }
+};
+
+// dst[i * dst_row + j] = src[i + j * src_col] for a block: read along i, write along j. Past the cache: whole lines are
+// written without being read first.
+template <class T>
+void transpose_block(T* dst, int64_t dst_row, const T* src, int64_t src_col, int64_t rows, int64_t cols, bool stream) {
+  constexpr int64_t n = Square<T>::N, width = kBlock<T> + 64 / sizeof(T);
+  alignas(64) T tile[kBlock<T>][width];
+  const int64_t whole_rows = rows / n * n, whole_cols = cols / n * n;
+  for (int64_t j = 0; j < whole_cols; j += n)
+    for (int64_t i = 0; i < whole_rows; i += n) Square<T>::transpose(&tile[i][j], width, src + i + j * src_col, src_col);
   for (int64_t j = 0; j < cols; ++j)
-    for (int64_t i = 0; i < rows; ++i) tile[i][j] = src[i + j * src_col];
-  for (int64_t i = 0; i < rows; ++i) std::memcpy(dst + i * dst_row, tile[i], static_cast<size_t>(cols) * sizeof(T));
+    for (int64_t i = j < whole_cols ? whole_rows : 0; i < rows; ++i) tile[i][j] = src[i + j * src_col];
+  const size_t bytes = static_cast<size_t>(cols) * sizeof(T);
+#if defined(__SSE2__)
+  if (stream && bytes % 64 == 0) {
+    for (int64_t i = 0; i < rows; ++i) {
+      auto* to = reinterpret_cast<__m128i*>(dst + i * dst_row);
+      const auto* from = reinterpret_cast<const __m128i*>(tile[i]);
+      for (size_t k = 0; k < bytes / 16; ++k) _mm_stream_si128(to + k, _mm_load_si128(from + k));
+    }
+    return;
+  }
+#else
+  (void)stream;
+#endif
+  for (int64_t i = 0; i < rows; ++i) std::memcpy(dst + i * dst_row, tile[i], bytes);
+}
+
+// The last dimension runs along the destination, the one before it along the source.
+template <class T>
+void transpose_copy(const Strided& loop, T* out, const T* in) {
+  const int last = loop.ndim - 1;
+  const int64_t rows = loop.shape[last - 1], cols = loop.shape[last], row = loop.dst[last - 1], col = loop.src[last];
+  const int64_t row_blocks = (rows + kBlock<T> - 1) / kBlock<T>;
+  int64_t outer = 1;
+  for (int d = 0; d < last - 1; ++d) outer *= loop.shape[d];
+  bool stream = outer * rows * cols * static_cast<int64_t>(sizeof(T)) >= kStreamBytes;
+  const auto aligned = [](int64_t elements) { return elements * static_cast<int64_t>(sizeof(T)) % 64 == 0; };
+  stream = stream && reinterpret_cast<uintptr_t>(out) % 64 == 0;
+  for (int d = 0; d < last; ++d) stream = stream && aligned(loop.dst[d]);
+  const int64_t per_strip = kBlock<T> * cols;  // elements in one strip of blocks
+  parallel_for(outer * row_blocks, std::max<int64_t>(1, 65536 / per_strip), [&](int64_t begin, int64_t end) {
+    for (int64_t w = begin; w < end; ++w) {
+      int64_t rest = w / row_blocks;
+      T* o = out;
+      const T* s = in;
+      for (int d = last - 2; d >= 0; --d) {
+        const int64_t i = rest % loop.shape[d];
+        rest /= loop.shape[d];
+        o += i * loop.dst[d];
+        s += i * loop.src[d];
+      }
+      const int64_t i = w % row_blocks * kBlock<T>;
+      for (int64_t j = 0; j < cols; j += kBlock<T>)
+        transpose_block(o + i * row + j, row, s + i + j * col, col, std::min(kBlock<T>, rows - i),
+                        std::min(kBlock<T>, cols - j), stream);
+    }
+#if defined(__SSE2__)
+    if (stream) _mm_sfence();
+#endif
+  });
+}
+
+// ---- copies row by row ----------------------------------------------------------------------------------------------
+
+template <class T>
+[[gnu::always_inline]] inline void copy_row(T* o, const T* s, int64_t n, int64_t ds, int64_t ss) {
+  if (ds == 1 && ss == 1) {
+    std::memcpy(o, s, static_cast<size_t>(n) * sizeof(T));
+  } else if (ds == 1 && ss == 0) {
+    std::fill_n(o, n, *s);
+  } else if (ds == 1 && ss == -1) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = s[-i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) o[i * ds] = s[i * ss];
+  }
+}
+
+template <class T>
+void copy_rows(const Strided& loop, T* out, const T* in) {
+  const int last = loop.ndim - 1;
+  const int64_t n = loop.shape[last], ds = loop.dst[last], ss = loop.src[last];
+  int64_t outer = 1;
+  for (int d = 0; d < last; ++d) outer *= loop.shape[d];
+  if (outer == 1) {  // a long row is cut
+    parallel_for(n, 65536, [&](int64_t begin, int64_t end) { copy_row(out + begin * ds, in + begin * ss, end - begin, ds, ss); });
+    return;
+  }
+  // Short ones are grouped.
+  parallel_for(outer, std::max<int64_t>(1, 65536 / n), [&](int64_t begin, int64_t end) {
+    int64_t index[kMaxDims];
+    int64_t rest = begin;
+    T* o = out;
+    const T* s = in;
+    for (int d = last - 1; d >= 0; --d) {
+      index[d] = rest % loop.shape[d];
+      rest /= loop.shape[d];
+      o += index[d] * loop.dst[d];
+      s += index[d] * loop.src[d];
+    }
+    while (begin < end) {
+      // One run along the dimension before the last, then on to the next.
+      const int d = last - 1;
+      const int64_t m = std::min(loop.shape[d] - index[d], end - begin);
+      for (int64_t i = 0; i < m; ++i) copy_row(o + i * loop.dst[d], s + i * loop.src[d], n, ds, ss);
+      begin += m;
+      if (begin == end) break;
+      o -= index[d] * loop.dst[d];
+      s -= index[d] * loop.src[d];
+      index[d] = 0;
+      for (int k = d - 1; k >= 0; --k) {
+        o += loop.dst[k];
+        s += loop.src[k];
+        if (++index[k] < loop.shape[k]) break;
+        o -= loop.shape[k] * loop.dst[k];
+        s -= loop.shape[k] * loop.src[k];
+        index[k] = 0;
+      }
+    }
+  });
 }
 
 template <class T>
 void copy_same(const View& dst, const View& src) {
-  Strided<T> loop;
+  Strided loop;
   const int lead = dst.ndim - src.ndim;
   // Outermost the largest step of the destination.
   int order[kMaxDims];
   for (int d = 0; d < dst.ndim; ++d) order[d] = d;
-  std::stable_sort(order, order + dst.ndim, [&](int a, int b) { return dst.strides[a] > dst.strides[b]; });
+  for (int i = 1; i < dst.ndim; ++i)
+    for (int j = i; j > 0 && dst.strides[order[j]] > dst.strides[order[j - 1]]; --j) std::swap(order[j], order[j - 1]);
   for (int o = 0; o < dst.ndim; ++o) {
     const int d = order[o];
     if (dst.shape[d] == 1) continue;
@@ -166,67 +307,13 @@ void copy_same(const View& dst, const View& src) {
   if (loop.src[last] != 1 && loop.dst[last] == 1)
     for (int d = 0; d < last; ++d)
       if (loop.src[d] == 1) across = d;
-  if (across >= 0 && loop.shape[across] >= 8 && loop.shape[last] >= 8) {
-    if (across != last - 1) {  // bring it next to the last
-      for (int d = across; d + 1 < last; ++d) {
-        std::swap(loop.shape[d], loop.shape[d + 1]);
-        std::swap(loop.dst[d], loop.dst[d + 1]);
-        std::swap(loop.src[d], loop.src[d + 1]);
-      }
-    }
-    const int64_t rows = loop.shape[last - 1], cols = loop.shape[last];
-    const int64_t row_blocks = (rows + kBlock - 1) / kBlock;
-    int64_t outer = 1;
-    for (int d = 0; d < last - 1; ++d) outer *= loop.shape[d];
-    const int64_t per_strip = kBlock * cols;  // elements in one strip of blocks
-    parallel_for(outer * row_blocks, std::max<int64_t>(1, 65536 / per_strip), [&](int64_t begin, int64_t end) {
-      for (int64_t w = begin; w < end; ++w) {
-        int64_t rest = w / row_blocks;
-        T* o = out;
-        const T* s = in;
-        for (int d = last - 2; d >= 0; --d) {
-          const int64_t i = rest % loop.shape[d];
-          rest /= loop.shape[d];
-          o += i * loop.dst[d];
-          s += i * loop.src[d];
-        }
-        const int64_t i = w % row_blocks * kBlock;
-        for (int64_t j = 0; j < cols; j += kBlock)
-          transpose_block(o + i * loop.dst[last - 1] + j, loop.dst[last - 1], s + i + j * loop.src[last],
-                          loop.src[last], std::min(kBlock, rows - i), std::min(kBlock, cols - j));
-      }
-    });
-    return;
+  if (across < 0 || loop.shape[across] < 8 || loop.shape[last] < 8) return copy_rows(loop, out, in);
+  for (int d = across; d + 1 < last; ++d) {  // bring it next to the last
+    std::swap(loop.shape[d], loop.shape[d + 1]);
+    std::swap(loop.dst[d], loop.dst[d + 1]);
+    std::swap(loop.src[d], loop.src[d + 1]);
   }
-  const int64_t n = loop.shape[last];
-  int64_t outer = 1;
-  for (int d = 0; d < last; ++d) outer *= loop.shape[d];
-  const int64_t pieces = n > 65536 ? (n + 65535) / 65536 : 1;  // a long row is cut, short ones are grouped
-  const int64_t piece = (n + pieces - 1) / pieces;
-  parallel_for(outer * pieces, std::max<int64_t>(1, 65536 / std::max<int64_t>(piece, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t w = begin; w < end; ++w) {
-      int64_t rest = w / pieces;
-      T* o = out;
-      const T* s = in;
-      for (int d = last - 1; d >= 0; --d) {
-        const int64_t i = rest % loop.shape[d];
-        rest /= loop.shape[d];
-        o += i * loop.dst[d];
-        s += i * loop.src[d];
-      }
-      const int64_t from = w % pieces * piece, m = std::min(piece, n - from);
-      const int64_t ds = loop.dst[last], ss = loop.src[last];
-      o += from * ds;
-      s += from * ss;
-      if (ds == 1 && ss == 1) {
-        std::memcpy(o, s, static_cast<size_t>(m) * sizeof(T));
-      } else if (ds == 1 && ss == 0) {
-        std::fill_n(o, m, *s);
-      } else {
-        for (int64_t i = 0; i < m; ++i) o[i * ds] = s[i * ss];
-      }
-    }
-  });
+  transpose_copy(loop, out, in);
 }
 
 }  // namespace

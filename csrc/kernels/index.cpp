@@ -56,29 +56,26 @@ struct Loop {
   int64_t total() const { return before.total * count * after.total; }
 };
 
-// Applies row(t, v, n, t_stride, v_stride) to the rows [begin, end) of the places, in order; of a row, only columns
-// [from, from + n) of its last dimension.
-template <class T, class Row>
-void rows(const Loop& loop, T* table, T* values, int64_t begin, int64_t end, int64_t from, int64_t n, Row row) {
+// Applies row(t, v, n, t_stride, v_stride) to the rows [begin, end) of the places, in order, where wanted(place).
+template <class T, class Row, class Wanted>
+void rows(const Loop& loop, T* table, T* values, int64_t begin, int64_t end, Row row, Wanted wanted) {
   const Side& side = loop.after;
   const int64_t* places = loop.places;
   const int64_t step = loop.step, stride = loop.stride;
-  if (side.ndim == 0) {
-    for (int64_t k = begin; k < end; ++k) row(table + places[k] * step, values + k * stride, 1, 1, 1);
+  const int last = side.ndim - 1;
+  if (last < 0) {
+    for (int64_t k = begin; k < end; ++k)
+      if (wanted(places[k])) row(table + places[k] * step, values + k * stride, 1, 1, 1);
     return;
   }
-  const int last = side.ndim - 1;
-  const int64_t ts = side.table[last], vs = side.values[last];
-  table += from * ts;
-  values += from * vs;
+  const int64_t n = side.shape[last], ts = side.table[last], vs = side.values[last];
   if (last == 0) {
-    if (ts == 1 && vs == 1)
-      for (int64_t k = begin; k < end; ++k) row(table + places[k] * step, values + k * stride, n, 1, 1);
-    else
-      for (int64_t k = begin; k < end; ++k) row(table + places[k] * step, values + k * stride, n, ts, vs);
+    for (int64_t k = begin; k < end; ++k)
+      if (wanted(places[k])) row(table + places[k] * step, values + k * stride, n, ts, vs);
     return;
   }
   for (int64_t k = begin; k < end; ++k) {
+    if (!wanted(places[k])) continue;
     T* t = table + places[k] * step;
     T* v = values + k * stride;
     int64_t index[kMaxDims] = {};
@@ -98,49 +95,49 @@ void rows(const Loop& loop, T* table, T* values, int64_t begin, int64_t end, int
   }
 }
 
-int64_t row_length(const Loop& loop) { return loop.after.ndim == 0 ? 1 : loop.after.shape[loop.after.ndim - 1]; }
+constexpr auto any_place = [](int64_t) { return true; };
 
 // Places may be done in any order and at the same time.
 template <class T, class Row>
 void run_free(const Loop& loop, T* table, T* values, Row row) {
-  const int64_t length = row_length(loop);
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(loop.after.total, 1));
+  const int64_t grain = std::max<int64_t>(1, kGrain / loop.after.total);
   parallel_for(loop.before.total * loop.count, grain, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t k = begin % loop.count, m = std::min(loop.count - k, end - begin);
       int64_t in_table, in_values;
       loop.before.locate(begin / loop.count, in_table, in_values);
-      rows(loop, table + in_table, values + in_values, k, k + m, 0, length, row);
+      rows(loop, table + in_table, values + in_values, k, k + m, row, any_place);
       begin += m;
     }
   });
 }
 
-// One place after the other: threads share what lies before the places, or else the columns of the rows.
+// One place after the other: threads share what lies before the places, or else the places themselves, each thread
+// passing over the list for those that are its own. For short rows that would cost more than it gains.
 template <class T, class Row>
-void run_ordered(const Loop& loop, T* table, T* values, Row row) {
-  const int64_t length = row_length(loop);
+void run_ordered(const Loop& loop, T* table, T* values, int64_t num_places, Row row) {
   const int64_t each = loop.count * loop.after.total;
-  if (loop.before.total >= 8) {
+  const int64_t parts = std::clamp<int64_t>(std::min(loop.after.total / 16, each / (2 * kGrain)), 1, 16);
+  if (loop.before.total >= 8 || parts == 1) {
     parallel_for(loop.before.total, std::max<int64_t>(1, kGrain / each), [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         int64_t in_table, in_values;
         loop.before.locate(b, in_table, in_values);
-        rows(loop, table + in_table, values + in_values, 0, loop.count, 0, length, row);
+        rows(loop, table + in_table, values + in_values, 0, loop.count, row, any_place);
       }
     });
     return;
   }
-  // Whole cache lines, so that no two threads write to one.
-  const int64_t line = 64 / static_cast<int64_t>(sizeof(T));
-  const int64_t columns = std::max<int64_t>(line, kGrain / std::max<int64_t>(each / length, 1) / line * line);
-  for (int64_t b = 0; b < loop.before.total; ++b) {
-    int64_t in_table, in_values;
-    loop.before.locate(b, in_table, in_values);
-    parallel_for(length, columns, [&](int64_t begin, int64_t end) {
-      rows(loop, table + in_table, values + in_values, 0, loop.count, begin, end - begin, row);
-    });
-  }
+  const int64_t share = (num_places + parts - 1) / parts;
+  parallel_for(parts, 1, [&](int64_t part, int64_t) {
+    const int64_t first = part * share, end = first + share;
+    for (int64_t b = 0; b < loop.before.total; ++b) {
+      int64_t in_table, in_values;
+      loop.before.locate(b, in_table, in_values);
+      rows(loop, table + in_table, values + in_values, 0, loop.count, row,
+           [=](int64_t place) { return place >= first && place < end; });
+    }
+  });
 }
 
 template <class F>
@@ -162,11 +159,15 @@ void add_one(T& a, T b) {
 }
 
 template <class T>
-void add_places(const View& table, const View& values, const Loop& loop) {
-  run_ordered(loop, table.as<T>(), values.as<T>(), [](T* t, T* v, int64_t n, int64_t ts, int64_t vs) {
+void add_places(const View& table, const View& values, const Loop& loop, int64_t num_places) {
+  run_ordered(loop, table.as<T>(), values.as<T>(), num_places, [](T* t, T* v, int64_t n, int64_t ts, int64_t vs) {
     if (ts == 1 && vs == 1) {
 #pragma GCC ivdep
       for (int64_t i = 0; i < n; ++i) add_one(t[i], v[i]);
+    } else if (ts == 1 && vs == 0) {
+      const T value = *v;
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) add_one(t[i], value);
     } else {
       for (int64_t i = 0; i < n; ++i) add_one(t[i * ts], v[i * vs]);
     }
@@ -271,31 +272,31 @@ void index_get(View values, View table, int at, const int64_t* places, int64_t s
 }
 GENESIS_KERNEL(index_get)
 
-void index_put(View table, View values, int at, const int64_t* places, int64_t step, bool distinct) {
+void index_put(View table, View values, int at, const int64_t* places, int64_t step, int64_t num_places, bool distinct) {
   const Loop loop(table, values, at, places, step);
   if (loop.total() == 0) return;
   with_width(table.dtype, [&]<class T>() {
     const auto row = [](T* t, T* v, int64_t n, int64_t ts, int64_t vs) { move(t, v, n, ts, vs); };
     if (distinct) run_free(loop, table.as<T>(), values.as<T>(), row);
-    else run_ordered(loop, table.as<T>(), values.as<T>(), row);
+    else run_ordered(loop, table.as<T>(), values.as<T>(), num_places, row);
   });
 }
 GENESIS_KERNEL(index_put)
 
-void index_add(View table, View values, int at, const int64_t* places, int64_t step) {
+void index_add(View table, View values, int at, const int64_t* places, int64_t step, int64_t num_places) {
   const Loop loop(table, values, at, places, step);
   if (loop.total() == 0) return;
   switch (table.dtype) {
-    case DType::Bool: return add_places<bool>(table, values, loop);
+    case DType::Bool: return add_places<bool>(table, values, loop, num_places);
     case DType::UInt8:
-    case DType::Int8: return add_places<uint8_t>(table, values, loop);
-    case DType::Int16: return add_places<uint16_t>(table, values, loop);
-    case DType::Int32: return add_places<uint32_t>(table, values, loop);
-    case DType::Int64: return add_places<uint64_t>(table, values, loop);
-    case DType::Float16: return add_places<Half>(table, values, loop);
-    case DType::BFloat16: return add_places<BFloat16>(table, values, loop);
-    case DType::Float32: return add_places<float>(table, values, loop);
-    case DType::Float64: return add_places<double>(table, values, loop);
+    case DType::Int8: return add_places<uint8_t>(table, values, loop, num_places);
+    case DType::Int16: return add_places<uint16_t>(table, values, loop, num_places);
+    case DType::Int32: return add_places<uint32_t>(table, values, loop, num_places);
+    case DType::Int64: return add_places<uint64_t>(table, values, loop, num_places);
+    case DType::Float16: return add_places<Half>(table, values, loop, num_places);
+    case DType::BFloat16: return add_places<BFloat16>(table, values, loop, num_places);
+    case DType::Float32: return add_places<float>(table, values, loop, num_places);
+    case DType::Float64: return add_places<double>(table, values, loop, num_places);
   }
 }
 GENESIS_KERNEL(index_add)
@@ -351,16 +352,23 @@ void true_positions(int64_t* positions, const uint8_t* mask, int64_t n, const in
 GENESIS_KERNEL(true_positions)
 
 void unravel(int64_t* out, const int64_t* positions, int64_t n, const int64_t* shape, int ndim) {
-  parallel_for(n, kGrain / std::max(ndim, 1), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t rest = positions[i];
-      for (int d = ndim - 1; d > 0; --d) {
-        out[i * ndim + d] = rest % shape[d];
-        rest /= shape[d];
+  int64_t total = 1;
+  for (int d = 0; d < ndim; ++d) total *= shape[d];
+  const auto with = [&]<class U>(U) {
+    parallel_for(n, kGrain / ndim, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        U rest = static_cast<U>(positions[i]);
+        for (int d = ndim - 1; d > 0; --d) {
+          const U size = static_cast<U>(shape[d]);
+          out[i * ndim + d] = static_cast<int64_t>(rest % size);
+          rest /= size;
+        }
+        out[i * ndim] = static_cast<int64_t>(rest);
       }
-      out[i * ndim] = rest;
-    }
-  });
+    });
+  };
+  if (total <= UINT32_MAX) with(uint32_t{});  // half the price of a 64-bit division
+  else with(uint64_t{});
 }
 GENESIS_KERNEL(unravel)
 

@@ -2,7 +2,8 @@
 //
 // `values` has the dimensions [before..., places, after...], with the places at dimension `at`; `table` has the same
 // without that one, and place k is the table that begins places[k] * step elements after table's first element. A
-// place that is listed several times is written in the order of the list, whatever the number of threads.
+// place that is listed several times is written in the order of the list, whatever the number of threads. All places
+// are less than `num_places`.
 #pragma once
 
 #include "core/view.h"
@@ -12,8 +13,9 @@ namespace genesis::kernels {
 
 inline constinit Kernel<void(View values, View table, int at, const int64_t* places, int64_t step)> index_get;
 // `distinct` promises that no place is listed twice.
-inline constinit Kernel<void(View table, View values, int at, const int64_t* places, int64_t step, bool distinct)> index_put;
-inline constinit Kernel<void(View table, View values, int at, const int64_t* places, int64_t step)> index_add;
+inline constinit Kernel<void(View table, View values, int at, const int64_t* places, int64_t step, int64_t num_places,
+                             bool distinct)> index_put;
+inline constinit Kernel<void(View table, View values, int at, const int64_t* places, int64_t step, int64_t num_places)> index_add;
 
 // x = value (of x's dtype) where the mask, which broadcasts to x, is true.
 inline constinit Kernel<void(View x, View mask, const void* value)> masked_fill;

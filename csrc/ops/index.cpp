@@ -143,7 +143,7 @@ struct Access {
   Tensor offsets;  // in memory, where the indexed dimensions are not as one
   Tensor values_kept;
   const int64_t* places;
-  int64_t step = 0;
+  int64_t step = 0, num_places = 1;
   View table, values;
 
   Access(const Tensor& x, const Tensor& list, const Layout& layout, Tensor v) : places(list.data<int64_t>()) {
@@ -164,6 +164,7 @@ struct Access {
       const int64_t stride = x.stride(d);
       if (i > 0 && x.size(d) != 0) merged = merged && step == stride * x.size(d);
       step = stride;
+      num_places *= x.size(d);
     }
     if (!merged) {
       offsets = empty({list.numel()}, DType::Int64);
@@ -183,6 +184,8 @@ struct Access {
       }
       places = out;
       step = 1;
+      num_places = 1;
+      for (int i = 0; i < sizes.size(); ++i) num_places += (sizes[i] - 1) * strides[i];
     }
 
     int64_t stride;
@@ -241,8 +244,8 @@ Tensor spread(const Tensor& dy, const Tensor& places, const Layout& layout) {
     const DType dtype = is_half(dy.dtype()) ? DType::Float32 : dy.dtype();
     dx = zeros(layout.whole, dtype);
     const Access a(dx, places, layout, cast(dy, dtype));
-    if (layout.distinct) kernels::index_put(a.table, a.values, layout.at, a.places, a.step, true);
-    else kernels::index_add(a.table, a.values, layout.at, a.places, a.step);
+    if (layout.distinct) kernels::index_put(a.table, a.values, layout.at, a.places, a.step, a.num_places, true);
+    else kernels::index_add(a.table, a.values, layout.at, a.places, a.step, a.num_places);
     dx = cast(dx, dy.dtype());
   }
   return record("index_backward", dx, inputs(dy), save(places), [layout](const Tensor& ddx, const Saved& saved) {
@@ -261,7 +264,7 @@ Tensor without(const Tensor& x, const Tensor& places, const Layout& layout) {
   {
     const WithGradMode off(false);
     const Access a(y, places, layout, expand(zeros({}, x.dtype()), layout.result()));
-    kernels::index_put(a.table, a.values, layout.at, a.places, a.step, layout.distinct);
+    kernels::index_put(a.table, a.values, layout.at, a.places, a.step, a.num_places, layout.distinct);
   }
   return record("index_put", y, inputs(x), save(places), [layout](const Tensor& dy, const Saved& saved) {
     return Grads{without(dy, saved[0], layout)};
@@ -339,8 +342,8 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
                           : fitted(std::get<Tensor>(value), x, layout.result());
   return overwrite("index_put_", x, {&v}, [&, &places = places, &layout = layout] {
     const Access a(x, places, layout, v);
-    if (accumulate) kernels::index_add(a.table, a.values, layout.at, a.places, a.step);
-    else kernels::index_put(a.table, a.values, layout.at, a.places, a.step, layout.distinct);
+    if (accumulate) kernels::index_add(a.table, a.values, layout.at, a.places, a.step, a.num_places);
+    else kernels::index_put(a.table, a.values, layout.at, a.places, a.step, a.num_places, layout.distinct);
   }, [&, &places = places, &layout = layout](const Tensor& input, const Tensor& y) {
     return record("index_put", y, inputs(input, v), save(places),
                   [layout, accumulate](const Tensor& dy, const Saved& saved) {
