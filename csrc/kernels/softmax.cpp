@@ -243,11 +243,9 @@ void run(std::initializer_list<const View*> views, int dim) {
   const bool tiled = lines.across > 1;
   const View* view[3];
   std::copy(views.begin(), views.end(), view);
-  // Rows of a tile often lie a power of two apart, and would push each other out of the cache between passes.
-  const bool packed = false;
   bool direct[3], buffered = false;
   for (int k = 0; k < n; ++k) {
-    direct[k] = view[k]->dtype == dtype_of<T> && (tiled ? !packed : lines.step[k] == 1 || lines.length == 1);
+    direct[k] = view[k]->dtype == dtype_of<T> && (tiled || lines.step[k] == 1 || lines.length == 1);
     buffered |= !direct[k];
   }
   // exp costs several times what moving an element does.
