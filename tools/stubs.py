@@ -132,13 +132,29 @@ OVERRIDES = {
 RESULTS = {name: kind for kind, names in RETURNS.items() for name in names.split()}
 
 PROPERTIES = {
-    "shape": "Size", "size": "_Count", "stride": "_Strides", "ndim": "builtins.int",
-    "dtype": "_dtype", "device": "_device", "itemsize": "builtins.int", "nbytes": "builtins.int",
-    "is_leaf": "builtins.bool", "retains_grad": "builtins.bool", "grad_fn": "Node | None",
-    "creator": "Node | None", "inputs": "list[Tensor | None]", "hooks": "list[Callable[..., Any]]", "_base": "Tensor | None",
-    "_version": "builtins.int", "T": "Tensor", "mT": "Tensor", "H": "Tensor", "mH": "Tensor",
-    "is_cuda": "builtins.bool", "real": "Tensor",
-}  # fmt: skip
+    "shape": "Size",
+    "size": "_Count",
+    "stride": "_Strides",
+    "ndim": "builtins.int",
+    "dtype": "_dtype",
+    "device": "_device",
+    "itemsize": "builtins.int",
+    "nbytes": "builtins.int",
+    "is_leaf": "builtins.bool",
+    "retains_grad": "builtins.bool",
+    "grad_fn": "Node | None",
+    "creator": "Node | None",
+    "inputs": "list[Tensor | None]",
+    "hooks": "list[Callable[..., Any]]",
+    "_base": "Tensor | None",
+    "_version": "builtins.int",
+    "T": "Tensor",
+    "mT": "Tensor",
+    "H": "Tensor",
+    "mH": "Tensor",
+    "is_cuda": "builtins.bool",
+    "real": "Tensor",
+}
 SETTABLE = {"grad": "Tensor | None", "requires_grad": "builtins.bool", "data": "Tensor"}
 
 TENSOR_EXTRA = """\
@@ -303,6 +319,8 @@ def annotation(function: str, name: str, default: str | None) -> str:
         kind = type(ast.literal_eval(default)).__name__
     if kind is None:
         return "Any"
+    if default is not None and default.startswith("'") and kind != "str":
+        kind += " | str"
     if kind in ("bool", "int", "float"):
         kind = "builtins." + kind  # genesis.float is a dtype
     return kind + " | None" if default == "None" else kind

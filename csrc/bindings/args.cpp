@@ -303,7 +303,6 @@ void publish(const Signature& sig, PyMethodDef* function, PyMethodDef* method, i
     const Object f(PyDescr_NewMethod(TensorType, method));
     if (PyDict_SetItemString(TensorType->tp_dict, method->ml_name, f.get()) < 0) throw_python();
   }
-  if (sig.name[0] != '_') published().push_back(sig.name);
 }
 
 }  // namespace genesis::py

@@ -253,7 +253,7 @@ static const Family family([] {
     if (a.has(1)) t = ops::cast(t, a.dtype(1));
     if (a.boolean(2, false)) set_requires_grad(t, true);
     return t;
-  }>(kFunction, "A tensor that shares the memory of a NumPy array, unless another dtype is asked for.");
+  }>(kFunction | kTool, "A tensor that shares the memory of a NumPy array, unless another dtype is asked for.");
   def<"frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)", [](Args& a) {
     std::string why;
     const Object bytes(PyObject_CallMethod(Object(PyMemoryView_FromObject(a[0])).get(), "cast", "s", "B"));
@@ -273,7 +273,7 @@ static const Family family([] {
     t->geometry_changed();
     if (a.boolean(4, false)) set_requires_grad(t, true);
     return t;
-  }>(kFunction, "A tensor that shares the memory of a buffer.");
+  }>(kFunction | kTool, "A tensor that shares the memory of a buffer.");
 });
 
 }  // namespace genesis::py
