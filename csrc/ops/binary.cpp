@@ -1,7 +1,10 @@
 #include "ops/binary.h"
 
+#include <cmath>
+
 #include "kernels/binary.h"
 #include "ops/compare.h"
+#include "ops/create.h"
 #include "ops/elementwise.h"
 #include "ops/pointwise.h"
 #include "ops/power.h"
@@ -57,6 +60,9 @@ Tensor logaddexp2(const Operand& x, const Operand& y, Out out) {
   });
 }
 
-Tensor ldexp(const Operand& x, const Operand& y, Out out) { return mul(x, pow(2.0, y), out); }
+Tensor ldexp(const Operand& x, const Operand& y, Out out) {
+  const DType dtype = floating_type(common_type(x, y));
+  return mul(x, y.tensor ? pow(2.0, cast(*y.tensor, dtype)) : scalar_tensor(std::exp2(y.scalar.to_double()), dtype), out);
+}
 
 }  // namespace genesis::ops

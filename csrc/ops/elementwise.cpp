@@ -11,6 +11,23 @@ Tensor result_memory(const char* op, const Operand& x, const Operand& y, const O
   return destination(op, broadcast_shapes(op, broadcast_shapes(op, x.shape(), y.shape()), z.shape()), dtype, out);
 }
 
+void Fitted::fit(DType dtype) {
+  const WithGradMode off(false);
+  if (operand_.tensor) {
+    cast_ = cast(*operand_.tensor, dtype);
+    operand_.tensor = &cast_;
+    return;
+  }
+  int64_t& i = operand_.scalar.i;
+  switch (dtype) {
+    case DType::UInt8: i = static_cast<uint8_t>(i); break;
+    case DType::Int8: i = static_cast<int8_t>(i); break;
+    case DType::Int16: i = static_cast<int16_t>(i); break;
+    case DType::Int32: i = static_cast<int32_t>(i); break;
+    default: break;
+  }
+}
+
 // The bytes between the first and the last element, as addresses.
 static std::pair<const char*, const char*> extent(const Tensor& x) {
   int64_t last = 0;

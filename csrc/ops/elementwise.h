@@ -16,6 +16,21 @@ inline DType common_type(const Operand& x, const Operand& y) {
   return result_type({x, y});
 }
 
+// An operand that takes part weakly in promotion, a number or a 0-d tensor, may not fit the result's integer type. Where
+// wrapping after the operation is not the same as before it (extrema, quotients), it is wrapped first.
+class Fitted {
+ public:
+  Fitted(const Operand& x, DType dtype) : operand_(x) {
+    if (is_integral(dtype) && (x.is_scalar() || (x.tensor->dim() == 0 && x.tensor->dtype() != dtype))) fit(dtype);
+  }
+  operator const Operand&() const { return operand_; }
+
+ private:
+  void fit(DType dtype);
+  Operand operand_;
+  Tensor cast_;
+};
+
 // Memory for a result of `dtype` over the broadcast shape, laid out as the operands are where they agree.
 inline Tensor result_memory(const char* op, const Operand& x, const Operand& y, DType dtype, Out out) {
   if (out) return destination(op, broadcast_shapes(op, x.shape(), y.shape()), dtype, out);

@@ -15,9 +15,7 @@ Tensor add(const Operand& x, const Operand& y, Out out) {
 }
 
 static void refuse_bool_sub(const Operand& x, const Operand& y) {
-  const auto is_bool = [](const Operand& o) {
-    return o.tensor ? o.tensor->dtype() == DType::Bool : o.scalar.kind == Scalar::Bool;
-  };
+  const auto is_bool = [](const Operand& o) { return o.tensor && o.tensor->dtype() == DType::Bool; };
   require<DTypeError>(!is_bool(x) && !is_bool(y), "sub: - is not defined for bool; use logical_xor() or ^ for the "
                       "difference of two masks, logical_not() or ~ to invert one");
 }

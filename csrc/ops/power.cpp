@@ -35,8 +35,9 @@ static Tensor scalar_to_tensor(Scalar base, const Tensor& y, Out out) {
   return record("pow", z, inputs(y), save(y, output(z)), [base](const Tensor& dz, const Saved& saved) {
     const double s = base.to_double();
     if (s != 0) return Grads{dz * (saved[1] * std::log(s))};
-    // 0^y is constant for y >= 0; log(0) would make 0 * inf of it.
-    return Grads{where(ge(saved[0], 0), 0.0, dz * (saved[1] * std::log(s)))};
+    // 0^y is constant for y >= 0, where log(0) would make 0 * inf of it.
+    const Tensor y = saved[0];
+    return Grads{dz * (saved[1] * where(ge(y, 0), zeros_like(y), std::log(s)))};
   });
 }
 

@@ -40,7 +40,7 @@ static Tensor divide(const char* op, const kernels::Divide& kernel, const Operan
   bool zero = false;
   const auto run = [&](View z, View a, View b) { zero = kernel(z, a, b); };
   if (is_floating(dtype)) return zip(op, run, x, y, dtype, out);
-  Tensor z = zip(op, run, x, y, dtype, {});
+  Tensor z = zip(op, run, Fitted(x, dtype), Fitted(y, dtype), dtype, {});
   require<DivisionError>(!zero, op, ": integer division by zero; convert a tensor with float() to get inf or nan");
   return deliver(op, std::move(z), out);
 }

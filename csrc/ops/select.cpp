@@ -21,6 +21,11 @@ Tensor where(const Tensor& condition, const Operand& x, const Operand& y, Out ou
   });
 }
 
+static Tensor extremum(const char* op, const kernels::Binary& kernel, const Operand& x, const Operand& y, Out out) {
+  const DType dtype = common_type(x, y);
+  return zip(op, kernel, Fitted(x, dtype), Fitted(y, dtype), dtype, out);
+}
+
 // What maximum(a, b) passes of dy to a. Linear in dy, constant in a and b.
 static Tensor share(const Tensor& dy, const Operand& a, const Operand& b) {
   Tensor da = zip("maximum_backward", kernels::share, dy, a, b, dy.dtype(), {});
@@ -32,14 +37,14 @@ static Tensor share(const Tensor& dy, const Operand& a, const Operand& b) {
 }
 
 Tensor maximum(const Operand& x, const Operand& y, Out out) {
-  return record_zip("maximum", zip("maximum", kernels::maximum, x, y, common_type(x, y), out), x, y,
+  return record_zip("maximum", extremum("maximum", kernels::maximum, x, y, out), x, y,
                     [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
     return Grads{saved.needs(0) ? share(dz, x, y) : Tensor(), saved.needs(1) ? share(dz, y, x) : Tensor()};
   });
 }
 
 Tensor minimum(const Operand& x, const Operand& y, Out out) {
-  return record_zip("minimum", zip("minimum", kernels::minimum, x, y, common_type(x, y), out), x, y,
+  return record_zip("minimum", extremum("minimum", kernels::minimum, x, y, out), x, y,
                     [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
     return Grads{saved.needs(0) ? share(dz, y, x) : Tensor(), saved.needs(1) ? share(dz, x, y) : Tensor()};
   });
@@ -52,14 +57,14 @@ static Grads to_winner(const Tensor& dz, Tensor won, const Operand& y, const Sav
 }
 
 Tensor fmax(const Operand& x, const Operand& y, Out out) {
-  return record_zip("fmax", zip("fmax", kernels::fmax, x, y, common_type(x, y), out), x, y,
+  return record_zip("fmax", extremum("fmax", kernels::fmax, x, y, out), x, y,
                     [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
     return to_winner(dz, ge(x, y), y, saved);
   });
 }
 
 Tensor fmin(const Operand& x, const Operand& y, Out out) {
-  return record_zip("fmin", zip("fmin", kernels::fmin, x, y, common_type(x, y), out), x, y,
+  return record_zip("fmin", extremum("fmin", kernels::fmin, x, y, out), x, y,
                     [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
     return to_winner(dz, le(x, y), y, saved);
   });

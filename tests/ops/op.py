@@ -105,6 +105,7 @@ class _Options:
     rtol32: float = 1e-5
     grad_options: dict[str, Any] = field(default_factory=dict)  # of gradcheck: atol, rtol, eps
     unlike_torch: str = ""  # why the comparison with PyTorch is left out
+    called: str = ""  # what errors call it, if not by its name (an alias)
     variant: str = ""  # tells rows of one name apart
 
 
@@ -129,6 +130,12 @@ class Op(_Options):
         return self.name.endswith("_")
 
     @property
+    def precise(self) -> tuple[str, str]:
+        """The two dtypes in which every value is checked."""
+        floating = "float64" in DTYPES[self.dtypes]
+        return ("float64", "float32") if floating else ("int64", "int32")
+
+    @property
     def elementwise(self) -> bool:
         return self.samples is None
 
@@ -136,7 +143,8 @@ class Op(_Options):
         return np.random.default_rng(zlib.crc32(self.id.encode()))
 
     def values(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        return np.asarray(rng.uniform(self.low, self.high, shape))
+        made = np.asarray(rng.uniform(self.low, self.high, shape))
+        return made if self.precise[0] == "float64" else np.asarray(np.trunc(made))
 
     def all_samples(self) -> list[Sample]:
         rng = self.rng()
@@ -267,7 +275,7 @@ def cast(array: np.ndarray, dtype: str, op: Op) -> np.ndarray:
     """The values of a leaf as `dtype` can hold them, still within the op's range, as float64."""
     if dtype in FLOATS:
         return to_numpy(tensor(array, dtype)).astype(np.float64)
-    whole = np.clip(np.rint(array), math.ceil(op.low), math.floor(op.high))
+    whole = np.clip(np.rint(array), math.ceil(op.low), math.floor(op.high)) + 0.0  # no -0.0
     if dtype == "bool":
         return (whole != 0).astype(np.float64)
     return np.abs(whole) if dtype == "uint8" else whole

@@ -10,10 +10,11 @@ CASES = [pytest.param(op, sample, id=i) for op, sample, i in sample_cases(OPS)]
 
 
 def _compare(op, sample, dtype, forms=None):
-    rtol = op.rtol if dtype == "float64" else op.rtol32
+    rtol = op.rtol if dtype == op.precise[0] else op.rtol32
     rounded = [a.astype(dtype).astype(np.float64) for a in op.leaves(sample)]
     if op.ref is not None:
-        expected = op.expected(op.with_arrays(sample, rounded))
+        exact = [a.astype(op.precise[0]) for a in rounded]
+        expected = op.expected(op.with_arrays(sample, exact))
     for form, function in list(op.forms().items())[:forms]:
         if form.startswith("operator") and sample.kwargs:
             continue
@@ -35,17 +36,17 @@ def _starts_with_tensor(sample):
 
 @pytest.mark.parametrize("op, sample", CASES)
 def test_forward_float64(op, sample):
-    _compare(op, sample, "float64")
+    _compare(op, sample, op.precise[0])
 
 
 @pytest.mark.parametrize("op, sample", CASES)
 def test_forward_float32(op, sample):
-    _compare(op, sample, "float32")
+    _compare(op, sample, op.precise[1])
 
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.id) for op in OPS if op.elementwise])
 def test_long_input_uses_vector_loops_and_threads(op):
-    for dtype in ("float64", "float32"):
+    for dtype in op.precise:
         _compare(op, op.long_sample(), dtype, forms=1)
 
 

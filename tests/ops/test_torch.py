@@ -43,6 +43,7 @@ def _changeable(op: Op, args):
 )
 def test_same_as_torch(op: Op, sample: Sample):
     arrays = op.leaves(sample)
+    arrays = [a.astype(op.precise[0]) for a in arrays]
     ours = [tensor(a, requires_grad=op.grad) for a in arrays]
     theirs = [torch.tensor(a, requires_grad=op.grad) for a in arrays]
     args, kwargs = op.with_leaves(sample, ours)

@@ -12,7 +12,7 @@ from tests.ops.table import OPS
 def test_layout_does_not_matter(op: Op, layout):
     for sample in op.all_samples():
         bases, views = layout_cases(op, sample, layout)
-        for dtype in ("float64", "float32"):
+        for dtype in op.precise:
             laid_out = [view(tensor(b, dtype)) for b, view in zip(bases, views, strict=True)]
             plain = [tensor(to_numpy(t).copy(order="C")) for t in laid_out]
             args, kwargs = op.with_leaves(sample, laid_out)
@@ -20,7 +20,7 @@ def test_layout_does_not_matter(op: Op, layout):
             outputs, expected = op(*args, **kwargs), op(*expected_args, **expected_kwargs)
             for out, wanted in zip(outputs, expected, strict=True):
                 # not bitwise: a sum over another order of memory may round in another way
-                rtol = op.rtol if dtype == "float64" else op.rtol32
+                rtol = op.rtol if dtype == op.precise[0] else op.rtol32
                 np.testing.assert_allclose(
                     to_numpy(out),
                     to_numpy(wanted),
@@ -33,7 +33,7 @@ def test_layout_does_not_matter(op: Op, layout):
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.id) for op in OPS if op.view])
 def test_a_view_shares_memory_with_its_input(op: Op):
     for sample in op.all_samples():
-        args, kwargs = op.with_leaves(sample, [tensor(a) for a in op.leaves(sample)])
+        args, kwargs = op.with_leaves(sample, [tensor(a, op.precise[0]) for a in op.leaves(sample)])
         outputs = op(*args, **kwargs)
         for k, out in enumerate(outputs):
             source = args[k] if op.view == "each" else args[0]
@@ -44,7 +44,7 @@ def test_a_view_shares_memory_with_its_input(op: Op):
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.id) for op in OPS if not op.view])
 def test_what_is_not_a_view_owns_its_memory(op: Op):
     sample: Sample = op.all_samples()[0]
-    args, kwargs = op.with_leaves(sample, [tensor(a) for a in op.leaves(sample)])
+    args, kwargs = op.with_leaves(sample, [tensor(a, op.precise[0]) for a in op.leaves(sample)])
     inputs = [a for a in args if hasattr(a, "numel")]
     for out in op(*args, **kwargs):
         if hasattr(out, "numel"):

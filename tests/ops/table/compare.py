@@ -11,13 +11,13 @@ PAIRS = [(nan, nan), (nan, 1.0), (1.0, nan), (0.0, -0.0), (inf, inf), (-inf, inf
 VALUES = [nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 1e308]
 
 
-def compared(name, ref, operator=None):
+def compared(name, ref, operator=None, called=""):
     return Op(name, ref, nin=2, dtypes="all", result="bool", grad=False, scalar=True, inplace=True,
-              operator=operator, at=PAIRS)  # fmt: skip
+              operator=operator, at=PAIRS, called=called)  # fmt: skip
 
 
 def logic(name, ref):
-    return Op(name, ref, nin=2, dtypes="all", result="bool", grad=False, inplace=True, scalar=True,
+    return Op(name, ref, nin=2, dtypes="all", result="bool", grad=False, inplace=True,
               low=-1.0, high=1.0, at=PAIRS)  # fmt: skip
 
 
@@ -50,11 +50,11 @@ OPS: list[Op] = [
     compared("le", np.less_equal, operator.le),
     compared("gt", np.greater, operator.gt),
     compared("ge", np.greater_equal, operator.ge),
-    compared("not_equal", np.not_equal),
-    compared("less", np.less),
-    compared("less_equal", np.less_equal),
-    compared("greater", np.greater),
-    compared("greater_equal", np.greater_equal),
+    compared("not_equal", np.not_equal, called="ne"),
+    compared("less", np.less, called="lt"),
+    compared("less_equal", np.less_equal, called="le"),
+    compared("greater", np.greater, called="gt"),
+    compared("greater_equal", np.greater_equal, called="ge"),
     logic("logical_and", np.logical_and),
     logic("logical_or", np.logical_or),
     logic("logical_xor", np.logical_xor),

@@ -14,13 +14,13 @@ def clamp(x, min=None, max=None):
 
 def _bounds(rng):
     def x(*shape):
-        return rng.normal(size=shape)
+        return np.asarray(rng.normal(size=shape))
 
     return [
         Sample(x(2, 3), x(2, 3) - 1, x(2, 3) + 1),
         Sample(x(2, 3), x(3)),
         Sample(x(2, 3), max=x(2, 1)),
-        Sample(x(3), x(2, 1) - 1, x() + 1),
+        Sample(x(3), x(2, 1) - 1, np.asarray(1.0)),
         Sample(x(0, 3), x(3), x(3)),
     ]
 
@@ -45,8 +45,8 @@ OPS: list[Op] = [
     Op("where", np.where, method=False, dtypes="all", samples=_choices,
        raises=[((np.ones(2, np.float32), np.ones(2), np.ones(2)), {}, TypeError, "must be bool"),
                ((np.ones(3, bool), np.ones(2), np.ones(2)), {}, ValueError, r"where.*\(3,\).*\(2,\)")]),
-    Op("maximum", np.maximum, nin=2, dtypes="all", scalar=True, at=EXTREMES),
-    Op("minimum", np.minimum, nin=2, dtypes="all", scalar=True, at=EXTREMES),
+    Op("maximum", np.maximum, nin=2, dtypes="all", at=EXTREMES),
+    Op("minimum", np.minimum, nin=2, dtypes="all", at=EXTREMES),
     Op("fmax", np.fmax, nin=2, dtypes="all", at=EXTREMES),
     Op("fmin", np.fmin, nin=2, dtypes="all", at=EXTREMES),
     Op("clamp", clamp, dtypes="number", result="float", inplace=True,
