@@ -2,8 +2,10 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/index.h"
+#include "ops/reduce.h"
 #include "ops/view.h"
 
 namespace genesis::py {
@@ -152,6 +154,18 @@ PyObject* tensor_iter(PyObject* self) {
     if (x.dim() == 0) throw_type_error("iteration over a 0-d tensor");
     const Object rows(to_python(ops::unbind(x, 0)));
     return PyObject_GetIter(rows.get());
+  });
+}
+
+int tensor_contains(PyObject* self, PyObject* value) {
+  return guarded_int([&] {
+    if (!is_tensor(value) && !is_ndarray(value) && !is_number(value))
+      throw_type_error(str("in: expected a number or a tensor, got ", Py_TYPE(value)->tp_name));
+    const WithGradMode off(false);
+    const ops::Value v = value_of(value);
+    const Tensor* tensor = std::get_if<Tensor>(&v);
+    const Tensor equal = tensor ? ops::eq(unwrap(self), *tensor) : ops::eq(unwrap(self), std::get<Scalar>(v));
+    return static_cast<int>(tensor_item(ops::any(equal, {}, false)).to_bool());
   });
 }
 

@@ -318,6 +318,7 @@ void init_tensor_type(PyObject* module) {
       {Py_mp_ass_subscript, slot(tensor_ass_subscript)},
       {Py_sq_item, slot(tensor_item_at)},
       {Py_tp_iter, slot(tensor_iter)},
+      {Py_sq_contains, slot(tensor_contains)},
       {Py_nb_add, slot(binary<[](const Operand& x, const Operand& y) { return ops::add(x, y); }>)},
       {Py_nb_subtract, slot(binary<[](const Operand& x, const Operand& y) { return ops::sub(x, y); }>)},
       {Py_nb_multiply, slot(binary<[](const Operand& x, const Operand& y) { return ops::mul(x, y); }>)},

@@ -215,22 +215,6 @@ void linearize_inner(char* const* data, unsigned scalars, int64_t n, const void*
 }
 
 template <class T>
-void masked_fill_inner(char* const* data, unsigned scalars, int64_t n, const void* params) {
-  T* x = reinterpret_cast<T*>(data[0]);
-  const T* old = reinterpret_cast<const T*>(data[1]);
-  const uint8_t* mask = reinterpret_cast<const uint8_t*>(data[2]);
-  T value;
-  std::memcpy(&value, params, sizeof(T));
-  if (scalars & 4) {
-    if (*mask) std::fill_n(x, n, value);
-    else if (x != old) std::memcpy(x, old, static_cast<size_t>(n) * sizeof(T));
-    return;
-  }
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) x[i] = mask[i] ? value : old[i];
-}
-
-template <class T>
 void triangle_rows(const View& y, const View& x, int64_t k, bool upper) {
   const int last = y.ndim - 1;
   const int64_t rows = y.shape[last - 1], cols = y.shape[last];
@@ -300,13 +284,6 @@ void index_add(View table, View values, int at, const int64_t* places, int64_t s
   }
 }
 GENESIS_KERNEL(index_add)
-
-void masked_fill(View x, View mask, const void* value) {
-  with_width(x.dtype, [&]<class T>() {
-    elementwise({{x, x.dtype}, {x, x.dtype}, {mask, DType::Bool}}, masked_fill_inner<T>, value);
-  });
-}
-GENESIS_KERNEL(masked_fill)
 
 bool linearize(View out, View so_far, View index, int64_t size) {
   std::atomic<bool> bad{false};

@@ -17,9 +17,6 @@ inline constinit Kernel<void(View table, View values, int at, const int64_t* pla
                              bool distinct)> index_put;
 inline constinit Kernel<void(View table, View values, int at, const int64_t* places, int64_t step, int64_t num_places)> index_add;
 
-// x = value (of x's dtype) where the mask, which broadcasts to x, is true.
-inline constinit Kernel<void(View x, View mask, const void* value)> masked_fill;
-
 // out = so_far * size + index, where a negative index counts from the end. False if an index was out of range. All
 // int64, except index, which may be of any integral dtype; out has the shape to which the others broadcast.
 inline constinit Kernel<bool(View out, View so_far, View index, int64_t size)> linearize;

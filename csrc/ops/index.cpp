@@ -2,12 +2,15 @@
 // index, taken as one (row-major). Reading (take), its gradient (spread) and writing share that list.
 #include "ops/index.h"
 
-#include "kernels/convert.h"
+#include <algorithm>
+#include <numeric>
+
 #include "kernels/index.h"
+#include "kernels/select.h"
 #include "ops/create.h"
 #include "ops/inplace.h"
+#include "ops/masked.h"
 #include "ops/operand.h"
-#include "ops/reduce.h"
 
 namespace genesis::ops {
 
@@ -271,6 +274,38 @@ Tensor without(const Tensor& x, const Tensor& places, const Layout& layout) {
   });
 }
 
+// Which entries of the list are overwritten by a later one at the same place; undefined if none is.
+Tensor overwritten(const Tensor& places, const Layout& layout) {
+  if (layout.distinct) return Tensor();
+  const int64_t n = places.numel();
+  const int64_t* at = places.data<int64_t>();
+  int64_t size = 1;
+  for (int64_t d : layout.dims) size *= layout.whole[static_cast<int>(d)];
+  std::vector<int64_t> later;
+  if (n < size / 16) {
+    // Few places of many: sorted, with the entries of one place in their order.
+    std::vector<int64_t> order(static_cast<size_t>(n));
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::sort(order.begin(), order.end(), [at](int64_t a, int64_t b) { return at[a] != at[b] ? at[a] < at[b] : a < b; });
+    for (size_t i = 1; i < order.size(); ++i)
+      if (at[order[i - 1]] == at[order[i]]) later.push_back(order[i - 1]);
+  } else {
+    std::vector<int64_t> last(static_cast<size_t>(size), -1);
+    for (int64_t k = 0; k < n; ++k) {
+      int64_t& before = last[static_cast<size_t>(at[k])];
+      if (before >= 0) later.push_back(before);
+      before = k;
+    }
+  }
+  if (later.empty()) return Tensor();
+  // As a mask that broadcasts to the values.
+  Dims shape = layout.index;
+  for (int d = layout.at + layout.dims.size(); d < layout.whole.size(); ++d) shape.push_back(1);
+  Tensor mask = zeros(shape, DType::Bool);
+  for (int64_t k : later) mask.data<bool>()[k] = true;
+  return mask;
+}
+
 // x with `value` where the mask, which stands for x's first dimensions, is true.
 void fill_masked(const Tensor& x, const Tensor& mask, Scalar value) {
   Dims shape = mask.shape(), strides = mask.strides();
@@ -278,9 +313,8 @@ void fill_masked(const Tensor& x, const Tensor& mask, Scalar value) {
     shape.push_back(1);
     strides.push_back(0);
   }
-  alignas(8) char bits[8];
-  kernels::gather(bits, x.dtype(), &value.i, 0, value.storage_dtype(), 1);
-  kernels::masked_fill(x.view(), View{mask->data, mask.dtype(), shape.size(), shape.data(), strides.data()}, bits);
+  const View where{mask->data, mask.dtype(), shape.size(), shape.data(), strides.data()};
+  kernels::where(x.view(), where, Operand(value).view(), x.view());
 }
 Tensor without_masked(const Tensor& x, const Tensor& mask) {
   Tensor y = x;
@@ -327,6 +361,7 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
     bool fits = mask.dim() <= x.dim();
     for (int d = 0; d < mask.dim() && fits; ++d) fits = mask.size(d) == x.size(d);
     if (fits) {
+      require_representable("index_put_", *number, x.dtype());
       // The mask must outlive this call unchanged: not in the memory that is written, not in an array of the caller's.
       const Tensor own = mask->storage == x->storage || mask->storage->owner ? clone(mask) : mask;
       return overwrite("index_put_", x, {}, [&] { fill_masked(x, own, *number); },
@@ -345,10 +380,12 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
     if (accumulate) kernels::index_add(a.table, a.values, layout.at, a.places, a.step, a.num_places);
     else kernels::index_put(a.table, a.values, layout.at, a.places, a.step, a.num_places, layout.distinct);
   }, [&, &places = places, &layout = layout](const Tensor& input, const Tensor& y) {
-    return record("index_put", y, inputs(input, v), save(places),
+    const Tensor lost = accumulate || !watched(v) ? Tensor() : overwritten(places, layout);
+    return record("index_put", y, inputs(input, v), save(places, lost),
                   [layout, accumulate](const Tensor& dy, const Saved& saved) {
       // The values first: the gradient may be changed where it lies.
-      const Tensor dv = saved.needs(1) ? take(dy, saved[0], layout) : Tensor();
+      Tensor dv = saved.needs(1) ? take(dy, saved[0], layout) : Tensor();
+      if (const Tensor lost = saved[1]; lost.defined() && dv.defined()) dv = masked_fill(dv, lost, 0);
       if (!saved.needs(0)) return Grads{Tensor(), dv};
       return Grads{accumulate ? dy : without(dy, saved[0], layout), dv};
     });

@@ -17,10 +17,8 @@ static void require_castable(const char* op, DType from, DType to) {
 void require_writable(const char* op, const Tensor& x) {
   require<GraphError>(x->storage->writable, op, ": the memory is read-only (it belongs to a read-only NumPy array); "
                       "clone() the tensor first");
-  if (x.contiguous()) return;
-  for (int d = 0; d < x.dim(); ++d)
-    require<GraphError>(x.stride(d) != 0 || x.size(d) <= 1, op, ": several elements of this tensor of shape ", x.shape(),
-                        " share one memory location (it was expanded); clone() it first");
+  require<GraphError>(x.contiguous() || !may_overlap(x.shape(), x.strides()), op, ": several elements of this tensor of shape ",
+                      x.shape(), " share one memory location (it was expanded or unfolded); clone() it first");
 }
 
 static void require_holds(const char* op, const Tensor& x, const Dims& shape, DType dtype) {

@@ -18,16 +18,16 @@ static int64_t extent(const Geometry& g) {
   return last + 1;
 }
 
-// Whether two elements may lie at one place: sorted by stride, a dimension begins before the smaller ones end.
-static bool may_overlap(const Geometry& g) {
+// Sorted by stride, a dimension begins before the smaller ones end.
+bool may_overlap(const Dims& shape, const Dims& strides) {
   InlineVec<int, 6> order;
-  for (int d = 0; d < g.shape.size(); ++d)
-    if (g.shape[d] != 1) order.push_back(d);
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return g.strides[a] < g.strides[b]; });
+  for (int d = 0; d < shape.size(); ++d)
+    if (shape[d] != 1) order.push_back(d);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return strides[a] < strides[b]; });
   int64_t last = 0;
   for (int d : order) {
-    if (g.strides[d] <= last) return true;
-    last += (g.shape[d] - 1) * g.strides[d];
+    if (strides[d] <= last) return true;
+    last += (shape[d] - 1) * strides[d];
   }
   return false;
 }
@@ -65,7 +65,7 @@ Tensor as_strided(const Tensor& x, const Dims& shape, const Dims& strides, int64
                 [from = geometry(x), to = geometry(y)](const Tensor& dy, const Saved&) {
     Tensor dx = restride(dy, to, from);
     // Elements of x that share a place (x was expanded) share its gradient.
-    if (may_overlap(from)) dx = dx / restride(ones(from.shape, dy.dtype()), from, from);
+    if (may_overlap(from.shape, from.strides)) dx = dx / restride(ones(from.shape, dy.dtype()), from, from);
     return Grads{dx};
   });
 }
