@@ -220,9 +220,7 @@ Tensor inner(const Tensor& x, const Tensor& y) {
   require(x.size(-1) == y.size(-1), "inner: last dimensions differ: input is ", x.shape(), ", other is ", y.shape());
   Dims shape(x.shape().begin(), x.shape().end() - 1);
   for (int d = 0; d + 1 < y.dim(); ++d) shape.push_back(y.size(d));
-  const int64_t k = x.size(-1);
-  const auto flat = [&](const Tensor& t) { return reshape(t, {t.numel() / std::max<int64_t>(k, 1), k}); };
-  if (k == 0) return zeros(shape, x.dtype());
+  const auto flat = [](const Tensor& t) { return rows(t.dim() == 1 ? unsqueeze(t, 0) : t); };
   return reshape(matmul(flat(x), transposed(flat(y))), shape);
 }
 

@@ -25,8 +25,9 @@ def test_bad_arguments(op: Op, args, kwargs, exception, text):
 def test_shapes_that_do_not_broadcast(op: Op):
     shapes = [(2, 3), (4,)] + [()] * (op.nin - 2)
     args = [tensor(np.full(shape, (op.low + op.high) / 2), op.precise[0]) for shape in shapes]
-    with pytest.raises(ValueError, match=rf"{op.called or op.name}.*\(2, 3\).*\(4,\)") as caught:
+    with pytest.raises(ValueError, match=op.called or op.name) as caught:
         op(*args, **op.kwargs[0])
+    assert "(2, 3)" in str(caught.value) and "(4,)" in str(caught.value)
     assert isinstance(caught.value, RuntimeError)  # what PyTorch's users catch
 
 
