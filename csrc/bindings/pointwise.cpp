@@ -41,7 +41,9 @@ static const Family family([] {
   def_sum<"sub", sub, ops::sub_>("input - alpha * other.");
   def_sum<"subtract", sub, ops::sub_>("Another name of sub.");
   def<"rsub(input, other, *, alpha=1)", [](Args& a) {
-    return ops::sub(a.operand(1), a.operand(0), a.scalar(2, 1));
+    const Operand x = a.operand(0), y = a.operand(1);
+    broadcast_shapes("rsub", x.shape(), y.shape());  // an error must not speak of the swapped operands
+    return ops::sub(y, x, a.scalar(2, 1));
   }>(kBoth, "other - alpha * input.");
   def_zip<"mul", ops::mul>("input * other.");
   def_zip<"multiply", ops::mul>("Another name of mul.");

@@ -160,13 +160,15 @@ struct Mul {
 struct Max {
   template <class T>
   static T apply(T a, T b) {
-    return a > b || a != a ? a : b;
+    const T larger = a > b ? a : b;
+    return a != a ? a : larger;
   }
 };
 struct Min {
   template <class T>
   static T apply(T a, T b) {
-    return a < b || a != a ? a : b;
+    const T smaller = a < b ? a : b;
+    return a != a ? a : smaller;
   }
 };
 

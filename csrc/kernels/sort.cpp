@@ -121,14 +121,20 @@ struct Sink {
 
 constexpr int64_t kRun = 16;
 
-// Sorts up to 16 elements by counting, for each, how many come before it: no branches, and vectors of counters.
+// Sorts up to N elements by counting, for each, how many come before it: no branches, and vectors of counters.
+template <int N>
+void sort_few(const uint64_t* a, uint64_t* out, int64_t n) {
+  uint64_t v[N], rank[N] = {}, sorted[N + 1];
+  for (int i = 0; i < N; ++i) v[i] = i < n ? a[i] : UINT64_MAX;
+  for (int j = 0; j < N; ++j)
+    for (int i = 0; i < N; ++i) rank[i] += v[j] < v[i];
+  for (int i = 0; i < N; ++i) sorted[rank[i]] = v[i];  // what is beyond n all goes to sorted[n]
+  for (int64_t i = 0; i < n; ++i) out[i] = sorted[i];
+}
 inline void sort_run(const uint64_t* a, uint64_t* out, int64_t n) {
-  uint64_t v[kRun], rank[kRun] = {}, sorted[kRun + 1];
-  for (int i = 0; i < kRun; ++i) v[i] = i < n ? a[i] : UINT64_MAX;
-  for (int j = 0; j < kRun; ++j)
-    for (int i = 0; i < kRun; ++i) rank[i] += v[j] < v[i];
-  for (int i = 0; i < kRun; ++i) sorted[rank[i]] = v[i];  // what is beyond n all goes to sorted[n]
-  std::memcpy(out, sorted, static_cast<size_t>(n) * sizeof(uint64_t));
+  if (n <= 4) sort_few<4>(a, out, n);
+  else if (n <= 8) sort_few<8>(a, out, n);
+  else sort_few<kRun>(a, out, n);
 }
 inline void sort_run(const uint128_t* a, uint128_t* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -335,22 +341,31 @@ class Best {
   using P = typename K::P;
   using U = typename K::U;
 
-  Best(int64_t k, U flip) : k_(k), flip_(flip) { found_.reserve(static_cast<size_t>(std::max<int64_t>(4 * k, 256))); }
+  Best(int64_t k, U flip) : k_(k), flip_(flip) { found_.reserve(static_cast<size_t>(4 * k + 32)); }
 
   void clear() {
     found_.clear();
     full_ = false;
   }
   void look(const T* x, int64_t place, int64_t n) {
-    constexpr int64_t kBlock = 64;
-    for (int64_t i = 0; i < n; i += kBlock) {
-      const int64_t m = std::min(kBlock, n - i);
-      if (full_ && m == kBlock && !any_before(x + i)) continue;
-      for (int64_t j = i; j < i + m; ++j) {
-        const P p = K::pack(x[j], place + j, flip_);
-        if (full_ && K::key(p) >= limit_) continue;  // an equal one further back comes later
-        found_.push_back(p);
-        if (found_.size() == found_.capacity()) shrink();
+    constexpr int64_t kWide = 64, kNarrow = 16;
+    int64_t i = 0;
+    while (i < n) {
+      if (full_ && n - i >= kWide && !any_before<kWide>(x + i)) {
+        i += kWide;
+        continue;
+      }
+      for (const int64_t end = std::min(n, i + kWide); i < end;) {
+        if (full_ && n - i >= kNarrow && !any_before<kNarrow>(x + i)) {
+          i += kNarrow;
+          continue;
+        }
+        for (const int64_t stop = std::min(n, i + kNarrow); i < stop; ++i) {
+          const P p = K::pack(x[i], place + i, flip_);
+          if (full_ && K::key(p) >= limit_) continue;  // an equal one further back comes later
+          found_.push_back(p);
+          if (found_.size() == found_.capacity()) shrink();
+        }
       }
     }
   }
@@ -360,9 +375,10 @@ class Best {
   }
 
  private:
+  template <int64_t N>
   bool any_before(const T* x) const {
     U any = 0;
-    for (int i = 0; i < 64; ++i)
+    for (int64_t i = 0; i < N; ++i)
       any = static_cast<U>(any | static_cast<U>(static_cast<U>(Coding<T>::encode(x[i]) ^ flip_) < limit_));
     return any != 0;
   }
@@ -384,10 +400,7 @@ template <class T>
 void top_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, int64_t k, bool descending) {
   using P = typename Packing<T>::P;
   const auto flip = static_cast<typename Coding<T>::U>(descending ? ~typename Coding<T>::U(0) : 0);
-  const auto finish = [&](int64_t r, std::vector<P>& best, std::vector<P>& room) {
-    room.resize(best.size());
-    const P* sorted = sort_packed(best.data(), room.data(), static_cast<int64_t>(best.size()), Packing<T>::kShift,
-                                  Packing<T>::kBits);
+  const auto write = [&](int64_t r, const P* sorted) {
     const Sink<T> to{values + r * k, indices + r * k, x + r * n, flip};
     for (int64_t i = 0; i < k; ++i) to.put(i, sorted[i]);
     to.restore_zeros(k);
@@ -397,11 +410,16 @@ void top_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, 
       std::vector<P> all(static_cast<size_t>(n)), room(all);
       for (int64_t r = begin; r < end; ++r) {
         for (int64_t i = 0; i < n; ++i) all[static_cast<size_t>(i)] = Packing<T>::pack(x[r * n + i], i, flip);
-        finish(r, all, room);
+        write(r, sort_packed(all.data(), room.data(), n, Packing<T>::kShift, Packing<T>::kBits));
       }
     });
     return;
   }
+  // What was looked for stands in no order, not even among equals: only merging sorts that.
+  const auto finish = [&](int64_t r, std::vector<P>& best, std::vector<P>& room) {
+    room.resize(best.size());
+    write(r, merge_sort(best.data(), room.data(), static_cast<int64_t>(best.size())));
+  };
   const int64_t piece = std::max<int64_t>(kLongRow, 16 * k);
   if (n <= piece) {
     parallel_for(rows, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
@@ -440,6 +458,10 @@ typename Packing<T>::P find_kth(const T* x, int64_t n, int64_t k, std::vector<ty
   room.clear();
   if (n < 4096) {
     for (int64_t i = 0; i < n; ++i) room.push_back(K::pack(x[i], i, 0));
+    if (n <= 64) {
+      room.resize(static_cast<size_t>(2 * n));
+      return merge_sort(room.data(), room.data() + n, n)[k];
+    }
   } else {
     // By the upper digits of the keys, only those with the digits of the k-th are of interest.
     std::vector<int64_t> counts(size_t(1) << kTop, 0);

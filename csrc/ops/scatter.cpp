@@ -259,7 +259,7 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index_in, cons
                       bool include_self, Out out) {
   const int d = wrap_dim("scatter_reduce", dim, x.dim());
   require_index_fits("scatter_reduce", x, d, index_in);
-  const Tensor index = apart(checked_indices("scatter_reduce", index_in, d, line(x).shape[d]), out);
+  const Tensor index = indices_to_write("scatter_reduce", index_in, d, x, out);
   const Tensor value = src_in.is_scalar() ? full({}, src_in.scalar, x.dtype()) : *src_in.tensor;
   require_same_dtype("scatter_reduce", x, "src", value);
   const Tensor src = indexed_part("scatter_reduce", value, index);
