@@ -100,8 +100,12 @@ def best(run: Run, clock: Callable[[], float], seconds: float) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", default="", help="a regular expression for the names of workloads")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--only", default="", help="a regular expression for the names of workloads"
+    )
     parser.add_argument("--threads", type=int, help="for both libraries; 1 also times by CPU time")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=0.1, help="per round and library")
@@ -112,7 +116,9 @@ def main() -> None:
     clock = time.process_time if options.threads == 1 else time.perf_counter
 
     ours, theirs = workloads(genesis), workloads(torch)
-    print(f"{'':34} {'torch':>10} {'genesis':>10}   ratio   (us; {genesis.get_num_threads()} threads)")
+    print(
+        f"{'':34} {'torch':>10} {'genesis':>10}   ratio   (us; {genesis.get_num_threads()} threads)"
+    )
     for name, run in ours.items():
         if not re.search(options.only, name):
             continue

@@ -1,6 +1,6 @@
 """A small network learns to tell two spirals apart: modules aside, this is all there is to training.
 
-    python examples/spirals.py [--steps 1500]
+python examples/spirals.py [--steps 1500]
 """
 
 import argparse
@@ -59,7 +59,9 @@ def main() -> None:
             print(f"step {step:5d}/{steps}  loss {loss.item():.4f}  "
                   f"accuracy {accuracy(x, label):.3f}", flush=True)  # fmt: skip
     seconds = time.perf_counter() - start
-    print(f"{steps} steps in {seconds:.2f} s; accuracy on new points {accuracy(test_x, test_label):.3f}")
+    print(
+        f"{steps} steps in {seconds:.2f} s; accuracy on new points {accuracy(test_x, test_label):.3f}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Indexing, one story at a time: kinds of index, kinds of value, graph and memory."""
 
+import genesis
 import numpy as np
 import pytest
 from genesis.autograd import gradcheck
-
-import genesis
 
 
 def _x(*shape, **kwargs):

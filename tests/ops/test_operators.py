@@ -184,7 +184,7 @@ def test_in_place_cannot_change_the_dtype():
 def test_numbers_keep_the_dtype_of_the_tensor():
     for dtype in (genesis.float16, genesis.bfloat16, genesis.float32, genesis.float64):
         x = genesis.ones(2, dtype=dtype)
-        assert (x * 2.5 + 1).dtype == dtype and (2 ** x).dtype == dtype
+        assert (x * 2.5 + 1).dtype == dtype and (2**x).dtype == dtype
     assert (genesis.tensor([1]) * 2.5).dtype == genesis.float32
     assert (genesis.tensor([True]) + 1).dtype == genesis.int64
 

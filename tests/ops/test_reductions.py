@@ -58,17 +58,23 @@ def test_every_path_through_memory(name, layout, dtype, rng):
             values = np.rint(values * 1.2)
         t = tensor(values.astype(np.float32), dtype)
         view = LAYOUTS[layout](t)
-        array = LAYOUTS[layout](to_numpy(t).astype(np.float64)) if layout != "transposed" else np.swapaxes(
-            to_numpy(t).astype(np.float64), 0, -1
+        array = (
+            LAYOUTS[layout](to_numpy(t).astype(np.float64))
+            if layout != "transposed"
+            else np.swapaxes(to_numpy(t).astype(np.float64), 0, -1)
         )
         kwargs = {} if dim is None else {"dim": dim}
-        out = genesis.norm(view, 2, dim) if name == "norm" else getattr(genesis, name)(view, **kwargs)
+        out = (
+            genesis.norm(view, 2, dim) if name == "norm" else getattr(genesis, name)(view, **kwargs)
+        )
         wanted = REDUCTIONS[name](array, axis=dim)
         rtol = {"float64": 1e-11, "bfloat16": 1e-2}.get(dtype, 2e-5 if name == "prod" else 2e-6)
         atol = 1e-2 if name in ("sum", "mean") and dtype == "bfloat16" else rtol * 10
         if dtype == "int32" and name == "prod":
             continue  # NumPy's product is float here
-        np.testing.assert_allclose(to_numpy(out), wanted, rtol=rtol, atol=atol, err_msg=f"{shape} {dim}")
+        np.testing.assert_allclose(
+            to_numpy(out), wanted, rtol=rtol, atol=atol, err_msg=f"{shape} {dim}"
+        )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -94,7 +100,13 @@ SCANS = {"cumsum": np.cumsum, "cumprod": np.cumprod}
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
 def test_scans_on_every_path(name, layout, dtype, rng):
-    for shape, dim in [((100_003,), 0), ((3, 1030), 1), ((1030, 300), 0), ((4, 50, 6), 1), ((2, 70_000), 1)]:
+    for shape, dim in [
+        ((100_003,), 0),
+        ((3, 1030), 1),
+        ((1030, 300), 0),
+        ((4, 50, 6), 1),
+        ((2, 70_000), 1),
+    ]:
         low, high = (0.999, 1.001) if name == "cumprod" else (-1, 1)
         values = rng.uniform(low, high, shape)
         if dtype == "int32":
@@ -104,7 +116,11 @@ def test_scans_on_every_path(name, layout, dtype, rng):
         out = getattr(view, name)(dim)
         tol = {"float64": 1e-10, "float16": 2e-3, "int32": 0}.get(dtype, 1e-5)
         np.testing.assert_allclose(
-            to_numpy(out), SCANS[name](array, axis=dim), rtol=tol, atol=10 * tol, err_msg=f"{shape} {dim}"
+            to_numpy(out),
+            SCANS[name](array, axis=dim),
+            rtol=tol,
+            atol=10 * tol,
+            err_msg=f"{shape} {dim}",
         )
 
 
@@ -118,7 +134,9 @@ def test_softmax_on_every_path(dim, layout, dtype, rng):
     wanted = e / e.sum(dim, keepdims=True)
     rtol = {"float64": 1e-12, "float16": 2e-3}.get(dtype, 1e-6)
     np.testing.assert_allclose(to_numpy(view.softmax(dim)), wanted, rtol=rtol, atol=rtol / 10)
-    np.testing.assert_allclose(to_numpy(view.log_softmax(dim)), np.log(wanted), rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(
+        to_numpy(view.log_softmax(dim)), np.log(wanted), rtol=rtol, atol=rtol
+    )
     wanted = np.log(np.exp(x).sum(dim))
     np.testing.assert_allclose(to_numpy(view.logsumexp(dim)), wanted, rtol=rtol, atol=rtol)
 
@@ -148,7 +166,9 @@ def test_sum_of_float32_is_nearly_exact(rng):
         to_numpy(tensor(columns).sum(0)), columns.astype(np.float64).sum(0), rtol=1.2e-7
     )
     shifted = tensor((x + 1000).astype(np.float32))
-    np.testing.assert_allclose(shifted.var().item(), (x + np.float32(1000)).astype(np.float64).var(ddof=1), rtol=1e-5)
+    np.testing.assert_allclose(
+        shifted.var().item(), (x + np.float32(1000)).astype(np.float64).var(ddof=1), rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("size", [3, 40, 5000, 100_000])

@@ -50,7 +50,13 @@ _scatter_add = _scatter_with(lambda old, new: old + new)
 
 
 def _scatter_reduce(
-    x: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, *, include_self: bool = True
+    x: np.ndarray,
+    dim: int,
+    index: np.ndarray,
+    src: np.ndarray,
+    reduce: str,
+    *,
+    include_self: bool = True,
 ) -> np.ndarray:
     """Of int64 or float64, as mean rounds down for integers."""
     combine = {"sum": np.sum, "prod": np.prod, "amax": np.max, "amin": np.min,
@@ -67,13 +73,21 @@ def _scatter_reduce(
 def _reduce_samples(rng: np.random.Generator, reduce: str) -> list[Sample]:
     made = []
     for i, (x, dim, index) in enumerate(_along(rng, repeats=True)):
-        made.append(Sample(x, dim, index, rng.normal(size=index.shape), reduce, include_self=i % 2 == 0))
+        made.append(
+            Sample(x, dim, index, rng.normal(size=index.shape), reduce, include_self=i % 2 == 0)
+        )
     x, dim, index = _along(rng, repeats=True)[-2]
     return [*made, Sample(x, dim, index, rng.normal(size=index.shape), reduce)]
 
 
 def _index_reduce(
-    x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, *, include_self: bool = True
+    x: np.ndarray,
+    dim: int,
+    index: np.ndarray,
+    source: np.ndarray,
+    reduce: str,
+    *,
+    include_self: bool = True,
 ) -> np.ndarray:
     along = [1] * x.ndim
     if x.ndim:
@@ -87,11 +101,22 @@ def _index_reduce_samples(rng: np.random.Generator) -> list[Sample]:
     for i, sample in enumerate(_source_samples(rng, True)):
         x, dim, index, source = sample.args
         if x.ndim:  # PyTorch refuses 0-d
-            made.append(Sample(x, dim, index, source, ["prod", "mean", "amax", "amin"][i % 4], include_self=i % 3 != 0))
+            made.append(
+                Sample(
+                    x,
+                    dim,
+                    index,
+                    source,
+                    ["prod", "mean", "amax", "amin"][i % 4],
+                    include_self=i % 3 != 0,
+                )
+            )
     return made
 
 
-def _put(x: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool = False) -> np.ndarray:
+def _put(
+    x: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool = False
+) -> np.ndarray:
     y = np.array(x).reshape(-1)
     for i, value in zip(index.reshape(-1), source.reshape(-1), strict=True):
         y[i] = y[i] + value if accumulate else value
@@ -149,8 +174,12 @@ def _along(rng: np.random.Generator, repeats: bool) -> list[tuple[np.ndarray, in
     def index(size: int, dim: int, *shape: int) -> np.ndarray:
         if repeats:
             return rng.integers(0, size, shape)
-        order = np.broadcast_to(np.expand_dims(np.arange(size), [d for d in range(len(shape)) if d != dim % len(shape)]),
-                                tuple(size if d == dim % len(shape) else n for d, n in enumerate(shape)))
+        order = np.broadcast_to(
+            np.expand_dims(
+                np.arange(size), [d for d in range(len(shape)) if d != dim % len(shape)]
+            ),
+            tuple(size if d == dim % len(shape) else n for d, n in enumerate(shape)),
+        )
         return np.take(rng.permuted(order, axis=dim), range(shape[dim]), axis=dim)
 
     made = [
@@ -169,7 +198,11 @@ def _along(rng: np.random.Generator, repeats: bool) -> list[tuple[np.ndarray, in
         (x(3, 4), 1, index(4, 1, 3, 2).astype(np.int32)),
     ]
     if repeats:
-        made += [(x(2, 3), 1, index(3, 1, 2, 7)), (x(2, 3), 0, index(2, 0, 6, 3)), (x(1, 3), 0, np.zeros((4, 3), np.int64))]
+        made += [
+            (x(2, 3), 1, index(3, 1, 2, 7)),
+            (x(2, 3), 0, index(2, 0, 6, 3)),
+            (x(1, 3), 0, np.zeros((4, 3), np.int64)),
+        ]
     return made
 
 
@@ -227,8 +260,16 @@ def _masks(rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
     def case(shape: tuple[int, ...], mask: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         return np.asarray(rng.normal(size=shape)), np.asarray(rng.random(mask) < 0.5)
 
-    shapes = [((3, 4), (3, 4)), ((3, 4), (4,)), ((3, 4), (3, 1)), ((2, 3), ()), ((), ()), ((0, 3), (0, 3)), ((2, 1, 3), (2, 2, 3)),
-              ((3,), (2, 3))]
+    shapes = [
+        ((3, 4), (3, 4)),
+        ((3, 4), (4,)),
+        ((3, 4), (3, 1)),
+        ((2, 3), ()),
+        ((), ()),
+        ((0, 3), (0, 3)),
+        ((2, 1, 3), (2, 2, 3)),
+        ((3,), (2, 3)),
+    ]
     made = [case(*pair) for pair in shapes]
     return [*made, (made[0][0], np.zeros((3, 4), bool)), (made[0][0], np.ones((3, 4), bool))]
 

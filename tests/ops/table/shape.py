@@ -100,7 +100,9 @@ def _atleast_3d(x):
 
 def _block_diag(*xs):
     blocks = [np.atleast_2d(x) for x in xs]
-    out = np.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), blocks[0].dtype)
+    out = np.zeros(
+        (sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), blocks[0].dtype
+    )
     row = col = 0
     for b in blocks:
         out[row : row + b.shape[0], col : col + b.shape[1]] = b

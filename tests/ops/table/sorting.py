@@ -25,12 +25,16 @@ def _pick(x: np.ndarray, indices: np.ndarray, dim: int) -> np.ndarray:
     return np.take_along_axis(x, indices, dim) if x.ndim else x
 
 
-def _sort(x: np.ndarray, dim: int = -1, descending: bool = False, stable: bool = False) -> tuple[Any, Any]:
+def _sort(
+    x: np.ndarray, dim: int = -1, descending: bool = False, stable: bool = False
+) -> tuple[Any, Any]:
     indices = _argsort(x, dim, descending)
     return _pick(x, indices, dim), indices
 
 
-def _topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
+def _topk(
+    x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Any, Any]:
     indices = _argsort(x, dim, largest)
     if x.ndim:
         indices = np.take(indices, range(k), axis=dim)
@@ -77,9 +81,15 @@ def _long_samples(rng: np.random.Generator) -> list[Sample]:
 
 
 def _unique(
-    x: np.ndarray, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    x: np.ndarray,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
 ) -> Any:
-    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    values, inverse, counts = np.unique(
+        x, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+    )
     inverse = inverse.reshape(x.shape) if dim is None else inverse.reshape(-1)
     found = [values] + [inverse] * return_inverse + [counts] * return_counts
     return found[0] if len(found) == 1 else tuple(found)
@@ -94,7 +104,11 @@ def _unique_consecutive(
     inverse = np.cumsum(new) - 1
     values = x.reshape(-1)[new] if dim is None else np.compress(new, x, axis=dim)
     counts = np.bincount(inverse, minlength=int(new.sum()))
-    found = [values] + [inverse.reshape(x.shape) if dim is None else inverse] * return_inverse + [counts] * return_counts
+    found = (
+        [values]
+        + [inverse.reshape(x.shape) if dim is None else inverse] * return_inverse
+        + [counts] * return_counts
+    )
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -108,7 +122,12 @@ def _searchsorted(
         return np.searchsorted(sorted_sequence, values, side=side, sorter=sorter)
     out = np.empty(values.shape, np.int64)
     for row in np.ndindex(values.shape[:-1]):
-        out[row] = np.searchsorted(sorted_sequence[row], values[row], side=side, sorter=None if sorter is None else sorter[row])
+        out[row] = np.searchsorted(
+            sorted_sequence[row],
+            values[row],
+            side=side,
+            sorter=None if sorter is None else sorter[row],
+        )
     return out
 
 
