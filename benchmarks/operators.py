@@ -1,8 +1,9 @@
-"""Operators beside PyTorch's, in one process: time per call and the ratio, below 1 where Genesis is faster.
+"""Operators beside PyTorch's, in one process: time per call and the ratio.
 
     pip install torch==2.13.0 && python benchmarks/operators.py [--only REGEX] [--threads N]
 
-Both run the same lines, in turn, and the best of many short rounds counts, since noise only ever adds.
+A ratio below 1 says that Genesis is faster. Both run the same lines, in turn, and the best of many
+short rounds counts, since noise only ever adds.
 """
 
 import argparse

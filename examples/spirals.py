@@ -1,4 +1,4 @@
-"""A small network learns to tell two spirals apart: modules aside, this is all there is to training.
+"""A small network learns to tell two spirals apart: all there is to training, in 60 lines.
 
 python examples/spirals.py [--steps 1500]
 """
@@ -59,9 +59,8 @@ def main() -> None:
             print(f"step {step:5d}/{steps}  loss {loss.item():.4f}  "
                   f"accuracy {accuracy(x, label):.3f}", flush=True)  # fmt: skip
     seconds = time.perf_counter() - start
-    print(
-        f"{steps} steps in {seconds:.2f} s; accuracy on new points {accuracy(test_x, test_label):.3f}"
-    )
+    final = accuracy(test_x, test_label)
+    print(f"{steps} steps in {seconds:.2f} s; accuracy on new points {final:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Checks that each folder of csrc includes only the layers below it (docs/internals/architecture.md)."""
+"""Checks that each folder of csrc includes only the layers below it."""
 
 import pathlib
 import re

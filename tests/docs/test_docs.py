@@ -1,0 +1,50 @@
+"""What the documents show is what there is."""
+
+import contextlib
+import io
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def blocks(path: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / path).read_text(), re.DOTALL)
+
+
+def test_the_example_of_the_readme_prints_what_it_says():
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        exec(blocks("README.md", "python")[0], {})
+    assert shown.getvalue() == blocks("README.md", "text")[0]
+
+
+def test_ci_calls_the_test_command_of_the_readme():
+    command = next(c for c in blocks("README.md", "sh") if "pytest" in c)
+    assert command.strip() in (ROOT / ".ci/run").read_text().splitlines()
+
+
+@pytest.mark.parametrize("block", blocks("docs/internals/adding-an-op.md", "(?:cpp|python)"))
+def test_the_guide_to_adding_an_op_shows_the_real_code(block):
+    folders = ("csrc/kernels", "csrc/ops", "csrc/bindings", "tests/ops/table")
+    sources = [p.read_text() for f in folders for p in (ROOT / f).glob("*activation*")]
+    for piece in block.strip("\n").split("\n\n"):
+        assert any(piece in source for source in sources), piece
+
+
+def test_layers_include_only_what_lies_below():
+    run = subprocess.run([sys.executable, ROOT / "tools/layers.py"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_the_training_example_learns():
+    run = subprocess.run(
+        [sys.executable, ROOT / "examples/spirals.py", "--steps", "600"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    accuracy = float(run.stdout.split()[-1])
+    assert accuracy > 0.9, run.stdout
