@@ -43,7 +43,7 @@ ARITHMETIC: list[Op] = [
         raises=[NO_BOOL, ((np.arange(2), np.arange(2)), {"alpha": 0.5}, RuntimeError, "alpha")]),
     two("sub", sub, variant="alpha", inplace=True, kwargs=[{"alpha": 2}, {"alpha": 0.5}]),
     two("subtract", sub, called="sub", dtypes="number", inplace=True, scalar=True),
-    two("rsub", lambda x, y, alpha=1: y - alpha * x, called="sub", dtypes="number", scalar=True,
+    two("rsub", lambda x, y, alpha=1: y - alpha * x, dtypes="number", scalar=True,
         kwargs=[{}, {"alpha": 2}], raises=[NO_BOOL]),
     two("mul", np.multiply, dtypes="all", inplace=True, scalar=True, operator=operator.mul,
         at=PAIRS),
