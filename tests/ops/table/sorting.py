@@ -207,7 +207,7 @@ OPS: list[Op] = [
        ]),
     Op("searchsorted", _searchsorted, dtypes="number", result="int64", grad=False, method=False,
        samples=lambda rng: [
-           Sample(np.array([-1.0, 0.0, 0.0, 2.0]), rng.integers(-2, 3, (2, 5)) * 1.0),
+           Sample(np.array([0.0, 1.0, 1.0, 2.0]), rng.integers(-2, 3, (2, 5)) * 1.0),
            Sample(np.array([-1.0, 0.0, 0.0, 2.0]), rng.integers(-2, 3, 7) * 1.0, right=True),
            Sample(np.sort(rng.normal(size=(2, 3, 6))), rng.normal(size=(2, 3, 4)), side="right"),
            Sample(np.array([2.0, 0.0, 1.0]), rng.normal(size=4), sorter=_ints([1, 2, 0])),
@@ -226,7 +226,7 @@ OPS: list[Op] = [
     Op("bucketize", lambda x, boundaries, right=False: np.searchsorted(boundaries, x, side="right" if right else "left"),
        dtypes="number", result="int64", grad=False, method=False,
        samples=lambda rng: [
-           Sample(rng.integers(-2, 3, (2, 5)) * 1.0, np.array([-1.0, 0.0, 2.0])),
+           Sample(rng.integers(-2, 3, (2, 5)) * 1.0, np.array([0.0, 1.0, 2.0])),
            Sample(rng.integers(-2, 3, (2, 5)) * 1.0, np.array([-1.0, 0.0, 2.0]), right=True),
            Sample(0.5, np.array([0.0, 1.0])),
        ],
