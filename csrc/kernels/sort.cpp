@@ -348,6 +348,8 @@ class Best {
     full_ = false;
   }
   void look(const T* x, int64_t place, int64_t n) {
+    if (k_ <= 32 && n >= 256) guess<64>(x, n);
+    else if (k_ <= 256 && n >= 8192) guess<512>(x, n);
     constexpr int64_t kWide = 64, kNarrow = 16;
     int64_t i = 0;
     while (i < n) {
@@ -375,6 +377,17 @@ class Best {
   }
 
  private:
+  // The first of each of N parts of x; k of them come no later than the k-th of those, so that the first k of all do.
+  template <int64_t N>
+  void guess(const T* x, int64_t n) {
+    U first[N];
+    std::fill_n(first, N, static_cast<U>(~U(0)));
+    for (int64_t i = 0; i + N <= n; i += N)
+      for (int64_t j = 0; j < N; ++j) first[j] = std::min(first[j], static_cast<U>(Coding<T>::encode(x[i + j]) ^ flip_));
+    std::nth_element(first, first + (k_ - 1), first + N);
+    limit_ = static_cast<U>(first[k_ - 1] + 1);
+    full_ = limit_ != 0;
+  }
   template <int64_t N>
   bool any_before(const T* x) const {
     U any = 0;
@@ -405,7 +418,7 @@ void top_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, 
     for (int64_t i = 0; i < k; ++i) to.put(i, sorted[i]);
     to.restore_zeros(k);
   };
-  if (n < kLongRow && (n <= 64 || 16 * k >= n)) {  // looking for them takes longer than sorting all
+  if (n < kLongRow && (n <= 64 || (k <= 32 ? 8 : 16) * k >= n)) {  // looking for them takes longer than sorting all
     parallel_for(rows, std::max<int64_t>(1, 8192 / n), [&](int64_t begin, int64_t end) {
       std::vector<P> all(static_cast<size_t>(n)), room(all);
       for (int64_t r = begin; r < end; ++r) {
