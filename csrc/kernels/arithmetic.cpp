@@ -40,10 +40,12 @@ struct Div {
   }
 };
 struct AddScaled {
+  using Params = Factor;
   template <class T>
-  static T apply(T a, T b, T alpha) {
+  static T apply(T a, T b, const Factor& alpha) {
     using U = Wrapping<T>;
-    return static_cast<T>(U(a) + U(alpha) * U(b));
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(U(a) + U(alpha.whole) * U(b));
+    else return a + T(alpha.real) * b;
   }
 };
 struct Neg {
@@ -81,14 +83,14 @@ struct Reciprocal {
 
 }  // namespace
 
-void add(View y, View a, View b) { zip<Add>(y, a, b); }
-void sub(View y, View a, View b) { zip<Sub>(y, a, b); }
-void mul(View y, View a, View b) { zip<Mul>(y, a, b); }
+void add(View y, View a, View b) { zip_own<Add>(y, a, b); }
+void sub(View y, View a, View b) { zip_own<Sub>(y, a, b); }
+void mul(View y, View a, View b) { zip_own<Mul>(y, a, b); }
 void div(View y, View a, View b) { zip_floating<Div>(y, a, b); }
-void add_scaled(View y, View a, View b, View alpha) { zip3<AddScaled>(y, a, b, alpha); }
-void neg(View y, View x) { map<Neg>(y, x); }
-void abs(View y, View x) { map<Abs>(y, x); }
-void sign(View y, View x) { map<Sign>(y, x); }
+void add_scaled(View y, View a, View b, Factor alpha) { zip<AddScaled>(y, a, b, &alpha); }
+void neg(View y, View x) { map_own<Neg>(y, x); }
+void abs(View y, View x) { map_own<Abs>(y, x); }
+void sign(View y, View x) { map_own<Sign>(y, x); }
 void square(View y, View x) { map<Square>(y, x); }
 void reciprocal(View y, View x) { map_floating<Reciprocal>(y, x); }
 GENESIS_KERNEL(add)

@@ -11,8 +11,12 @@ using Binary = Kernel<void(View y, View a, View b)>;
 
 // Integers wrap around; + on bool is `or`, * is `and`.
 inline constinit Binary add, sub, mul, div;
-// a + alpha b, rounded twice; `alpha` is a 0-d view.
-inline constinit Kernel<void(View y, View a, View b, View alpha)> add_scaled;
+// a + alpha b; a number is `real` to floating tensors and `whole` to others.
+struct Factor {
+  double real;
+  int64_t whole;
+};
+inline constinit Kernel<void(View y, View a, View b, Factor alpha)> add_scaled;
 inline constinit Unary neg, abs, sign, square, reciprocal;
 
 }  // namespace genesis::kernels

@@ -6,9 +6,9 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-struct And { template <class T> static T apply(T a, T b) { return a & b; } };
-struct Or { template <class T> static T apply(T a, T b) { return a | b; } };
-struct Xor { template <class T> static T apply(T a, T b) { return a ^ b; } };
+struct And { template <class T> static T apply(T a, T b) { return static_cast<T>(a & b); } };
+struct Or { template <class T> static T apply(T a, T b) { return static_cast<T>(a | b); } };
+struct Xor { template <class T> static T apply(T a, T b) { return static_cast<T>(a ^ b); } };
 struct Not { template <class T> static T apply(T x) { return static_cast<T>(~x); } };
 struct LeftShift {
   template <class T>
@@ -51,6 +51,17 @@ struct Lcm {
 };
 
 template <class F>
+Inner with_bits(DType t, F&& f) {
+  switch (t) {
+    case DType::Bool: return f.template operator()<uint8_t>();
+    case DType::UInt8: return f.template operator()<uint8_t>();
+    case DType::Int8: return f.template operator()<int8_t>();
+    case DType::Int16: return f.template operator()<int16_t>();
+    case DType::Int32: return f.template operator()<int32_t>();
+    default: return f.template operator()<int64_t>();
+  }
+}
+template <class F>
 Inner with_integer(DType t, F&& f) {
   return compute_type(t) == DType::Int64 ? f.template operator()<int64_t>() : f.template operator()<int32_t>();
 }
@@ -62,8 +73,8 @@ void zip_integer(View y, View a, View b) {
 // A bool is a byte of 0 or 1, which &, | and ^ keep: no conversion.
 template <class Op>
 void zip_bits(View y, View a, View b) {
-  if (y.dtype != DType::Bool) return zip_integer<Op>(y, a, b);
-  elementwise({{y, DType::Bool}, {a, DType::Bool}, {b, DType::Bool}}, binary_loop<Op, uint8_t, uint8_t>);
+  const DType t = y.dtype == DType::Bool ? DType::Bool : own_type(y.dtype);
+  elementwise({{y, t}, {a, t}, {b, t}}, with_bits(y.dtype, []<class T>() -> Inner { return binary_loop<Op, T, T>; }));
 }
 
 }  // namespace
@@ -72,8 +83,8 @@ void bitwise_and(View y, View a, View b) { zip_bits<And>(y, a, b); }
 void bitwise_or(View y, View a, View b) { zip_bits<Or>(y, a, b); }
 void bitwise_xor(View y, View a, View b) { zip_bits<Xor>(y, a, b); }
 void bitwise_not(View y, View x) {
-  const DType t = compute_type(y.dtype);
-  elementwise({{y, t}, {x, t}}, with_integer(y.dtype, []<class T>() -> Inner { return unary_loop<Not, T, T>; }));
+  const DType t = own_type(y.dtype);
+  elementwise({{y, t}, {x, t}}, with_bits(y.dtype, []<class T>() -> Inner { return unary_loop<Not, T, T>; }));
 }
 void left_shift(View y, View a, View b) { zip_integer<LeftShift>(y, a, b); }
 void right_shift(View y, View a, View b) { zip_integer<RightShift>(y, a, b); }

@@ -1,5 +1,6 @@
 #include "kernels/compare.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -37,7 +38,8 @@ struct IsSignedInf {
 struct SignBit {
   template <class T>
   static bool apply(T x) {
-    if constexpr (std::is_floating_point_v<T>) return std::signbit(x);
+    if constexpr (std::is_same_v<T, float>) return std::bit_cast<int32_t>(x) < 0;
+    else if constexpr (std::is_same_v<T, double>) return std::bit_cast<int64_t>(x) < 0;
     else return x < T(0);
   }
 };

@@ -18,59 +18,72 @@ namespace genesis::kernels::GENESIS_ISA {
 template <class Op>
 concept HasParams = requires { typename Op::Params; };
 
-template <class Op, class... T>
-[[gnu::always_inline]] inline auto call(const void* params, T... x) {
-  if constexpr (HasParams<Op>) return Op::apply(x..., *static_cast<const typename Op::Params*>(params));
-  else return Op::apply(x...);
-}
+// Op with its parameters at hand. They are copied: through a pointer, which the output might alias, the compiler would
+// read them again for every element, and not vectorise.
+template <class Op>
+struct Call {
+  explicit Call(const void*) {}
+  template <class... T>
+  [[gnu::always_inline]] auto operator()(T... x) const {
+    return Op::apply(x...);
+  }
+};
+template <HasParams Op>
+struct Call<Op> {
+  using Params = typename Op::Params;
+  explicit Call(const void* p) : params(*static_cast<const Params*>(p)) {}
+  template <class... T>
+  [[gnu::always_inline]] auto operator()(T... x) const {
+    return Op::apply(x..., params);
+  }
+  std::conditional_t<std::is_copy_constructible_v<Params>, const Params, const Params&> params;
+};
 
 template <class Op, class In, class Out>
 void unary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
+  const Call<Op> op(params);
   Out* y = reinterpret_cast<Out*>(data[0]);
   const In* x = reinterpret_cast<const In*>(data[1]);
   if (scalars) {
-    const Out value = call<Op>(params, *x);
+    const Out value = op(*x);
     for (int64_t i = 0; i < n; ++i) y[i] = value;
     return;
   }
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = call<Op>(params, x[i]);
+  for (int64_t i = 0; i < n; ++i) y[i] = op(x[i]);
 }
 
 template <class Op, class In, class Out>
 void binary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
+  const Call<Op> op(params);
   Out* y = reinterpret_cast<Out*>(data[0]);
   const In* a = reinterpret_cast<const In*>(data[1]);
   const In* b = reinterpret_cast<const In*>(data[2]);
   if (scalars == 0) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = call<Op>(params, a[i], b[i]);
+    for (int64_t i = 0; i < n; ++i) y[i] = op(a[i], b[i]);
   } else if (scalars == 4) {
     const In b0 = *b;
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = call<Op>(params, a[i], b0);
+    for (int64_t i = 0; i < n; ++i) y[i] = op(a[i], b0);
   } else if (scalars == 2) {
     const In a0 = *a;
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = call<Op>(params, a0, b[i]);
+    for (int64_t i = 0; i < n; ++i) y[i] = op(a0, b[i]);
   } else {
-    const Out value = call<Op>(params, *a, *b);
+    const Out value = op(*a, *b);
     for (int64_t i = 0; i < n; ++i) y[i] = value;
   }
 }
 
-// Three inputs of types A, B, C. A single value is spread over a tile first, so that one loop serves all cases.
-template <class Op, class A, class B, class C, class Out>
-void ternary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
+// Calls f(a, b, c, y, m) for pieces of at most kTile elements, where a single value is spread over a piece first: one
+// loop serves every case.
+template <class A, class B, class C, class Out, class F>
+[[gnu::always_inline]] inline void spread(char* const* data, unsigned scalars, int64_t n, F&& f) {
   Out* y = reinterpret_cast<Out*>(data[0]);
   const A* a = reinterpret_cast<const A*>(data[1]);
   const B* b = reinterpret_cast<const B*>(data[2]);
   const C* c = reinterpret_cast<const C*>(data[3]);
-  if (scalars == 0) {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = call<Op>(params, a[i], b[i], c[i]);
-    return;
-  }
   A spread_a[kTile];
   B spread_b[kTile];
   C spread_c[kTile];
@@ -78,15 +91,22 @@ void ternary_loop(char* const* data, unsigned scalars, int64_t n, const void* pa
   if (scalars & 2) std::fill_n(spread_a, tile, *a);
   if (scalars & 4) std::fill_n(spread_b, tile, *b);
   if (scalars & 8) std::fill_n(spread_c, tile, *c);
-  for (int64_t begin = 0; begin < n; begin += kTile) {
-    const int64_t m = n - begin < kTile ? n - begin : kTile;
-    const A* ta = scalars & 2 ? spread_a : a + begin;
-    const B* tb = scalars & 4 ? spread_b : b + begin;
-    const C* tc = scalars & 8 ? spread_c : c + begin;
-    Out* ty = y + begin;
+  for (int64_t begin = 0; begin < n; begin += kTile)
+    f(scalars & 2 ? spread_a : a + begin, scalars & 4 ? spread_b : b + begin, scalars & 8 ? spread_c : c + begin,
+      y + begin, n - begin < kTile ? n - begin : kTile);
+}
+
+// Three inputs of types A, B, C.
+template <class Op, class A, class B, class C, class Out>
+void ternary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
+  const Call<Op> op(params);
+  const auto loop = [&op](const A* a, const B* b, const C* c, Out* y, int64_t m) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < m; ++i) ty[i] = call<Op>(params, ta[i], tb[i], tc[i]);
-  }
+    for (int64_t i = 0; i < m; ++i) y[i] = op(a[i], b[i], c[i]);
+  };
+  if (scalars != 0) return spread<A, B, C, Out>(data, scalars, n, loop);
+  loop(reinterpret_cast<const A*>(data[1]), reinterpret_cast<const B*>(data[2]), reinterpret_cast<const C*>(data[3]),
+       reinterpret_cast<Out*>(data[0]), n);
 }
 
 // Calls f.template operator()<T>() with the compute type of `t`; returns what it returns.
@@ -105,6 +125,18 @@ auto with_floating_compute_type(DType t, F&& f) {
   return compute_type(t) == DType::Float64 ? f.template operator()<double>() : f.template operator()<float>();
 }
 
+// The same, but small integers as they are: for operations that may wrap around in the small type as well as in int32.
+template <class F>
+auto with_own_type(DType t, F&& f) {
+  switch (t) {
+    case DType::UInt8: return f.template operator()<uint8_t>();
+    case DType::Int8: return f.template operator()<int8_t>();
+    case DType::Int16: return f.template operator()<int16_t>();
+    default: return with_compute_type(t, f);
+  }
+}
+inline DType own_type(DType t) { return t >= DType::UInt8 && t <= DType::Int16 ? t : compute_type(t); }
+
 // y = Op(x), both in the compute type of y's dtype. Floating only.
 template <class Op>
 void map_floating(View y, View x, const void* params = nullptr, int64_t grain = 32768) {
@@ -118,6 +150,17 @@ void map(View y, View x, const void* params = nullptr, int64_t grain = 32768) {
   const DType t = compute_type(y.dtype);
   const Inner inner = with_compute_type(y.dtype, []<class T>() -> Inner { return unary_loop<Op, T, T>; });
   elementwise({{y, t}, {x, t}}, inner, params, grain);
+}
+template <class Op>
+void map_own(View y, View x, const void* params = nullptr) {
+  const DType t = own_type(y.dtype);
+  elementwise({{y, t}, {x, t}}, with_own_type(y.dtype, []<class T>() -> Inner { return unary_loop<Op, T, T>; }), params);
+}
+template <class Op>
+void zip_own(View y, View a, View b, const void* params = nullptr) {
+  const DType t = own_type(y.dtype);
+  const Inner inner = with_own_type(y.dtype, []<class T>() -> Inner { return binary_loop<Op, T, T>; });
+  elementwise({{y, t}, {a, t}, {b, t}}, inner, params);
 }
 template <class Op>
 void zip(View y, View a, View b, const void* params = nullptr, int64_t grain = 32768) {

@@ -53,14 +53,29 @@ struct NanToNum {
   template <class T>
   static T apply(T x, const Params& p) {
     constexpr T inf = std::numeric_limits<T>::infinity();
-    const T y = x == inf ? T(p.posinf) : x == -inf ? T(p.neginf) : x;
+    T y = x == inf ? T(p.posinf) : x;
+    y = x == -inf ? T(p.neginf) : y;
     return x != x ? T(p.nan) : y;
   }
 };
 struct Clamp {
   template <class T>
   static T apply(T x, T lo, T hi) {
-    return Minimum::apply(Maximum::apply(x, lo), hi);
+    T y = x < lo ? lo : x;
+    y = y > hi ? hi : y;
+    y = lo != lo ? lo : y;
+    return hi != hi ? hi : y;
+  }
+};
+struct ClampNumbers {
+  using Params = Bounds;
+  template <class T>
+  static T apply(T x, const Bounds& p) {
+    T lo, hi;
+    if constexpr (std::is_integral_v<T>) lo = static_cast<T>(p.whole_lo), hi = static_cast<T>(p.whole_hi);
+    else lo = static_cast<T>(p.lo), hi = static_cast<T>(p.hi);
+    const T y = x < lo ? lo : x;
+    return y > hi ? hi : y;
   }
 };
 struct Share {
@@ -93,16 +108,17 @@ void where(View y, View c, View a, View b) {
   }
   elementwise({{y, y.dtype}, {c, DType::Bool}, {a, y.dtype}, {b, y.dtype}}, inner);
 }
-void maximum(View y, View a, View b) { zip<Maximum>(y, a, b); }
-void minimum(View y, View a, View b) { zip<Minimum>(y, a, b); }
-void fmax(View y, View a, View b) { zip<Fmax>(y, a, b); }
-void fmin(View y, View a, View b) { zip<Fmin>(y, a, b); }
+void maximum(View y, View a, View b) { zip_own<Maximum>(y, a, b); }
+void minimum(View y, View a, View b) { zip_own<Minimum>(y, a, b); }
+void fmax(View y, View a, View b) { zip_own<Fmax>(y, a, b); }
+void fmin(View y, View a, View b) { zip_own<Fmin>(y, a, b); }
 void heaviside(View y, View a, View b) { zip<Heaviside>(y, a, b); }
 void nan_to_num(View y, View x, double nan, double posinf, double neginf) {
   const NanToNum::Params params{nan, posinf, neginf};
   map_floating<NanToNum>(y, x, &params);
 }
 void clamp(View y, View x, View lo, View hi) { zip3<Clamp>(y, x, lo, hi); }
+void clamp_numbers(View y, View x, Bounds bounds) { map<ClampNumbers>(y, x, &bounds); }
 void share(View da, View dy, View a, View b) { zip3_floating<Share>(da, dy, a, b); }
 void within(View dx, View dy, View x, double lo, double hi) {
   const Within::Params params{lo, hi};
@@ -116,6 +132,7 @@ GENESIS_KERNEL(fmin)
 GENESIS_KERNEL(heaviside)
 GENESIS_KERNEL(nan_to_num)
 GENESIS_KERNEL(clamp)
+GENESIS_KERNEL(clamp_numbers)
 GENESIS_KERNEL(share)
 GENESIS_KERNEL(within)
 

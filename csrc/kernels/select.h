@@ -16,6 +16,13 @@ inline constinit Binary fmax, fmin;
 // min(max(x, lo), hi); NaN if any is.
 inline constinit Kernel<void(View y, View x, View lo, View hi)> clamp;
 
+// The same for two numbers, of which neither is NaN: the first pair bounds floating tensors, the second others. Bounds
+// of small integers must fit in int32.
+struct Bounds {
+  double lo, hi;
+  int64_t whole_lo, whole_hi;
+};
+inline constinit Kernel<void(View y, View x, Bounds bounds)> clamp_numbers;
 // 0 for a < 0, b for a = 0, 1 for a > 0.
 inline constinit Binary heaviside;
 // Floating only.

@@ -31,8 +31,8 @@ static Tensor add_scaled(const char* op, const Operand& x, const Operand& y, Sca
   const DType dtype = common_type(x, y);
   require<DTypeError>(is_floating(dtype) || !alpha.is_float(), op, ": alpha must be an integer for ", dtype,
                       " tensors, got ", alpha.to_double(), "; convert a tensor with float() first");
-  const Operand factor(alpha);
-  Tensor z = zip(op, [&](View z, View a, View b) { kernels::add_scaled(z, a, b, factor.view()); }, x, y, dtype, out);
+  const kernels::Factor factor{alpha.to_double(), alpha.is_float() ? 0 : alpha.i};
+  Tensor z = zip(op, [&](View z, View a, View b) { kernels::add_scaled(z, a, b, factor); }, x, y, dtype, out);
   return record(op, std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(),
                 [alpha](const Tensor& dz, const Saved& saved) {
     return Grads{dz, saved.needs(1) ? dz * alpha : Tensor()};

@@ -1,5 +1,7 @@
 #include "ops/select.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/convert.h"
@@ -114,15 +116,20 @@ static Tensor within(const Tensor& dy, const Tensor& x, double lo, double hi) {
 
 static Tensor clamp_scalars(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max, Out out) {
   const DType dtype = result_type({x, min ? *min : *max, max ? *max : *min});
-  Tensor y;
-  if (min && max) y = zip("clamp", kernels::clamp, x, *min, *max, dtype, out);
-  else if (min) y = zip("clamp", kernels::maximum, x, *min, dtype, out);
-  else y = zip("clamp", kernels::minimum, x, *max, dtype, out);
   constexpr double inf = std::numeric_limits<double>::infinity();
-  return record("clamp", std::move(y), inputs(x), save(x),
-                [lo = min ? min->to_double() : -inf, hi = max ? max->to_double() : inf](const Tensor& dy, const Saved& saved) {
-    return Grads{within(dy, saved[0], lo, hi)};
-  });
+  const double lo = min ? min->to_double() : -inf, hi = max ? max->to_double() : inf;
+  const auto kernel = [&](View y, View v) {
+    const auto whole = [&](const std::optional<Scalar>& s, bool upper) {
+      using Int = std::numeric_limits<int64_t>;
+      using Small = std::numeric_limits<int32_t>;
+      const int64_t bound = s ? s->to_int() : upper ? Int::max() : Int::min();
+      return dtype == DType::Int64 ? bound : std::clamp<int64_t>(bound, Small::min(), Small::max());
+    };
+    if (std::isnan(lo) || std::isnan(hi)) kernels::copy(y, Operand(std::nan("")).view());
+    else kernels::clamp_numbers(y, v, {lo, hi, whole(min, false), whole(max, true)});
+  };
+  return record("clamp", map("clamp", kernel, x, dtype, out), inputs(x), save(x),
+                [lo, hi](const Tensor& dy, const Saved& saved) { return Grads{within(dy, saved[0], lo, hi)}; });
 }
 
 Tensor clamp(const Tensor& x, const std::optional<Operand>& min, const std::optional<Operand>& max, Out out) {

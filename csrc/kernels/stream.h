@@ -1,0 +1,26 @@
+// Writing around the cache.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace genesis::kernels {
+
+// Copies `bytes` from a buffer in cache to memory that will not be read soon, without first reading what it overwrites.
+// Other threads see it after stream_fence().
+inline constinit Kernel<void(void* dst, const void* src, int64_t bytes)> stream;
+
+#if defined(__SSE2__)
+inline constexpr bool kStreams = true;
+inline void stream_fence() { _mm_sfence(); }
+#else
+inline constexpr bool kStreams = false;
+inline void stream_fence() {}
+#endif
+
+}  // namespace genesis::kernels
