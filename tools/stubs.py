@@ -101,7 +101,6 @@ RETURNS = {
     "_backward _memory_reset_peak _memory_empty_cache _set_parameter",
     "tuple[Tensor, ...]": "_grad split chunk unbind tensor_split split_with_sizes hsplit vsplit "
     "dsplit meshgrid broadcast_tensors",
-    "tuple[Tensor, Tensor]": "var_mean std_mean frexp",
     "dtype": "result_type promote_types get_default_dtype _as_dtype",
     "Size": "broadcast_shapes",
     "Generator": "manual_seed",
@@ -120,9 +119,15 @@ NAMED = {
     "cummax": "values indices",
     "cummin": "values indices",
     "kthvalue": "values indices",
+    "linalg_eigh": "eigenvalues eigenvectors",
+    "linalg_qr": "Q R",
+    "linalg_slogdet": "sign logabsdet",
+    "linalg_svd": "U S Vh",
     "mode": "values indices",
     "sort": "values indices",
+    "std_mean": "std mean",
     "topk": "values indices",
+    "var_mean": "var mean",
 }
 # Signatures that cannot be said by names alone.
 OVERRIDES = {
@@ -403,6 +408,9 @@ def generate(module: types.ModuleType) -> str:
         value = public[name]
         if type(value) is module.dtype:
             lines.append(f"{name}: dtype")
+        elif isinstance(value, type) and issubclass(value, Exception) and name not in CLASSES:
+            bases = ", ".join(base.__name__ for base in value.__bases__)
+            lines.append(f"class {name}({bases}): ...")
         elif (
             callable(value)
             and getattr(value, "__text_signature__", None)
