@@ -18,14 +18,14 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// A tile of v + 1 vectors has at most kMaxRows[v] rows: accumulators, a row of B and a broadcast fill the register file.
+// A tile of v + 1 vectors has at most kMaxRows[v] rows: accumulators, a row of B and a broadcast fill the registers.
 // Wide and flat is best: a broadcast costs a load, and on Ice Lake 14 x 2 is bound by loads where 6 x 4 is not.
 #if defined(__AVX512F__)
-constexpr int kVectorBytes = 64, kMaxRows[] = {9, 12, 9, 6};
+constexpr int kVectorBytes = 64, kMaxRows[] = {9, 9, 9, 6};
 #elif defined(__AVX2__)
 constexpr int kVectorBytes = 32, kMaxRows[] = {8, 6, 4};
 #elif defined(__aarch64__)
-constexpr int kVectorBytes = 16, kMaxRows[] = {9, 12, 9, 6};
+constexpr int kVectorBytes = 16, kMaxRows[] = {9, 9, 9, 6};
 #else
 constexpr int kVectorBytes = 16, kMaxRows[] = {4, 4};
 #endif
@@ -179,8 +179,8 @@ void tile(const Tile<T>& t) {
       for (int64_t p = std::min(left, kSegment); p > 0; --p, a += t.a_k) step([&](int i) { return a[i]; });
     }
   } else {
-    // Every third row has a pointer and its neighbours are reached by indexed addressing: 12 pointers would not fit
-    // the integer registers. The asm hides that the pointers are related, or the compiler would undo this.
+    // Every third row has a pointer and its neighbours are reached by indexed addressing: a pointer for each would
+    // not fit the integer registers. The asm hides that the pointers are related, or the compiler would undo this.
     constexpr int pointers = (rows + 2) / 3;
     const int64_t stride = t.a_row;
     const T* a[pointers];
@@ -287,8 +287,9 @@ struct Rows {
   }
 };
 
-// Packs k x count elements, src[i * stride + p * k_stride], into panels of `width` lanes, one after another: panel t holds
-// lanes t * width and on, step p of k at dst + t * width * k + p * width. Lanes missing in the last panel are undefined.
+// Packs k x count elements, src[i * stride + p * k_stride], into panels of `width` lanes, one after another: panel t
+// holds lanes t * width and on, step p of k at dst + t * width * k + p * width. Lanes that the last panel misses are
+// undefined.
 template <class T>
 void pack(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t k, T* dst, int64_t width) {
   constexpr int lanes = kLanes<T>, quad = kQuad<T>;
