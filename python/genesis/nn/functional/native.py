@@ -1,4 +1,4 @@
-"""The operations that layers are made of, as functions."""
+"""Functions that the native module has under the same name."""
 
 from genesis._C import (
     dropout,

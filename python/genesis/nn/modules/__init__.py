@@ -1,0 +1,3 @@
+"""Layers and losses; a file for each family."""
+
+__all__: list[str] = []
