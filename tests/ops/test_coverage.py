@@ -14,6 +14,7 @@ from tests.ops.table import OPS
 EXEMPT: dict[str, str] = {}
 
 ROWS = {op.name.removeprefix("Tensor.") for op in OPS} | {f"{op.name}_" for op in OPS if op.inplace}
+ROWS |= {name.removeprefix("nn.functional.") for name in ROWS}
 
 
 def _registered() -> list[str]:

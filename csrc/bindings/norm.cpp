@@ -1,0 +1,26 @@
+#include "ops/norm.h"
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+static const Family family([] {
+  def<"layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05)", [](Args& a) {
+    return ops::layer_norm(a.tensor(0), a.dims(1), a.optional_tensor(2), a.optional_tensor(3), a.number(4, 1e-5));
+  }>(kFunction, "Mean 0 and variance 1 over the last dimensions, then times weight plus bias.");
+  def<"rms_norm(input, normalized_shape, weight=None, eps=None)", [](Args& a) {
+    return ops::rms_norm(a.tensor(0), a.dims(1), a.optional_tensor(2),
+                         a.has(3) ? std::optional(a.number(3)) : std::nullopt);
+  }>(kFunction, "Mean square 1 over the last dimensions, then times weight.");
+  def<"group_norm(input, num_groups, weight=None, bias=None, eps=1e-05)", [](Args& a) {
+    return ops::group_norm(a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3), a.number(4, 1e-5));
+  }>(kFunction, "Mean 0 and variance 1 over groups of channels of each sample, then times weight plus bias.");
+  def<"_batch_norm(input, running_mean=None, running_var=None, weight=None, bias=None, training=False, momentum=0.1, "
+      "eps=1e-05)", [](Args& a) {
+    return ops::batch_norm(a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3),
+                           a.optional_tensor(4), a.boolean(5, false), a.number(6, 0.1), a.number(7, 1e-5));
+  }>(kFunction, "Mean 0 and variance 1 of each channel, then times weight plus bias.");
+});
+
+}  // namespace genesis::py

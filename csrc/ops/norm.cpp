@@ -1,0 +1,291 @@
+// Each operator has a kernel for its gradient. When the gradient is itself to be differentiated, its rule is written
+// out in differentiable operations instead: normalized_gradient().
+#include "ops/norm.h"
+
+#include <limits>
+
+#include "autograd/record.h"
+#include "kernels/norm.h"
+#include "ops/create.h"
+#include "ops/operand.h"
+#include "ops/pointwise.h"
+#include "ops/reduce.h"
+#include "ops/unary.h"
+#include "ops/view.h"
+
+namespace genesis::ops {
+
+namespace {
+
+DType wide_type(DType t) { return is_half(t) ? DType::Float32 : t; }
+Tensor wide(const Tensor& x) { return cast(x, wide_type(x.dtype())); }
+
+// A contiguous tensor as a kernel wants it: in another shape, or absent.
+struct Shaped {
+  Dims shape, strides;
+  View view;
+  Shaped(const Tensor& x, const Dims& dims)
+      : shape(dims), strides(contiguous_strides(dims)),
+        view{x.defined() ? x->data : nullptr, x.defined() ? x.dtype() : DType::Float32, shape.size(), shape.data(),
+             strides.data()} {}
+  operator View() const { return view; }
+};
+View flat(const Tensor& x) { return x.defined() ? x.view() : View{nullptr, DType::Float32, 0, nullptr, nullptr}; }
+
+Tensor contiguous_if_any(const Tensor& x) {
+  const WithGradMode off(false);
+  return x.defined() ? contiguous(x) : x;
+}
+
+void require_parameter(const char* op, const char* argument, const Tensor& p, const Dims& shape, const Tensor& x) {
+  if (!p.defined()) return;
+  require(p.shape() == shape, op, ": ", argument, " must have shape ", shape, ", got ", p.shape());
+  require<DTypeError>(p.dtype() == x.dtype() || p.dtype() == wide_type(x.dtype()), op, ": ", argument, " is ", p.dtype(),
+                      " but input is ", x.dtype(), "; use ", argument, ".to(input.dtype)");
+}
+
+// Gradients of y = xhat weight + bias, where xhat is x with mean 0 (if centered) and variance 1 over `dims`. weight
+// broadcasts with x, or is undefined. Differentiable in everything.
+struct NormalizedGradient {
+  Tensor dx, xhat;
+  NormalizedGradient(const Tensor& dy, const Tensor& x, const Tensor& weight, const Dims& dims, double eps, bool centered) {
+    const Tensor middle = centered ? x - mean(x, dims, true) : x;
+    const Tensor rstd = rsqrt(mean(middle * middle, dims, true) + eps);
+    const Tensor g = weight.defined() ? dy * weight : dy;
+    xhat = middle * rstd;
+    dx = g - xhat * mean(g * xhat, dims, true);
+    if (centered) dx = dx - mean(g, dims, true);
+    dx = dx * rstd;
+  }
+};
+
+// ---- layer norm and RMS norm ---------------------------------------------------------------------------------------
+
+struct Rows {
+  int64_t n = 1, rows;
+  Rows(const char* op, const Tensor& x, const Dims& normalized) {
+    const int lead = x.dim() - normalized.size();
+    require(normalized.size() >= 1, op, ": normalized_shape must have at least one dimension");
+    bool fits = lead >= 0;
+    for (int d = 0; fits && d < normalized.size(); ++d) fits = x.size(lead + d) == normalized[d];
+    require(fits, op, ": input of shape ", x.shape(), " does not end in normalized_shape ", normalized);
+    n = numel(normalized);
+    rows = numel(Dims(x.shape().begin(), x.shape().begin() + lead));
+  }
+};
+
+Tensor normalize_rows(const char* op, const Tensor& x, const Dims& normalized, const Tensor& weight, const Tensor& bias,
+                      double eps, bool centered) {
+  require_floating(op, "input", x);
+  const Rows shape(op, x, normalized);
+  require_parameter(op, "weight", weight, normalized, x);
+  require_parameter(op, "bias", bias, normalized, x);
+  Tensor y = empty(x.shape(), x.dtype()), mean, rstd;
+  if (x.numel() > 0) {
+    const Dims matrix{shape.rows, shape.n};
+    if (centered) mean = empty({shape.rows}, wide_type(x.dtype()));
+    rstd = empty({shape.rows}, wide_type(x.dtype()));
+    kernels::layer_norm(Shaped(y, matrix), flat(mean), flat(rstd), Shaped(contiguous_if_any(x), matrix),
+                        flat(contiguous_if_any(weight)), flat(contiguous_if_any(bias)), eps, centered);
+  }
+  return record(op, std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
+                [shape, eps, centered, has_bias = bias.defined(), bias_type = bias.defined() ? bias.dtype() : x.dtype(),
+                 normalized](const Tensor& dy, const Saved& saved) {
+    const Tensor x = saved[0], weight = saved[1];
+    Grads grads(3);
+    if (grad_mode.enabled || x.numel() == 0) {
+      Dims dims;
+      for (int d = x.dim() - normalized.size(); d < x.dim(); ++d) dims.push_back(d);
+      const Tensor g = wide(dy), w = weight.defined() ? wide(weight) : weight;
+      const NormalizedGradient gradient(g, wide(x), w, dims, eps, centered);
+      grads[0] = gradient.dx;
+      if (saved.needs(1)) grads[1] = sum_to(g * gradient.xhat, normalized);
+      if (saved.needs(2)) grads[2] = sum_to(g, normalized);
+      return grads;
+    }
+    const Dims matrix{shape.rows, shape.n};
+    if (saved.needs(0)) grads[0] = empty(x.shape(), x.dtype());
+    if (saved.needs(1)) grads[1] = empty(normalized, weight.dtype());
+    if (has_bias && saved.needs(2)) grads[2] = empty(normalized, bias_type);
+    const Tensor mean = saved[2], rstd = saved[3];
+    kernels::layer_norm_backward(Shaped(grads[0], matrix), flat(grads[1]), flat(grads[2]), Shaped(contiguous(dy), matrix),
+                                 Shaped(contiguous(x), matrix), flat(mean), flat(rstd), flat(contiguous_if_any(weight)));
+    return grads;
+  });
+}
+
+// ---- channels ------------------------------------------------------------------------------------------------------
+
+// x as (samples, channels, inner elements). Channels that lie innermost in memory, as in a matrix, are (all else,
+// channels, 1): no copy.
+struct Channels {
+  int64_t samples, channels, inner;
+  bool last = false;
+  Channels(const char* op, const Tensor& x, int least) {
+    require_floating(op, "input", x);
+    require(x.dim() >= least, op, ": input must have at least ", least, " dimensions (samples, channels, ...), got shape ",
+            x.shape());
+    samples = x.size(0);
+    channels = x.size(1);
+    inner = numel(Dims(x.shape().begin() + 2, x.shape().end()));
+  }
+  // Whether x is dense with its channels innermost.
+  void prefer_last(const Tensor& x) {
+    int64_t step = x.size(1);
+    last = !x.contiguous() && x.numel() > 0 && x.stride(1) == 1;
+    for (int d = x.dim() - 1; d >= 0 && last; --d) {
+      if (d == 1) continue;
+      last = x.size(d) == 1 || x.stride(d) == step;
+      step *= x.size(d);
+    }
+  }
+  Dims dims() const { return last ? Dims{samples * inner, channels, 1} : Dims{samples, channels, inner}; }
+  // x, or a gradient of its shape, in the memory that dims() speak of.
+  Tensor arranged(const Tensor& x, const Tensor& like) const {
+    const WithGradMode off(false);
+    if (!last) return contiguous(x);
+    if (x.strides() == like.strides()) return x;
+    Tensor copy = empty_like(like, x.dtype());
+    copy_(copy, x);
+    return copy;
+  }
+};
+
+// A value for each channel, in a shape that broadcasts with x.
+Tensor for_channels(const Tensor& p, int ndim) {
+  if (!p.defined()) return p;
+  Dims shape(ndim, 1);
+  shape[1] = p.size(0);
+  return reshape(p, shape);
+}
+// The sum over all but the channels.
+Tensor channel_sum(const Tensor& x) {
+  Dims dims{0};
+  for (int d = 2; d < x.dim(); ++d) dims.push_back(d);
+  return sum(x, dims, false);
+}
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, const Dims& normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+  return normalize_rows("layer_norm", x, normalized_shape, weight, bias, eps, true);
+}
+
+static double epsilon(DType t) {
+  return wide_type(t) == DType::Float64 ? std::numeric_limits<double>::epsilon()
+                                        : static_cast<double>(std::numeric_limits<float>::epsilon());
+}
+
+Tensor rms_norm(const Tensor& x, const Dims& normalized_shape, const Tensor& weight, std::optional<double> eps) {
+  return normalize_rows("rms_norm", x, normalized_shape, weight, Tensor(), eps.value_or(epsilon(x.dtype())), false);
+}
+
+Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
+  const Channels shape("group_norm", x, 2);
+  require(groups > 0 && shape.channels % groups == 0, "group_norm: num_groups must divide the channels: ",
+          shape.channels, " channels of input of shape ", x.shape(), ", num_groups ", groups);
+  require_parameter("group_norm", "weight", weight, {shape.channels}, x);
+  require_parameter("group_norm", "bias", bias, {shape.channels}, x);
+  Tensor y = empty(x.shape(), x.dtype());
+  const DType type = wide_type(x.dtype());
+  Tensor mean = empty({shape.samples, groups}, type), rstd = empty({shape.samples, groups}, type);
+  if (x.numel() > 0)
+    kernels::group_norm(Shaped(y, shape.dims()), mean.view(), rstd.view(), Shaped(contiguous_if_any(x), shape.dims()),
+                        flat(contiguous_if_any(weight)), flat(contiguous_if_any(bias)), eps);
+  return record("group_norm", std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
+                [shape, groups, eps, bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy, const Saved& saved) {
+    const Tensor x = saved[0], weight = saved[1];
+    Grads grads(3);
+    if (grad_mode.enabled || x.numel() == 0) {
+      const Dims split{shape.samples, groups, shape.channels / groups, shape.inner};
+      const Tensor w = weight.defined() ? reshape(wide(weight), {1, groups, split[2], 1}) : weight;
+      const Tensor g = reshape(wide(dy), split);
+      const NormalizedGradient gradient(g, reshape(wide(x), split), w, {2, 3}, eps, true);
+      grads[0] = reshape(gradient.dx, x.shape());
+      if (saved.needs(1)) grads[1] = reshape(sum(g * gradient.xhat, {0, 3}, false), {shape.channels});
+      if (saved.needs(2)) grads[2] = reshape(sum(g, {0, 3}, false), {shape.channels});
+      return grads;
+    }
+    if (saved.needs(0)) grads[0] = empty(x.shape(), x.dtype());
+    if (saved.needs(1)) grads[1] = empty({shape.channels}, weight.dtype());
+    if (saved.needs(2)) grads[2] = empty({shape.channels}, bias_type);
+    const Tensor mean = saved[2], rstd = saved[3];
+    kernels::group_norm_backward(Shaped(grads[0], shape.dims()), flat(grads[1]), flat(grads[2]),
+                                 Shaped(contiguous(dy), shape.dims()), Shaped(contiguous(x), shape.dims()), mean.view(),
+                                 rstd.view(), flat(contiguous_if_any(weight)));
+    return grads;
+  });
+}
+
+static void require_running(const char* argument, const Tensor& running, int64_t channels) {
+  if (!running.defined()) return;
+  require_floating("batch_norm", argument, running);
+  require(running.shape() == Dims{channels} && running.contiguous(), "batch_norm: ", argument,
+          " must be contiguous and have shape ", Dims{channels}, ", got ", running.shape());
+}
+
+Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
+                  const Tensor& bias, bool training, double momentum, double eps) {
+  Channels shape("batch_norm", x, 2);
+  shape.prefer_last(x);
+  require_parameter("batch_norm", "weight", weight, {shape.channels}, x);
+  require_parameter("batch_norm", "bias", bias, {shape.channels}, x);
+  require_running("running_mean", running_mean, shape.channels);
+  require_running("running_var", running_var, shape.channels);
+  require(training || (running_mean.defined() && running_var.defined()),
+          "batch_norm: without training, running_mean and running_var are needed");
+  require(!training || shape.samples * shape.inner != 1, "batch_norm: training needs more than one value per channel, "
+          "got input of shape ", x.shape(), "; use eval(), or a larger batch");
+  const DType type = wide_type(x.dtype());
+  Tensor y = shape.last ? empty_like(x) : empty(x.shape(), x.dtype()), mean, rstd;
+  const Tensor w = contiguous_if_any(weight), b = contiguous_if_any(bias);
+  if (training) {
+    mean = empty({shape.channels}, type);
+    rstd = empty({shape.channels}, type);
+    if (x.numel() > 0) {
+      kernels::batch_norm(Shaped(y, shape.dims()), mean.view(), rstd.view(), Shaped(shape.arranged(x, x), shape.dims()),
+                          flat(w), flat(b), eps, {flat(running_mean), flat(running_var), momentum});
+      if (running_mean.defined()) running_mean->storage->written("batch_norm");
+      if (running_var.defined()) running_var->storage->written("batch_norm");
+    }
+  } else {
+    const WithGradMode off(false);
+    mean = clone(cast(running_mean, type));
+    rstd = rsqrt(cast(running_var, type) + eps);
+    if (x.numel() > 0)
+      kernels::batch_norm_apply(Shaped(y, shape.dims()), Shaped(shape.arranged(x, x), shape.dims()), mean.view(),
+                                rstd.view(), flat(w), flat(b));
+  }
+  return record("batch_norm", std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
+                [shape, eps, training, bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy, const Saved& saved) {
+    const Tensor x = saved[0], weight = saved[1], mean = saved[2], rstd = saved[3];
+    Grads grads(3);
+    if (grad_mode.enabled || x.numel() == 0) {
+      const Tensor g = wide(dy), w = for_channels(weight.defined() ? wide(weight) : weight, x.dim());
+      Tensor xhat;
+      if (training) {
+        Dims dims{0};
+        for (int d = 2; d < x.dim(); ++d) dims.push_back(d);
+        const NormalizedGradient gradient(g, wide(x), w, dims, eps, true);
+        grads[0] = gradient.dx;
+        xhat = gradient.xhat;
+      } else {
+        const Tensor r = for_channels(rstd, x.dim());
+        grads[0] = (w.defined() ? g * w : g) * r;
+        xhat = (wide(x) - for_channels(mean, x.dim())) * r;
+      }
+      if (saved.needs(1)) grads[1] = channel_sum(g * xhat);
+      if (saved.needs(2)) grads[2] = channel_sum(g);
+      return grads;
+    }
+    if (saved.needs(0)) grads[0] = shape.last ? empty_like(x) : empty(x.shape(), x.dtype());
+    if (saved.needs(1)) grads[1] = empty({shape.channels}, weight.dtype());
+    if (saved.needs(2)) grads[2] = empty({shape.channels}, bias_type);
+    kernels::batch_norm_backward(Shaped(grads[0], shape.dims()), flat(grads[1]), flat(grads[2]),
+                                 Shaped(shape.arranged(dy, x), shape.dims()), Shaped(shape.arranged(x, x), shape.dims()),
+                                 mean.view(), rstd.view(), flat(contiguous_if_any(weight)), training);
+    return grads;
+  });
+}
+
+}  // namespace genesis::ops
