@@ -17,6 +17,7 @@ from genesis._version import __version__ as __version__
 if TYPE_CHECKING:
     from genesis import autograd as autograd
     from genesis import cuda as cuda
+    from genesis import func as func
     from genesis import linalg as linalg
     from genesis import memory as memory
     from genesis import nn as nn
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from genesis._printing import set_printoptions as set_printoptions
     from genesis.random import fork_rng as fork_rng
 
-_SUBMODULES = ("autograd", "cuda", "linalg", "memory", "nn", "optim", "random")
+_SUBMODULES = ("autograd", "cuda", "func", "linalg", "memory", "nn", "optim", "random")
 _HOME = {
     "finfo": "_dtype_info",
     "fork_rng": "random",

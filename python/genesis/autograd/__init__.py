@@ -21,6 +21,7 @@ from genesis._C import (
 )
 
 if TYPE_CHECKING:
+    from genesis.autograd import functional as functional
     from genesis.autograd._gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "RemovableHandle",
     "backward",
     "enable_grad",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
@@ -110,4 +112,6 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module("genesis.autograd._gradcheck"), name)
         globals()[name] = value
         return value
+    if name == "functional":
+        return importlib.import_module("genesis.autograd.functional")
     raise AttributeError(f"module 'genesis.autograd' has no attribute {name!r}")

@@ -1,0 +1,43 @@
+// How far a graph goes: the question that a functional transform asks before it returns a result.
+#include <algorithm>
+#include <unordered_set>
+
+#include "autograd/meta.h"
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+// Whether a leaf other than `within` is reached from `roots`; the first one found ends the walk.
+static bool reaches_beyond(const std::vector<Tensor>& roots, const std::vector<Tensor>& within) {
+  const auto inside = [&](const Node* leaf) {
+    const Tensor& x = static_cast<const AccumulateGrad*>(leaf)->leaf;
+    return std::any_of(within.begin(), within.end(), [&](const Tensor& t) { return t.impl() == x.impl(); });
+  };
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> open;
+  const auto visit = [&](const Node* node) {
+    if (node && seen.insert(node).second) open.push_back(node);
+  };
+  for (const Tensor& root : roots) {
+    const Edge edge = gradient_edge(root);
+    if (edge.node && edge.node->is_leaf() && !inside(edge.node.get())) return true;
+    // The accumulator of a leaf may die with this edge: it is asked here, and nodes above a leaf are kept by `roots`.
+    if (edge.node && !edge.node->is_leaf()) visit(edge.node.get());
+  }
+  while (!open.empty()) {
+    const Node* node = open.back();
+    open.pop_back();
+    if (node->is_leaf() && !inside(node)) return true;
+    for (const Edge& edge : node->edges()) visit(edge.node.get());
+  }
+  return false;
+}
+
+static const Family family([] {
+  def<"_reaches_beyond(tensors, leaves)", [](Args& a) {
+    return reaches_beyond(a.tensors(0), a.tensors(1));
+  }>(kFunction);
+});
+
+}  // namespace genesis::py

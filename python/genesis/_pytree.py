@@ -1,0 +1,135 @@
+"""Nested containers of values: flattened to a list of leaves, and put together again.
+
+Dicts, lists, tuples and named tuples are containers; everything else, None included, is a leaf.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["TreeSpec", "tree_flatten", "tree_leaves", "tree_map", "tree_paths", "tree_unflatten"]
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """The shape of a tree: its kind of container, the keys of a dict, and what it contains.
+
+    >>> tree_flatten({"a": 1, "b": (2, 3)})[1]
+    {'a': *, 'b': (*, *)}
+    """
+
+    kind: type[Any] | None  # None: a leaf
+    keys: tuple[Any, ...] = ()
+    children: tuple[TreeSpec, ...] = ()
+
+    @property
+    def num_leaves(self) -> int:
+        if self.kind is None:
+            return 1
+        return sum(child.num_leaves for child in self.children)
+
+    def __repr__(self) -> str:
+        if self.kind is None:
+            return "*"
+        return repr(_build(self, iter(_Star() for _ in range(self.num_leaves))))
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
+
+
+_LEAF = TreeSpec(None)
+
+
+def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+    """The leaves of a tree, in order, and the shape that puts them together again.
+
+    >>> leaves, spec = tree_flatten({"a": 1, "b": [2, 3]})
+    >>> leaves
+    [1, 2, 3]
+    >>> tree_unflatten([x * 10 for x in leaves], spec)
+    {'a': 10, 'b': [20, 30]}
+    """
+    leaves: list[Any] = []
+    return leaves, _flatten(tree, leaves)
+
+
+def tree_unflatten(leaves: Iterable[Any], spec: TreeSpec) -> Any:
+    """The tree of shape ``spec`` with these leaves.
+
+    >>> tree_unflatten([1, 2], tree_flatten((0, [0]))[1])
+    (1, [2])
+    """
+    leaves = list(leaves)
+    if len(leaves) != spec.num_leaves:
+        raise ValueError(
+            f"tree_unflatten: {len(leaves)} leaves for {spec}, which has {spec.num_leaves}"
+        )
+    return _build(spec, iter(leaves))
+
+
+def tree_leaves(tree: Any) -> list[Any]:
+    """The leaves of a tree, in order.
+
+    >>> tree_leaves([1, {"a": 2}])
+    [1, 2]
+    """
+    return tree_flatten(tree)[0]
+
+
+def tree_map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """``function`` of each leaf, together with the leaves at its place in ``rest``.
+
+    >>> tree_map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
+    {'a': 11, 'b': [22]}
+    """
+    leaves, spec = tree_flatten(tree)
+    others = []
+    for other in rest:
+        flat, shape = tree_flatten(other)
+        if shape != spec:
+            raise ValueError(f"tree_map: the trees have different shapes, {spec} and {shape}")
+        others.append(flat)
+    return _build(spec, iter([function(*group) for group in zip(leaves, *others, strict=True)]))
+
+
+def tree_paths(spec: TreeSpec) -> list[str]:
+    """How each leaf is reached from the root.
+
+    >>> tree_paths(tree_flatten({"a": 1, "b": [2, 3]})[1])
+    ["['a']", "['b'][0]", "['b'][1]"]
+    """
+    if spec.kind is None:
+        return [""]
+    keys = spec.keys if issubclass(spec.kind, dict) else range(len(spec.children))
+    return [
+        f"[{key!r}]{rest}"
+        for key, child in zip(keys, spec.children, strict=True)
+        for rest in tree_paths(child)
+    ]
+
+
+def _flatten(tree: Any, leaves: list[Any]) -> TreeSpec:
+    kind = type(tree)
+    if kind is dict or kind is OrderedDict:
+        children = tuple(_flatten(child, leaves) for child in tree.values())
+        return TreeSpec(kind, tuple(tree), children)
+    if kind is list or isinstance(tree, tuple):
+        return TreeSpec(kind, (), tuple(_flatten(child, leaves) for child in tree))
+    leaves.append(tree)
+    return _LEAF
+
+
+def _build(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
+    if spec.kind is None:
+        return next(leaves)
+    children = [_build(child, leaves) for child in spec.children]
+    if issubclass(spec.kind, dict):
+        return spec.kind(zip(spec.keys, children, strict=True))
+    if hasattr(spec.kind, "_make"):  # a named tuple takes its fields one by one
+        return spec.kind._make(children)
+    return spec.kind(children)

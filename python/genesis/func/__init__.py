@@ -1,0 +1,25 @@
+"""Functions that differentiate functions, and compose to any depth.
+
+>>> from genesis.func import grad, jacfwd, jacrev
+>>> grad(grad(lambda x: x**3))(genesis.tensor(1.0))
+tensor(6.)
+>>> jacfwd(jacrev(lambda x: (x**3).sum()))(genesis.tensor([1.0, 2.0]))
+tensor([[ 6.,  0.],
+        [ 0., 12.]])
+"""
+
+from genesis.func._forward import jacfwd, jvp, linearize
+from genesis.func._reverse import grad, grad_and_value, hessian, hvp, jacrev, value_and_grad, vjp
+
+__all__ = [
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+]

@@ -1,0 +1,165 @@
+"""Transforms that go forward: Jacobian-vector products and columns of Jacobians.
+
+The vector-Jacobian product ``u -> u J`` is linear in ``u``; its own backward pass at ``t`` is
+therefore ``J t``. Two backward passes replace a forward mode, and since every rule is
+differentiable, they nest like everything else.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor
+from genesis._pytree import tree_unflatten
+from genesis.func import _level
+from genesis.func._level import Argnums, Level, gradients, or_zeros
+
+__all__ = ["jacfwd", "jvp", "linearize"]
+
+
+class Pushforward:
+    """``J t`` for any ``t``, where J is the Jacobian of ``outputs`` at the inputs of a level."""
+
+    def __init__(self, level: Level, outputs: Sequence[Tensor]) -> None:
+        self.level = level
+        self.outputs = outputs
+        self.cotangents = [level.dummy(y) for y in outputs]
+        self.pulled = gradients(outputs, level.inputs, self.cotangents, create_graph=True)
+
+    def independent(self) -> list[int]:
+        """The inputs that no output depends on."""
+        return [i for i, g in enumerate(self.pulled) if g is None]
+
+    def __call__(self, tangents: dict[int, Tensor], create_graph: bool) -> list[Tensor]:
+        """The product with ``tangents``, given by the number of their input; others are zero."""
+        used = [(g, t) for i, t in tangents.items() if (g := self.pulled[i]) is not None]
+        products = gradients(
+            [g for g, _ in used],
+            self.cotangents,
+            [t for _, t in used],
+            create_graph=create_graph,
+            retain_graph=True,
+        )
+        return or_zeros(products, self.outputs)
+
+
+def jvp(
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> tuple[Any, ...]:
+    """``func(*primals)`` and the product of its Jacobian with ``tangents``.
+
+    ``tangents`` has the form of ``primals``. With ``strict``, an input that the output does not
+    depend on is an error. With ``has_aux``, ``func`` returns ``(output, aux)`` and the result is
+    ``(output, product, aux)``.
+
+    >>> jvp(lambda x: x**2, (genesis.tensor([1.0, 2.0]),), (genesis.tensor([1.0, 10.0]),))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
+        raise TypeError(
+            "jvp: primals and tangents must be tuples, one entry for each argument of the "
+            f"function, got {type(primals).__name__} and {type(tangents).__name__}; write (x,)"
+        )
+    level = Level("jvp")
+    inside = level.enter(primals)
+    vectors = _level.matching("jvp", "tangents", tangents, level.inputs, level.spec)
+    result, aux = _level.split_aux("jvp", level.run(func, inside, {}), has_aux)
+    outputs, spec = _level.tensors("jvp", result)
+    push = Pushforward(level, outputs)
+    if strict and (unused := push.independent()):
+        raise RuntimeError(
+            f"jvp: no output depends on input {unused[0]}; use it, or pass strict=False for zeros"
+        )
+    create_graph = level.seen_outside(*outputs, *vectors)
+    products = push(dict(enumerate(vectors)), create_graph)
+    product = level.leave(tree_unflatten(products, spec))
+    value = level.leave(result)
+    return (value, product, level.leave(aux)) if has_aux else (value, product)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """``func(*primals)`` and its derivative there, a linear function of tangents.
+
+    The function is run once, here; ``jvp_fn(*tangents)`` costs one backward pass.
+
+    >>> y, jvp_fn = linearize(lambda x: x**2, genesis.tensor([1.0, 2.0]))
+    >>> jvp_fn(genesis.tensor([1.0, 0.0])), jvp_fn(genesis.tensor([0.0, 1.0]))
+    (tensor([2., 0.]), tensor([0., 4.]))
+    """
+    level = Level("linearize")
+    result = level.run(func, level.enter(primals), {})
+    outputs, spec = _level.tensors("linearize", result)
+    push = Pushforward(level, outputs)
+
+    def jvp_fn(*tangents: Any) -> Any:
+        vectors = _level.matching("jvp_fn", "tangents", tangents, level.inputs, level.spec)
+        create_graph = level.seen_outside(*outputs, *vectors)
+        return level.leave(tree_unflatten(push(dict(enumerate(vectors)), create_graph), spec))
+
+    return level.leave(result), jvp_fn
+
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Callable[..., Any]:
+    """The function that computes the Jacobian of ``func`` by one pass for each input element.
+
+    The result has the form of :func:`jacrev`'s, which is faster unless there are many more outputs
+    than inputs. ``func`` is run once, so its random numbers are the same for all columns whatever
+    ``randomness`` (which PyTorch needs for its batched passes) says.
+
+    >>> jacfwd(lambda x: x**2)(genesis.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    if randomness not in ("error", "different", "same"):
+        raise ValueError(
+            f"jacfwd: randomness must be 'error', 'different' or 'same', got {randomness!r}"
+        )
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        level = Level("jacfwd")
+        chosen, places = _level.select("jacfwd", args, argnums)
+        inside = _level.replaced(args, places, level.enter(chosen), argnums)
+        result, aux = _level.split_aux("jacfwd", level.run(func, inside, kwargs), has_aux)
+        outputs, spec = _level.tensors("jacfwd", result)
+        blocks = columns(Pushforward(level, outputs), level.seen_outside(*outputs))
+        tree = level.leave(
+            tree_unflatten([tree_unflatten(block, level.spec) for block in blocks], spec)
+        )
+        return (tree, level.leave(aux)) if has_aux else tree
+
+    return jacobian
+
+
+def columns(push: Pushforward, create_graph: bool) -> list[list[Tensor]]:
+    """For each output, its Jacobian for each input, of shape ``output.shape + input.shape``."""
+    blocks: list[list[Tensor]] = [[] for _ in push.outputs]
+    for i, x in enumerate(push.level.inputs):
+        n = x.numel()
+        found: list[list[Tensor]] = [[] for _ in push.outputs]
+        for k in range(n):
+            unit = _C.zeros(n, dtype=x.dtype)
+            unit[k] = 1
+            products = push({i: unit.view(x.shape)}, create_graph)
+            for column, product in zip(found, products, strict=True):
+                column.append(product)
+        for block, column, y in zip(blocks, found, push.outputs, strict=True):
+            shape = (*y.shape, *x.shape)
+            block.append(
+                _C.stack(column, -1).reshape(shape) if n else _C.zeros(shape, dtype=y.dtype)
+            )
+    return blocks

@@ -1,0 +1,203 @@
+"""One differentiation inside another: what every transform of this package is made of.
+
+A transform calls its function with stand-ins for the inputs. Where an input is already part of a
+graph (a parameter, or the stand-in of a transform further out), its stand-in is a view of it: the
+gradient with respect to the stand-in counts only uses inside this call, while the result still
+leads back to the input. Elsewhere the stand-in is a new leaf, and a result that depends on nothing
+but such leaves is returned detached. So nested transforms cannot take each other's perturbations
+for their own, and nothing is recorded that nobody outside could ask for.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from genesis import _C, autograd
+from genesis._C import Tensor
+from genesis._pytree import TreeSpec, tree_flatten, tree_map, tree_paths, tree_unflatten
+
+Argnums = int | tuple[int, ...]
+
+# Leaves of levels that are over, still part of a result because it depends on something else too.
+_finished: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
+
+
+class Level:
+    """The inputs of one transform, flat, and the leaves that stand for them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.inputs: list[Tensor] = []
+        self.spec = TreeSpec(None)
+        self._own: list[Tensor] = []
+        self._tracked = _C.is_grad_enabled()
+
+    def enter(self, tree: Any) -> Any:
+        """``tree`` with a stand-in for each of its tensors."""
+        leaves, self.spec = tree_flatten(tree)
+        for i, x in enumerate(leaves):
+            self.inputs.append(self._stand_in(x, i))
+        return tree_unflatten(self.inputs, self.spec)
+
+    def _stand_in(self, x: Any, i: int) -> Tensor:
+        if isinstance(x, float):
+            x = _C.tensor(x)
+        if not isinstance(x, Tensor) or not x.is_floating_point():
+            got = f"a tensor of {x.dtype}" if isinstance(x, Tensor) else type(x).__name__
+            where = tree_paths(self.spec)[i]
+            raise TypeError(
+                f"{self.name}: the inputs to differentiate must be floating tensors, got {got}"
+                f"{' at ' + where if where else ''}; choose others with argnums, or convert it"
+            )
+        if self._tracked:
+            view = x.view_as(x)
+            if view.requires_grad:
+                return view
+        with _C.inference_mode(False):
+            own = (x.clone() if x.is_inference() else x.detach()).requires_grad_()
+        self._own.append(own)
+        return own
+
+    def dummy(self, like: Tensor) -> Tensor:
+        """Zeros that belong to this level, to be differentiated with respect to."""
+        with _C.inference_mode(False):
+            zeros = _C.zeros_like(like, requires_grad=True)
+        self._own.append(zeros)
+        return zeros
+
+    def run(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        with _C.inference_mode(False), _C.enable_grad():
+            return function(*args, **kwargs)
+
+    def seen_outside(self, *tensors: Tensor) -> bool:
+        """Whether somebody outside may differentiate a result computed from these."""
+        if not (_C.is_grad_enabled() and self._tracked):
+            return False
+        return _C._reaches_beyond(tensors, [*self._own, *_finished.values()])
+
+    def leave(self, tree: Any) -> Any:
+        """``tree`` without the graph that only this level could use."""
+
+        def cut(x: Any) -> Any:
+            if not isinstance(x, Tensor) or not x.requires_grad:
+                return x
+            if not self.seen_outside(x):
+                return x.detach()
+            _finished.update((id(own), own) for own in self._own)
+            return x
+
+        return tree_map(cut, tree)
+
+
+def gradients(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    seeds: Sequence[Tensor] | None,
+    *,
+    create_graph: bool,
+    retain_graph: bool | None = None,
+) -> list[Tensor | None]:
+    """``autograd.grad``, with None where no output depends on an input."""
+    live = [i for i, out in enumerate(outputs) if out.requires_grad]
+    if not live or not inputs:
+        return [None] * len(inputs)
+    with _C.inference_mode(False):
+        grads = autograd.grad(
+            [outputs[i] for i in live],
+            inputs,
+            None if seeds is None else [seeds[i] for i in live],
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            allow_unused=True,
+        )
+    return list(grads)
+
+
+def or_zeros(grads: Sequence[Tensor | None], like: Sequence[Tensor]) -> list[Tensor]:
+    return [_C.zeros_like(x.detach()) if g is None else g for g, x in zip(grads, like, strict=True)]
+
+
+def select(name: str, args: tuple[Any, ...], argnums: Argnums) -> tuple[Any, tuple[int, ...]]:
+    """The arguments that ``argnums`` names, and their places."""
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if not places:
+        raise ValueError(f"{name}: argnums is empty; name at least one argument")
+    for place in places:
+        if not isinstance(place, int):
+            raise TypeError(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}")
+        if not -len(args) <= place < len(args):
+            raise ValueError(
+                f"{name}: argnums={argnums} but the function got {len(args)} positional arguments; "
+                "an argument to differentiate cannot be passed by keyword"
+            )
+    places = tuple(place % len(args) for place in places)
+    if len(set(places)) != len(places):
+        raise ValueError(f"{name}: argnums={argnums} names an argument twice")
+    chosen = args[places[0]] if isinstance(argnums, int) else tuple(args[i] for i in places)
+    return chosen, places
+
+
+def replaced(
+    args: tuple[Any, ...], places: tuple[int, ...], values: Any, argnums: Argnums
+) -> tuple[Any, ...]:
+    """``args`` with ``values`` at ``places``."""
+    result = list(args)
+    values = (values,) if isinstance(argnums, int) else values
+    for place, value in zip(places, values, strict=True):
+        result[place] = value
+    return tuple(result)
+
+
+def split_aux(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    if not has_aux:
+        return result, None
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise TypeError(
+            f"{name}: with has_aux=True the function must return a tuple (output, aux), got "
+            f"{_described(result)}"
+        )
+    return result
+
+
+def scalar(name: str, result: Any) -> Tensor:
+    if not isinstance(result, Tensor) or result.ndim != 0:
+        raise ValueError(
+            f"{name}: the function must return one tensor without dimensions, got "
+            f"{_described(result)}; reduce it, e.g. with .sum(), or use vjp or jacrev"
+        )
+    return result
+
+
+def tensors(name: str, tree: Any) -> tuple[list[Tensor], TreeSpec]:
+    """The outputs of a function, flat; they must be floating tensors."""
+    leaves, spec = tree_flatten(tree)
+    for x, where in zip(leaves, tree_paths(spec), strict=True):
+        if not isinstance(x, Tensor) or not x.is_floating_point():
+            raise TypeError(
+                f"{name}: the function must return floating tensors, got {_described(x)}"
+                f"{' at ' + where if where else ''}; return what is not to be differentiated as "
+                "aux, with has_aux=True"
+            )
+    return leaves, spec
+
+
+def matching(name: str, what: str, tree: Any, like: Sequence[Tensor], spec: TreeSpec) -> Any:
+    """The leaves of ``tree``, which must have the structure and the shapes of ``like``."""
+    leaves, shape = tree_flatten(tree)
+    if shape != spec:
+        raise ValueError(f"{name}: {what} have the structure {shape}, expected {spec}")
+    for x, y, where in zip(leaves, like, tree_paths(spec), strict=True):
+        if not isinstance(x, Tensor) or tuple(x.shape) != tuple(y.shape):
+            raise ValueError(
+                f"{name}: {what}{where} must be a tensor of shape {tuple(y.shape)}, got "
+                f"{_described(x)}"
+            )
+    return [x if x.dtype == y.dtype else x.to(y.dtype) for x, y in zip(leaves, like, strict=True)]
+
+
+def _described(x: Any) -> str:
+    if isinstance(x, Tensor):
+        return f"a tensor of {x.dtype} and shape {tuple(x.shape)}"
+    return type(x).__name__

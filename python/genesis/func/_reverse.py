@@ -1,0 +1,221 @@
+"""Transforms that go backward: gradients, vector-Jacobian products, rows of Jacobians."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor
+from genesis._pytree import tree_unflatten
+from genesis.func import _level
+from genesis.func._level import Argnums, Level, gradients, or_zeros
+
+__all__ = ["grad", "grad_and_value", "hessian", "hvp", "jacrev", "value_and_grad", "vjp"]
+
+
+def grad(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The function that computes the gradient of ``func``, which returns one scalar tensor.
+
+    ``argnums`` names the arguments to differentiate (an int, or a tuple for a tuple of gradients);
+    each may be a tensor or a nest of dicts, lists and tuples of tensors, and its gradient has the
+    same form. With ``has_aux``, ``func`` returns ``(output, aux)`` and the result is
+    ``(gradient, aux)``. No ``.grad`` is touched.
+
+    >>> grad(lambda x: x.sin())(genesis.tensor(0.0))
+    tensor(1.)
+    >>> grad(grad(lambda x: x**3))(genesis.tensor(2.0))
+    tensor(12.)
+    >>> grad(lambda p, x: (p["w"] * x + p["b"]).sum())(
+    ...     {"w": genesis.tensor(1.0), "b": genesis.tensor(0.0)}, genesis.tensor([1.0, 2.0])
+    ... )
+    {'w': tensor(3.), 'b': tensor(2.)}
+    """
+
+    @functools.wraps(func)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        grads, _, aux = _differentiate("grad", func, argnums, has_aux, args, kwargs)
+        return (grads, aux) if has_aux else grads
+
+    return gradient
+
+
+def grad_and_value(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Like :func:`grad`, but the function returns ``(gradient, output)``.
+
+    With ``has_aux``: ``(gradient, (output, aux))``.
+
+    >>> grad_and_value(lambda x: x**2)(genesis.tensor(3.0))
+    (tensor(6.), tensor(9.))
+    """
+
+    @functools.wraps(func)
+    def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
+        grads, value, aux = _differentiate("grad_and_value", func, argnums, has_aux, args, kwargs)
+        return (grads, (value, aux)) if has_aux else (grads, value)
+
+    return gradient_and_value
+
+
+def value_and_grad(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Like :func:`grad`, but the function returns ``(output, gradient)``.
+
+    With ``has_aux``: ``((output, aux), gradient)``.
+
+    >>> value_and_grad(lambda x: x**2)(genesis.tensor(3.0))
+    (tensor(9.), tensor(6.))
+    """
+
+    @functools.wraps(func)
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        grads, value, aux = _differentiate("value_and_grad", func, argnums, has_aux, args, kwargs)
+        return ((value, aux), grads) if has_aux else (value, grads)
+
+    return value_and_gradient
+
+
+def _differentiate(
+    name: str,
+    func: Callable[..., Any],
+    argnums: Argnums,
+    has_aux: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, Any, Any]:
+    level = Level(name)
+    chosen, places = _level.select(name, args, argnums)
+    inside = _level.replaced(args, places, level.enter(chosen), argnums)
+    result, aux = _level.split_aux(name, level.run(func, inside, kwargs), has_aux)
+    value = _level.scalar(name, result)
+    outside = level.seen_outside(value)
+    # aux may share the graph, which a later call on it must find intact
+    grads = gradients(
+        [value], level.inputs, None, create_graph=outside, retain_graph=outside or has_aux
+    )
+    tree = tree_unflatten(or_zeros(grads, level.inputs), level.spec)
+    return level.leave(tree), level.leave(value), level.leave(aux)
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """``func(*primals)`` and the function that multiplies a cotangent with its Jacobian.
+
+    ``vjp_fn(cotangents)`` takes what has the form of the output and returns a tuple, one
+    gradient for each primal; it can be called again and again. With ``has_aux``, ``func`` returns
+    ``(output, aux)`` and the result is ``(output, vjp_fn, aux)``.
+
+    >>> y, vjp_fn = vjp(lambda x: x**2, genesis.tensor([1.0, 2.0]))
+    >>> vjp_fn(genesis.tensor([1.0, 10.0]))
+    (tensor([ 2., 40.]),)
+    """
+    level = Level("vjp")
+    inside = level.enter(primals)
+    result, aux = _level.split_aux("vjp", level.run(func, inside, {}), has_aux)
+    outputs, spec = _level.tensors("vjp", result)
+
+    def vjp_fn(cotangents: Any) -> Any:
+        seeds = _level.matching("vjp_fn", "cotangents", cotangents, outputs, spec)
+        outside = level.seen_outside(*outputs, *seeds)
+        grads = gradients(outputs, level.inputs, seeds, create_graph=outside, retain_graph=True)
+        return level.leave(tree_unflatten(or_zeros(grads, level.inputs), level.spec))
+
+    value = level.leave(result)
+    return (value, vjp_fn, level.leave(aux)) if has_aux else (value, vjp_fn)
+
+
+def jacrev(
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The function that computes the Jacobian of ``func`` by one backward pass for each output.
+
+    Every output tensor of shape ``S`` is replaced by the nest of the differentiated arguments, in
+    which a tensor of shape ``T`` has become one of shape ``S + T``. Rows are computed one by one,
+    so a ``chunk_size``, which bounds how many PyTorch computes at once, changes nothing.
+
+    >>> jacrev(lambda x: x**2)(genesis.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"jacrev: chunk_size must be positive, got {chunk_size}")
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        level = Level("jacrev")
+        chosen, places = _level.select("jacrev", args, argnums)
+        inside = _level.replaced(args, places, level.enter(chosen), argnums)
+        result, aux = _level.split_aux("jacrev", level.run(func, inside, kwargs), has_aux)
+        outputs, spec = _level.tensors("jacrev", result)
+        outside = level.seen_outside(*outputs)
+        blocks = [
+            tree_unflatten(rows(y, level.inputs, create_graph=outside), level.spec) for y in outputs
+        ]
+        tree = level.leave(tree_unflatten(blocks, spec))
+        return (tree, level.leave(aux)) if has_aux else tree
+
+    return jacobian
+
+
+def rows(y: Tensor, inputs: Sequence[Tensor], *, create_graph: bool) -> list[Tensor]:
+    """The Jacobian of ``y`` for each input, of shape ``y.shape + input.shape``."""
+    shapes = [(*y.shape, *x.shape) for x in inputs]
+    n = y.numel()
+    if n == 0 or not y.requires_grad:
+        return [_C.zeros(shape, dtype=x.dtype) for shape, x in zip(shapes, inputs, strict=True)]
+    found: list[list[Tensor]] = [[] for _ in inputs]
+    for i in range(n):
+        seed = _C.zeros(n, dtype=y.dtype)
+        seed[i] = 1
+        grads = gradients(
+            [y], inputs, [seed.view(y.shape)], create_graph=create_graph, retain_graph=True
+        )
+        for row, g in zip(found, or_zeros(grads, inputs), strict=True):
+            row.append(g)
+    return [_C.stack(row).reshape(shape) for row, shape in zip(found, shapes, strict=True)]
+
+
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The function that computes the Hessian of ``func``: the Jacobian of its Jacobian.
+
+    >>> hessian(lambda x: (x**3).sum())(genesis.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacrev(jacrev(func, argnums), argnums)
+
+
+def hvp(func: Callable[..., Any], primals: Any, tangents: Any) -> Any:
+    """The Hessian of the scalar function ``func`` at ``primals``, times ``tangents``.
+
+    The same as ``jvp(grad(func), primals, tangents)[1]``, at the price of two backward passes.
+    ``primals`` is the tuple of arguments, or the one argument; one argument gives one product,
+    several a tuple of products with all blocks of the Hessian.
+
+    >>> x, v = genesis.tensor([1.0, 2.0]), genesis.tensor([1.0, 0.0])
+    >>> hvp(lambda x: (x**3).sum(), x, v)
+    tensor([6., 0.])
+    """
+    if not isinstance(primals, tuple):
+        primals, tangents = (primals,), (tangents,)
+    level = Level("hvp")
+    inside = level.enter(primals)
+    vectors = _level.matching("hvp", "tangents", tangents, level.inputs, level.spec)
+    value = _level.scalar("hvp", level.run(func, inside, {}))
+    grads = gradients([value], level.inputs, None, create_graph=True)
+    used = [(g, v) for g, v in zip(grads, vectors, strict=True) if g is not None]
+    outside = level.seen_outside(value, *vectors)
+    products = gradients(
+        [g for g, _ in used], level.inputs, [v for _, v in used], create_graph=outside
+    )
+    tree = level.leave(tree_unflatten(or_zeros(products, level.inputs), level.spec))
+    return tree[0] if len(primals) == 1 else tree
