@@ -1,7 +1,7 @@
 """Building blocks of models."""
 
-from genesis.nn import functional, modules
+from genesis.nn import functional, init, modules
 from genesis.nn.modules import *  # noqa: F403
-from genesis.nn.parameter import Parameter
+from genesis.nn.parameter import Buffer, Parameter
 
-__all__ = [*modules.__all__, "Parameter", "functional"]
+__all__ = [*modules.__all__, "Buffer", "Parameter", "functional", "init", "modules"]

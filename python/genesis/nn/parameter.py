@@ -1,4 +1,4 @@
-"""Tensors that a model learns."""
+"""Tensors that belong to a model: those that it learns, and those that it only carries."""
 
 from __future__ import annotations
 
@@ -10,11 +10,22 @@ from genesis._C import Tensor
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+__all__ = ["Buffer", "Parameter"]
+
+
+def _require_tensor(name: str, data: object) -> Tensor:
+    if not isinstance(data, Tensor):
+        raise TypeError(
+            f"{name}: data must be a Tensor, got {type(data).__name__}; use genesis.tensor()"
+        )
+    return data
+
 
 class Parameter(Tensor):
     """A leaf that requires grad. It shares the memory of ``data``.
 
-    Unlike other leaves, it may be updated in place by what is outside the graph:
+    As an attribute of a module it is one of the module's ``parameters()``. Unlike other leaves, it
+    may be updated in place by what is outside the graph:
 
     >>> w = Parameter(genesis.ones(2))
     >>> (w * 3).sum().backward()
@@ -24,10 +35,7 @@ class Parameter(Tensor):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = _C.empty(0)
-        if not isinstance(data, Tensor):
-            raise TypeError(
-                f"Parameter: data must be a Tensor, got {type(data).__name__}; use genesis.tensor()"
-            )
+        data = _require_tensor("Parameter", data)
         return _C._make_subclass(cls, data.detach(), requires_grad, True)
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
@@ -35,3 +43,29 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + Tensor.__repr__(self)
+
+
+class Buffer(Tensor):
+    """A tensor that, as an attribute of a module, is one of its ``buffers()``.
+
+    It is saved in the ``state_dict`` if ``persistent``. It shares the memory of ``data``.
+
+    >>> class Counter(genesis.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.count = Buffer(genesis.zeros(1))
+    >>> list(Counter().state_dict())
+    ['count']
+    """
+
+    persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
+        if data is None:
+            data = _C.empty(0)
+        buffer = _C._make_subclass(cls, _require_tensor("Buffer", data).detach(), False, False)
+        buffer.persistent = persistent
+        return buffer
+
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
+        pass

@@ -1,3 +1,19 @@
 """Layers and losses; a file for each family."""
 
-__all__: list[str] = []
+from genesis.nn.modules import (
+    container,
+    linear,
+    module,
+    parameter_container,
+)
+from genesis.nn.modules.container import *  # noqa: F403
+from genesis.nn.modules.linear import *  # noqa: F403
+from genesis.nn.modules.module import *  # noqa: F403
+from genesis.nn.modules.parameter_container import *  # noqa: F403
+
+__all__: list[str] = [
+    *container.__all__,
+    *linear.__all__,
+    *module.__all__,
+    *parameter_container.__all__,
+]

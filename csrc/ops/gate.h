@@ -1,0 +1,14 @@
+// A place in the graph that several tensors pass together, for hooks that need to see all their gradients at once.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace genesis::ops {
+
+/// The same tensors, made by one node: its hooks see the gradients of all. Tensors outside the graph stay outside.
+std::vector<Tensor> gate(std::span<const Tensor> xs);
+
+}  // namespace genesis::ops

@@ -1,0 +1,110 @@
+"""Changes of the type of a module's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from genesis import _C
+from genesis._C import Tensor
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from genesis.nn.modules.module import Module
+    from genesis.nn.parameter import Parameter
+
+
+class ModuleConvert:
+    """The part of Module that converts parameters and buffers."""
+
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace the data of every parameter, its gradient, and every buffer by ``fn`` of it."""
+        if recurse:
+            for module in self._modules.values():
+                if module is not None:
+                    module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            with _C.no_grad():
+                grad = parameter.grad
+                new = fn(parameter.data)
+                new_grad = (
+                    None if grad is None else fn(grad.data).requires_grad_(grad.requires_grad)
+                )
+                parameter.grad = None
+                parameter.data = new
+                parameter.grad = new_grad
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def _cast(self, dtype: _C.dtype) -> Self:
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def to(
+        self,
+        *args: Any,
+        device: Any = None,
+        dtype: _C.dtype | None = None,
+        non_blocking: bool = False,
+        memory_format: Any = None,
+    ) -> Self:
+        """Convert floating parameters and buffers to a dtype: ``to(dtype)``, ``to(device, dtype)``,
+        or ``to(tensor)`` for the dtype of a tensor. The only device is the CPU; ``non_blocking``
+        and ``memory_format`` mean nothing there.
+
+        >>> genesis.nn.Linear(2, 3).to(genesis.float64).weight.dtype
+        genesis.float64
+        """
+        for arg in args:
+            if isinstance(arg, Tensor):
+                dtype = arg.dtype
+            elif isinstance(arg, _C.dtype):
+                dtype = arg
+            elif isinstance(arg, (str, _C.device)):
+                device = arg
+            elif arg is not None and not isinstance(arg, bool):
+                raise TypeError(
+                    f"{type(self).__name__}.to: expected a dtype, a device or a tensor, got "
+                    f"{type(arg).__name__}"
+                )
+        if device is not None:
+            _C.device(device)
+        if dtype is None:
+            return self
+        if dtype not in (_C.float16, _C.bfloat16, _C.float32, _C.float64):
+            raise TypeError(
+                f"{type(self).__name__}.to: dtype must be floating, as gradients are, got {dtype}"
+            )
+        return self._cast(dtype)
+
+    def type(self, dst_type: _C.dtype) -> Self:
+        """Convert all parameters and buffers, integers too, to a dtype."""
+        return self._apply(lambda t: t.to(dst_type))
+
+    def float(self) -> Self:
+        """Convert floating parameters and buffers to float32."""
+        return self._cast(_C.float32)
+
+    def double(self) -> Self:
+        """Convert floating parameters and buffers to float64."""
+        return self._cast(_C.float64)
+
+    def half(self) -> Self:
+        """Convert floating parameters and buffers to float16."""
+        return self._cast(_C.float16)
+
+    def bfloat16(self) -> Self:
+        """Convert floating parameters and buffers to bfloat16."""
+        return self._cast(_C.bfloat16)
+
+    def cpu(self) -> Self:
+        """The module itself: it is on the CPU."""
+        return self
