@@ -1,6 +1,31 @@
-"""Optimizers: what updates the parameters of a model from their gradients."""
+"""Optimizers: what updates the parameters of a model from their gradients.
 
+Signatures, defaults, states and ``state_dict`` are PyTorch's. A step of all parameters of a group
+is one native call, so ``foreach``, ``fused`` and ``capturable``, by which PyTorch chooses among its
+implementations, are accepted and change nothing. ``differentiable=True`` records the step in the
+graph.
+"""
+
+from genesis.optim.adagrad import Adadelta, Adagrad, RMSprop
+from genesis.optim.adam import Adam, AdamW
+from genesis.optim.adam_kin import Adamax, NAdam, RAdam
+from genesis.optim.asgd import ASGD
 from genesis.optim.optimizer import Optimizer
 from genesis.optim.sgd import SGD
+from genesis.optim.sign import Lion, Rprop
 
-__all__ = ["SGD", "Optimizer"]
+__all__ = [
+    "ASGD",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Lion",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+]

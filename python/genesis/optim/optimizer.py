@@ -1,23 +1,129 @@
-"""What every optimizer has: groups of parameters with their options, and a state per parameter."""
+"""What every optimizer has: groups of parameters with options, a state per parameter, hooks."""
 
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
+from genesis import _C
 from genesis._C import Tensor, enable_grad
 
 ParamGroup = dict[str, Any]
+StateDict = dict[str, Any]
+Closure = Callable[[], Any]
+Hooks = OrderedDict[int, Callable[..., Any]]
+
+_global_pre_hooks: Hooks = OrderedDict()
+_global_post_hooks: Hooks = OrderedDict()
+
+
+class RemovableHook:
+    """What registering a hook returns: ``remove()`` takes the hook off again."""
+
+    _last_id = 0
+
+    def __init__(self, hooks: Hooks, hook: Callable[..., Any], prepend: bool = False) -> None:
+        RemovableHook._last_id += 1
+        self.id = RemovableHook._last_id
+        self._hooks = hooks
+        hooks[self.id] = hook
+        if prepend:
+            hooks.move_to_end(self.id, last=False)
+
+    def remove(self) -> None:
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHook:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHook:
+    """Call ``hook(optimizer, args, kwargs)`` before every step of every optimizer.
+
+    >>> with register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print("step")):
+    ...     genesis.optim.SGD([genesis.nn.Parameter(genesis.ones(1))]).step()
+    step
+    """
+    return RemovableHook(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHook:
+    """Call ``hook(optimizer, args, kwargs)`` after every step of every optimizer.
+
+    >>> with register_optimizer_step_post_hook(lambda optimizer, args, kwargs: print("done")):
+    ...     genesis.optim.SGD([genesis.nn.Parameter(genesis.ones(1))]).step()
+    done
+    """
+    return RemovableHook(_global_post_hooks, hook)
+
+
+def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """``step`` with the hooks around it. A step that calls its parent's runs them once."""
+
+    @functools.wraps(step)
+    def with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        self._opt_called = True
+        if self._stepping or not (
+            self._step_pre_hooks or self._step_post_hooks or _global_pre_hooks or _global_post_hooks
+        ):
+            return step(self, *args, **kwargs)
+        self._stepping = True
+        try:
+            given: tuple[Any, ...] = (self, *args)
+            for hook in (*_global_pre_hooks.values(), *self._step_pre_hooks.values()):
+                changed = hook(self, given, kwargs)
+                if changed is None:
+                    continue
+                if not isinstance(changed, tuple) or len(changed) != 2:
+                    raise RuntimeError(
+                        f"{type(self).__name__}.step: a pre-hook must return None or a tuple "
+                        f"(args, kwargs), got {changed!r}"
+                    )
+                given, kwargs = changed
+            result = step(*given, **kwargs)
+            for hook in (*self._step_post_hooks.values(), *_global_post_hooks.values()):
+                hook(self, given, kwargs)
+            return result
+        finally:
+            self._stepping = False
+
+    return with_hooks
 
 
 class Optimizer:
     """Base class. A subclass passes its options as ``defaults`` and defines ``step``.
 
-    ``params`` is an iterable of tensors, or of dicts with a key "params" and options that override
-    the defaults for that group. ``param_groups`` may be changed between steps.
+    ``params`` is an iterable of tensors, of pairs (name, tensor), or of dicts with a key "params"
+    and options that override the defaults for that group. ``param_groups`` and ``state`` may be
+    changed between steps.
+
+    >>> class SignDescent(Optimizer):
+    ...     def step(self, closure=None):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 p.data.add_(p.grad.sign(), alpha=-group["lr"])
+    >>> p = genesis.nn.Parameter(genesis.ones(2))
+    >>> (p * p).sum().backward()
+    >>> SignDescent([p], {"lr": 0.5}).step()
+    >>> p.tolist()
+    [0.5, 0.5]
     """
+
+    _stepping = False
+    _opt_called = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _hooked(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -26,8 +132,9 @@ class Optimizer:
                 "tensor; put it in a list"
             )
         self.defaults = defaults
-        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[ParamGroup] = []
+        self._make_hooks()
         groups = list(params)
         if not groups:
             raise ValueError(f"{type(self).__name__}: there are no parameters to optimize")
@@ -36,78 +143,212 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
+    def _make_hooks(self) -> None:
+        self._step_pre_hooks: Hooks = OrderedDict()
+        self._step_post_hooks: Hooks = OrderedDict()
+        self._state_dict_pre_hooks: Hooks = OrderedDict()
+        self._state_dict_post_hooks: Hooks = OrderedDict()
+        self._load_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._load_state_dict_post_hooks: Hooks = OrderedDict()
+
+    # --- groups
+
     def add_param_group(self, param_group: ParamGroup) -> None:
         """Add parameters with options of their own."""
-        if not isinstance(param_group, dict):
+        name = type(self).__name__
+        if not isinstance(param_group, dict) or "params" not in param_group:
             raise TypeError(
-                f"add_param_group: expected a dict with a key 'params', got "
-                f"{type(param_group).__name__}"
+                f"add_param_group: expected a dict with a key 'params', got {param_group!r}"
             )
-        group = {**self.defaults, **param_group}
-        given = group["params"]
-        group["params"] = [given] if isinstance(given, Tensor) else list(given)
-        unknown = set(param_group) - set(self.defaults) - {"params"}
-        if unknown:
-            raise ValueError(
-                f"{type(self).__name__}: unknown options {sorted(unknown)} in a parameter group; "
-                f"known are {sorted(self.defaults)}"
+        given = param_group["params"]
+        if isinstance(given, (set, frozenset)):
+            raise TypeError(
+                f"{name}: params must have an order, which a set has not: its order changes from "
+                "run to run; use a list"
             )
-        seen = {id(p) for old in self.param_groups for p in old["params"]}
+        entries = [given] if isinstance(given, Tensor) else list(given)
+        names = [entry[0] for entry in entries if isinstance(entry, tuple)]
+        if names:
+            if len(names) != len(entries):
+                raise ValueError(f"{name}: either all parameters have names or none has")
+            param_group["param_names"] = names
+            entries = [entry[1] for entry in entries]
+        param_group["params"] = entries
+        if any(("param_names" in g) != ("param_names" in param_group) for g in self.param_groups):
+            raise ValueError(f"{name}: either all parameter groups have names or none has")
+        for key, value in self.defaults.items():
+            param_group.setdefault(key, value)
+        self._check_params(param_group)
+        self.check_options(param_group)
+        self.param_groups.append(param_group)
+
+    def _check_params(self, group: ParamGroup) -> None:
+        name = type(self).__name__
+        elsewhere = {id(p) for old in self.param_groups for p in old["params"]}
+        own: set[int] = set()
         for p in group["params"]:
             if not isinstance(p, Tensor):
-                raise TypeError(
-                    f"{type(self).__name__}: can only optimize tensors, got {type(p).__name__}"
-                )
-            if not p.is_leaf:
+                raise TypeError(f"{name}: can only optimize tensors, got {type(p).__name__}")
+            if not (p.is_leaf or p.retains_grad or group.get("differentiable")):
                 raise ValueError(
-                    f"{type(self).__name__}: can only optimize leaves, got a tensor of shape "
-                    f"{tuple(p.shape)} made by {p.grad_fn}; detach() it"
+                    f"{name}: can only optimize leaves, got a tensor of shape {tuple(p.shape)} "
+                    f"made by {p.grad_fn}; detach() it"
                 )
-            if id(p) in seen:
+            if id(p) in elsewhere:
                 raise ValueError(
-                    f"{type(self).__name__}: a parameter of shape {tuple(p.shape)} appears twice"
+                    f"{name}: a parameter of shape {tuple(p.shape)} is in another group already"
                 )
-            seen.add(id(p))
-        self.check_options(group)
-        self.param_groups.append(group)
+            if id(p) in own:
+                warnings.warn(
+                    f"{name}: a parameter of shape {tuple(p.shape)} is twice in one group, and is "
+                    "updated twice in each step",
+                    stacklevel=4,
+                )
+            own.add(id(p))
 
     def check_options(self, group: ParamGroup) -> None:
         """Raise if the options of a group make no sense."""
 
+    def _require(self, ok: bool, what: str, value: Any) -> None:
+        if not ok:
+            raise ValueError(f"{type(self).__name__}: {what}, got {value}")
+
+    def _require_not_negative(self, group: ParamGroup, *names: str) -> None:
+        for name in names:
+            self._require(bool(group[name] >= 0), f"{name} must not be negative", group[name])
+
+    def _require_betas(self, group: ParamGroup, name: str = "betas") -> None:
+        first, second = group[name]
+        ok = 0 <= first < 1 and 0 <= second < 1
+        self._require(bool(ok), f"{name} must be at least 0 and below 1", group[name])
+
+    # --- steps
+
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop all gradients, or fill them with zeros."""
         for group in self.param_groups:
-            for p in group["params"]:
-                p.zero_grad(set_to_none)
+            _C._zero_grads(group["params"], set_to_none)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    @_hooked
+    def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; ``closure`` computes the loss and its gradients first."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            if group.get("differentiable"):
+                self._differentiable_update(group)
+            else:
+                self._update(group)
+        return loss
+
+    def _update(self, group: ParamGroup) -> None:
+        """Update the parameters of one group."""
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
+    # --- steps that are part of the graph
+
+    def _differentiable_update(self, group: ParamGroup) -> None:
+        for p in group["params"]:
+            if p.grad is not None:
+                g = -p.grad if group["maximize"] else p.grad
+                p.copy_(self._formula(p.clone(), g, self.state[p], group))
+
+    def _formula(self, p: Tensor, g: Tensor, state: dict[str, Any], group: ParamGroup) -> Any:
+        """The new value of a parameter, by differentiable operations; updates its state."""
+        raise ValueError(f"{type(self).__name__}: differentiable=True needs a formula")
+
     @staticmethod
-    def _evaluate(closure: Callable[[], Any] | None) -> Any:
-        if closure is None:
-            return None
-        with enable_grad():
-            return closure()
+    def _advance(state: dict[str, Any]) -> float:
+        state["step"] = state.get("step", _C.tensor(0.0)) + 1
+        return float(state["step"])
 
-    def state_dict(self) -> dict[str, Any]:
-        """State and options, with numbers in place of the parameters."""
-        order = {
-            id(p): i
-            for i, p in enumerate(p for group in self.param_groups for p in group["params"])
-        }
-        groups = [
-            {**group, "params": [order[id(p)] for p in group["params"]]}
-            for group in self.param_groups
-        ]
-        return {
-            "state": {order[id(p)]: dict(s) for p, s in self.state.items()},
-            "param_groups": groups,
-        }
+    @staticmethod
+    def _decayed(p: Tensor, g: Tensor, group: ParamGroup) -> tuple[Tensor, Tensor]:
+        if group["decoupled_weight_decay"]:
+            return p * (1 - group["lr"] * group["weight_decay"]), g
+        return p, g + group["weight_decay"] * p
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what ``state_dict`` of an optimizer of the same parameters returned."""
+    @staticmethod
+    def _moments(
+        g: Tensor, state: dict[str, Any], beta1: float, beta2: float
+    ) -> tuple[Tensor, Tensor]:
+        start = g.detach() * 0
+        state["exp_avg"] = state.get("exp_avg", start).lerp(g, 1 - beta1)
+        state["exp_avg_sq"] = beta2 * state.get("exp_avg_sq", start) + (1 - beta2) * g * g
+        return state["exp_avg"], state["exp_avg_sq"]
+
+    # --- hooks
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHook:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return other ones."""
+        return RemovableHook(self._step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHook:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return RemovableHook(self._step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHook:
+        """Call ``hook(optimizer)`` before ``state_dict``."""
+        return RemovableHook(self._state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHook:
+        """Call ``hook(optimizer, state_dict)`` after ``state_dict``; it may return another one."""
+        return RemovableHook(self._state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHook:
+        """Call ``hook(optimizer, state_dict)`` before loading; it may return another one."""
+        return RemovableHook(self._load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHook:
+        """Call ``hook(optimizer)`` after ``load_state_dict``."""
+        return RemovableHook(self._load_state_dict_post_hooks, hook, prepend)
+
+    # --- state
+
+    def state_dict(self) -> StateDict:
+        """State and options, with numbers in place of the parameters: PyTorch's layout."""
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self)
+        params = chain.from_iterable(group["params"] for group in self.param_groups)
+        order: dict[int, int] = {}
+        for p in params:
+            order.setdefault(id(p), len(order))
+        groups = []
+        for group in self.param_groups:
+            packed = {key: value for key, value in group.items() if key != "params"}
+            packed["params"] = [order[id(p)] for p in group["params"]]
+            groups.append(packed)
+        state = {
+            order[id(key)] if isinstance(key, Tensor) else key: values
+            for key, values in self.state.items()
+        }
+        result: StateDict = {"state": state, "param_groups": groups}
+        for hook in self._state_dict_post_hooks.values():
+            changed = hook(self, result)
+            if changed is not None:
+                result = changed
+        return result
+
+    def load_state_dict(self, state_dict: StateDict) -> None:
+        """Take over, in copies, what ``state_dict`` of an optimizer of such parameters returned.
+
+        Floating tensors take the dtype of their parameter, except the counter "step".
+        """
+        state_dict = state_dict.copy()
+        for hook in self._load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            if changed is not None:
+                state_dict = changed
         groups = state_dict["param_groups"]
         sizes = [len(group["params"]) for group in groups]
         own = [len(group["params"]) for group in self.param_groups]
@@ -115,20 +356,29 @@ class Optimizer:
             raise ValueError(
                 f"load_state_dict: the groups hold {sizes} parameters, this optimizer's hold {own}"
             )
-        numbers = [i for group in groups for i in group["params"]]
-        params = [p for group in self.param_groups for p in group["params"]]
+        numbers = chain.from_iterable(group["params"] for group in groups)
+        params = chain.from_iterable(group["params"] for group in self.param_groups)
         by_number = dict(zip(numbers, params, strict=True))
-        unknown = sorted(set(state_dict["state"]) - set(by_number))
-        if unknown:
-            raise ValueError(
-                f"load_state_dict: there is state of parameters {unknown}, in no group"
-            )
-        state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for number, values in state_dict["state"].items():
-            state[by_number[number]] = copy.deepcopy(values)
+            p = by_number.get(number)
+            state[number if p is None else p] = _adapted(values, p, None)
         self.state = state
         for group, saved in zip(self.param_groups, groups, strict=True):
             group.update({k: copy.deepcopy(v) for k, v in saved.items() if k != "params"})
+        for hook in self._load_state_dict_post_hooks.values():
+            hook(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "defaults": self.defaults,
+            "state": self.state,
+            "param_groups": self.param_groups,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_hooks()
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -136,3 +386,17 @@ class Optimizer:
             lines.append(f"Parameter Group {i}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+
+def _adapted(value: Any, param: Tensor | None, key: str | None) -> Any:
+    """A copy of a state that was saved, as this parameter needs it."""
+    if isinstance(value, Tensor):
+        copied = value.detach().clone()
+        if param is None or key == "step" or not param.is_floating_point():
+            return copied
+        return copied.to(param.dtype)
+    if isinstance(value, dict):
+        return {k: _adapted(v, param, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_adapted(v, param, None) for v in value)
+    return copy.deepcopy(value)

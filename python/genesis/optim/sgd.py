@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from genesis._C import no_grad
+from genesis import _C
+from genesis._C import Tensor
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -21,20 +22,23 @@ class SGD(Optimizer):
     >>> optimizer = SGD([p], lr=0.5)
     >>> (p * p).sum().backward()
     >>> optimizer.step()
-    >>> p.tolist()
+    >>> [round(x, 4) for x in p.tolist()]
     [0.0, 0.0]
     """
 
     def __init__(
         self,
         params: Iterable[Any],
-        lr: float = 1e-3,
-        momentum: float = 0.0,
-        dampening: float = 0.0,
-        weight_decay: float = 0.0,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         options = {
             "lr": lr,
@@ -43,39 +47,26 @@ class SGD(Optimizer):
             "weight_decay": weight_decay,
             "nesterov": nesterov,
             "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
         }
         super().__init__(params, options)
 
     def check_options(self, group: ParamGroup) -> None:
-        for name in ("lr", "momentum", "weight_decay"):
-            if not group[name] >= 0:
-                raise ValueError(f"SGD: {name} must not be negative, got {group[name]}")
+        self._require_not_negative(group, "lr", "momentum", "weight_decay")
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ValueError("SGD: nesterov needs a momentum, and no dampening")
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = self._evaluate(closure)
-        with no_grad():
-            for group in self.param_groups:
-                self._step(group)
-        return loss
+    def _update(self, group: ParamGroup) -> None:
+        _C._sgd_step(group, self.state)
 
-    def _step(self, group: ParamGroup) -> None:
-        lr, momentum, decay = group["lr"], group["momentum"], group["weight_decay"]
-        for p in group["params"]:
-            d = p.grad
-            if d is None:
-                continue
-            if group["maximize"]:
-                d = -d
-            if decay:
-                d = d.add(p, alpha=decay)
-            if momentum:
-                state = self.state[p]
-                buffer = state.get("momentum_buffer")
-                if buffer is None:
-                    buffer = state["momentum_buffer"] = d.detach().clone()
-                else:
-                    buffer.mul_(momentum).add_(d, alpha=1 - group["dampening"])
-                d = d.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-            p.add_(d, alpha=-lr)
+    def _formula(self, p: Tensor, g: Tensor, state: dict[str, Any], group: ParamGroup) -> Any:
+        momentum = group["momentum"]
+        d = g + group["weight_decay"] * p
+        if momentum:
+            buffer = state.get("momentum_buffer")
+            buffer = d if buffer is None else momentum * buffer + (1 - group["dampening"]) * d
+            state["momentum_buffer"] = buffer
+            d = d + momentum * buffer if group["nesterov"] else buffer
+        return p - group["lr"] * d

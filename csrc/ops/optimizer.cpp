@@ -1,0 +1,235 @@
+#include "ops/optimizer.h"
+
+#include <cmath>
+
+#include "kernels/convert.h"
+#include "kernels/optimizer.h"
+#include "ops/inplace.h"
+#include "ops/operand.h"
+
+namespace genesis::ops {
+
+namespace {
+
+double number(const Tensor& t) {
+  double value;
+  const View from = t.view();
+  kernels::copy(View{&value, DType::Float64, from.ndim, from.shape, from.strides}, from);
+  return value;
+}
+void set_number(const char* op, const Tensor& t, double value) {
+  const View to = t.view();
+  kernels::copy(to, View{&value, DType::Float64, to.ndim, to.shape, to.strides});
+  t->storage->written(op);
+}
+// The number of this step, which is counted in the state.
+double advance(const char* op, const Tensor& step) {
+  const double now = number(step) + 1;
+  set_number(op, step, now);
+  return now;
+}
+
+// The updates of a list, ready for a kernel. Tensors whose elements lie in another order than the parameter's, or that
+// have another dtype, are worked on in copies that are written back at the end.
+template <class Algorithm>
+class Batch {
+ public:
+  // Checks everything before anything is changed.
+  Batch(const char* op, const TrainedList& list) : op_(op), list_(list) {
+    updates_.reserve(list.size());
+    for (const Trained& t : list) {
+      require_floating(op, "a parameter", t.value);
+      require_writable(op, t.value);
+      require(t.grad.shape() == t.value.shape(), op, ": a parameter of shape ", t.value.shape(),
+              " has a gradient of shape ", t.grad.shape());
+      for (const Tensor& s : t.state) {
+        if (!s.defined()) continue;
+        require(s.shape() == t.value.shape(), op, ": the state of a parameter of shape ", t.value.shape(), " has shape ",
+                s.shape(), "; it belongs to another parameter");
+        require_writable(op, s);
+      }
+    }
+  }
+
+  // The state goes to the kernel in this order, without what is undefined.
+  void add(const Trained& t, const Algorithm& algorithm) {
+    kernels::Update<Algorithm> u{{}, t.value.numel(), t.value.dtype(), algorithm};
+    int k = 0;
+    const Tensor value = in_order(t.value, t.value, true);
+    u.arrays[k++] = value->data;
+    u.arrays[k++] = in_order(t.grad, value, false)->data;
+    for (const Tensor& s : t.state)
+      if (s.defined()) u.arrays[k++] = in_order(s, value, true)->data;
+    if (u.count > 0) updates_.push_back(u);
+  }
+  template <class Kernel>
+  void run(const Kernel& kernel) {
+    kernel(updates_);
+    for (const auto& [to, from] : back_) kernels::copy(to.view(), from.view());
+    for (const Trained& t : list_) {
+      t.value->storage->written(op_);
+      for (const Tensor& s : t.state)
+        if (s.defined()) s->storage->written(op_);
+    }
+  }
+
+ private:
+  Tensor in_order(const Tensor& x, const Tensor& like, bool written) {
+    const bool same = x.dtype() == like.dtype() && x.strides() == like.strides();
+    if ((x.contiguous() && like.contiguous() && x.dtype() == like.dtype()) || (same && dense(x))) return x;
+    Tensor copy = empty_like(like);
+    kernels::copy(copy.view(), x.view());
+    if (written) back_.emplace_back(x, copy);
+    else kept_.push_back(copy);
+    return copy;
+  }
+  static bool dense(const Tensor& x) { return x.contiguous() || empty_like(x).strides() == x.strides(); }
+
+  const char* op_;
+  const TrainedList& list_;
+  std::vector<kernels::Update<Algorithm>> updates_;
+  std::vector<std::pair<Tensor, Tensor>> back_;
+  std::vector<Tensor> kept_;
+};
+
+double sign(bool maximize) { return maximize ? -1.0 : 1.0; }
+
+// Weight decay that is added to the gradient, or that shrinks the value.
+struct Decay {
+  double added, shrink;
+  template <class Options>
+  explicit Decay(const Options& o)
+      : added(o.decoupled ? 0 : o.weight_decay), shrink(o.decoupled ? 1 - o.lr * o.weight_decay : 1) {}
+};
+
+}  // namespace
+
+void sgd_step(const TrainedList& list, const SgdOptions& o) {
+  Batch<kernels::Sgd> batch("SGD.step", list);
+  for (const Trained& t : list)
+    batch.add(t, {sign(o.maximize), o.weight_decay, o.lr, o.momentum, o.dampening, o.nesterov, t.first});
+  batch.run(kernels::sgd);
+}
+
+void adam_step(const TrainedList& list, const AdamOptions& o) {
+  const char* op = o.decoupled ? "AdamW.step" : "Adam.step";
+  Batch<kernels::Adam> batch(op, list);
+  const Decay decay(o);
+  for (const Trained& t : list) {
+    const double step = advance(op, t.numbers[0]);
+    const double correction1 = 1 - std::pow(o.betas.first, step), correction2 = 1 - std::pow(o.betas.second, step);
+    batch.add(t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, o.betas.second, o.eps,
+                  o.lr / correction1, std::sqrt(correction2), o.amsgrad});
+  }
+  batch.run(kernels::adam);
+}
+
+void nadam_step(const TrainedList& list, const NAdamOptions& o) {
+  const char* op = "NAdam.step";
+  Batch<kernels::NAdam> batch(op, list);
+  const Decay decay(o);
+  const auto momentum = [&](double step) {
+    return o.betas.first * (1 - 0.5 * std::pow(0.96, step * o.momentum_decay));
+  };
+  for (const Trained& t : list) {
+    const double step = advance(op, t.numbers[0]);
+    const double mu = momentum(step), next = momentum(step + 1);
+    set_number(op, t.numbers[1], number(t.numbers[1]) * mu);
+    const double product = number(t.numbers[1]);
+    batch.add(t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, o.betas.second, o.eps,
+                  1 - std::pow(o.betas.second, step), o.lr * (1 - mu) / (1 - product),
+                  o.lr * next / (1 - product * next)});
+  }
+  batch.run(kernels::nadam);
+}
+
+void radam_step(const TrainedList& list, const RAdamOptions& o) {
+  const char* op = "RAdam.step";
+  Batch<kernels::RAdam> batch(op, list);
+  const Decay decay(o);
+  const double beta2 = o.betas.second, longest = 2 / (1 - beta2) - 1;
+  for (const Trained& t : list) {
+    const double step = advance(op, t.numbers[0]);
+    const double correction2 = 1 - std::pow(beta2, step);
+    // The length of a simple average that would vary as much.
+    const double length = longest - 2 * step * std::pow(beta2, step) / correction2;
+    const bool rectified = length > 5;
+    const double rectification = rectified ? std::sqrt((length - 4) * (length - 2) * longest /
+                                                       ((longest - 4) * (longest - 2) * length)) : 1;
+    batch.add(t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, beta2, o.eps, o.lr,
+                  1 - std::pow(o.betas.first, step), std::sqrt(correction2), rectification, rectified});
+  }
+  batch.run(kernels::radam);
+}
+
+void adamax_step(const TrainedList& list, const AdamaxOptions& o) {
+  const char* op = "Adamax.step";
+  Batch<kernels::Adamax> batch(op, list);
+  for (const Trained& t : list) {
+    const double step = advance(op, t.numbers[0]);
+    batch.add(t, {sign(o.maximize), o.weight_decay, o.betas.first, o.betas.second, o.eps,
+                  o.lr / (1 - std::pow(o.betas.first, step))});
+  }
+  batch.run(kernels::adamax);
+}
+
+void adagrad_step(const TrainedList& list, const AdagradOptions& o) {
+  const char* op = "Adagrad.step";
+  Batch<kernels::Adagrad> batch(op, list);
+  for (const Trained& t : list) {
+    const double step = advance(op, t.numbers[0]);
+    batch.add(t, {sign(o.maximize), o.weight_decay, o.eps, o.lr / (1 + (step - 1) * o.lr_decay)});
+  }
+  batch.run(kernels::adagrad);
+}
+
+void adadelta_step(const TrainedList& list, const AdadeltaOptions& o) {
+  const char* op = "Adadelta.step";
+  Batch<kernels::Adadelta> batch(op, list);
+  for (const Trained& t : list) {
+    advance(op, t.numbers[0]);
+    batch.add(t, {sign(o.maximize), o.weight_decay, o.lr, o.rho, o.eps});
+  }
+  batch.run(kernels::adadelta);
+}
+
+void rmsprop_step(const TrainedList& list, const RMSpropOptions& o) {
+  const char* op = "RMSprop.step";
+  Batch<kernels::RMSprop> batch(op, list);
+  for (const Trained& t : list) {
+    advance(op, t.numbers[0]);
+    batch.add(t, {sign(o.maximize), o.weight_decay, o.lr, o.alpha, o.eps, o.momentum, o.centered});
+  }
+  batch.run(kernels::rmsprop);
+}
+
+void rprop_step(const TrainedList& list, const RpropOptions& o) {
+  const char* op = "Rprop.step";
+  Batch<kernels::Rprop> batch(op, list);
+  for (const Trained& t : list) {
+    advance(op, t.numbers[0]);
+    batch.add(t, {sign(o.maximize), o.etas.first, o.etas.second, o.step_sizes.first, o.step_sizes.second});
+  }
+  batch.run(kernels::rprop);
+}
+
+void asgd_step(const TrainedList& list, const AsgdOptions& o) {
+  const char* op = "ASGD.step";
+  Batch<kernels::Asgd> batch(op, list);
+  for (const Trained& t : list) {
+    const double step = advance(op, t.numbers[0]), eta = number(t.numbers[1]);
+    batch.add(t, {sign(o.maximize), o.weight_decay, 1 - o.lambd * eta, eta, number(t.numbers[2])});
+    set_number(op, t.numbers[1], o.lr / std::pow(1 + o.lambd * o.lr * step, o.alpha));
+    set_number(op, t.numbers[2], 1 / std::max(1.0, step - o.t0));
+  }
+  batch.run(kernels::asgd);
+}
+
+void lion_step(const TrainedList& list, const LionOptions& o) {
+  Batch<kernels::Lion> batch("Lion.step", list);
+  for (const Trained& t : list)
+    batch.add(t, {sign(o.maximize), 1 - o.lr * o.weight_decay, o.lr, o.betas.first, o.betas.second});
+  batch.run(kernels::lion);
+}
+
+}  // namespace genesis::ops
