@@ -23,20 +23,37 @@ if TYPE_CHECKING:
     from genesis import nn as nn
     from genesis import optim as optim
     from genesis import random as random
+    from genesis import serialization as serialization
+    from genesis import utils as utils
     from genesis._dtype_info import finfo as finfo
     from genesis._dtype_info import iinfo as iinfo
     from genesis._printing import get_printoptions as get_printoptions
     from genesis._printing import printoptions as printoptions
     from genesis._printing import set_printoptions as set_printoptions
     from genesis.random import fork_rng as fork_rng
+    from genesis.serialization import load as load
+    from genesis.serialization import save as save
 
-_SUBMODULES = ("autograd", "cuda", "func", "linalg", "memory", "nn", "optim", "random")
+_SUBMODULES = (
+    "autograd",
+    "cuda",
+    "func",
+    "linalg",
+    "memory",
+    "nn",
+    "optim",
+    "random",
+    "serialization",
+    "utils",
+)
 _HOME = {
     "finfo": "_dtype_info",
     "fork_rng": "random",
     "get_printoptions": "_printing",
     "iinfo": "_dtype_info",
+    "load": "serialization",
     "printoptions": "_printing",
+    "save": "serialization",
     "set_printoptions": "_printing",
 }
 

@@ -1,0 +1,1 @@
+"""What stands beside models: data, and the states of training runs."""
