@@ -30,6 +30,7 @@ struct Loop {
   bool buffered = false;      // not all are direct
   unsigned scalars = 0;       // bit k: a single value
   bool stream = false;        // the output goes around the cache
+  bool plain = false;         // the inner loop runs on the operands themselves
   bool short_rows = false;
 };
 
@@ -131,10 +132,13 @@ void prepare(Loop& loop) {
     if (scalar) loop.scalars |= 1u << k;
     loop.buffered |= !loop.direct[k];
   }
+  loop.plain = !loop.buffered;
+  for (int k = 0; k < loop.n; ++k) loop.plain &= loop.dtype[k] == loop.compute[k];
   loop.short_rows = last > 0 && loop.shape[last] <= kShortRow;
   if (kStreams && !loop.buffered && loop.total * itemsize(loop.dtype[0]) >= kStreamedBytes) {
     loop.stream = true;
     for (int k = 1; k < loop.n; ++k) loop.stream &= loop.data[k] != loop.data[0];  // in place: it is in the cache
+    loop.plain &= !loop.stream;
   }
 }
 
@@ -281,7 +285,8 @@ void run(const Loop& loop, int64_t begin, int64_t end) {
       advance(last - 1, rows);
     } else {
       const int64_t n = std::min(cols - index[last], end - begin);
-      run_stretch(loop, data, n);
+      if (loop.plain) loop.inner(data, loop.scalars, n, loop.params);
+      else run_stretch(loop, data, n);
       begin += n;
       advance(last, n);
     }

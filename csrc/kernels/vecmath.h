@@ -1,7 +1,7 @@
 // kernels/vecmath.h: elementary functions as branch-free scalar code, which g++ vectorises inside
 //   for (i = 0; i < n; ++i) y[i] = vexp(x[i]);
 //
-// Errors are at most 2 ulp in float32 (gelu 4, silu 2.5; tests/cpp/test_vecmath.cpp measures them); infinities, NaN,
+// Errors are at most 2 ulp in float32 (silu 2.5, gelu 4 + x^2; tests/cpp/test_vecmath.cpp measures them); infinities, NaN,
 // signed zeros and subnormals are as in C's <math.h>. The double versions that vectorise are exp, log, tanh, sigmoid
 // and silu; the rest call libm.
 // Coefficients are our own minimax fits, rounded to the type one at a time, lowest power first.
@@ -472,47 +472,43 @@ GENESIS_VEC double verfc(double x) { return std::erfc(x); }
 namespace vec {
 
 struct Tail {
-  float p, ap, q;   // Phi(-a) = p / q exp(-a^2 / 2), ap = a p
-  Scaled<float> e;  // exp(-a^2 / 2)
+  float p, ap, q;  // Phi(-a) = p / q exp(-a^2 / 2), ap = a p
+  float y, scale;  // exp(-a^2 / 2) = (1 + y) scale
 };
+constexpr float tail_end = 13.28f;  // scale is 0 there, and from 13.243 on: a Phi(-a) would be subnormal
 
-// The normal distribution function Phi(-a), to relative precision for a in [0, 14.6].
+// The normal distribution function Phi(-a) for a in [0, tail_end], with a relative error of 2^-24 (3 + a^2).
 // q = sqrt(2 pi) a p + s: for large a, where p has rounding errors, they cancel in p / q.
 GENESIS_VEC Tail normal_tail(float a) {
-  float p1 = poly(a, 0.461696744f, 0.200849682f, 0.0466443449f, 0.00502629671f);
-  float ap = fma(a * a, p1, 0.5f * a);
+  float p = poly(a, 0.5f, 0.461696744f, 0.200849682f, 0.0466443449f, 0.00502629671f);
+  float ap = a * p;
   float s = poly(a, 1.0f, 0.467962801f, 0.117765754f, 0.0125634447f);
-  // a^2 = hi + lo exactly, as exp multiplies an error in its argument by up to 100.
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  float hi = a * a;
-  float lo = fma(a, a, -hi);
-#else
-  float head = from_bits(bits(a) & ~0xFFFu);
-  float hi = head * head;
-  float lo = (a - head) * (a + head);
-#endif
-  constexpr float biased = magic + 254.0f;
-  float t = fma(hi, -0.5f * log2e, biased);
-  return {fma(a, p1, 0.5f), ap, fma(2.50663233f, ap, s),
-          scaled(-0.5f * expm1_poly(exp_reduce(hi, t - biased, -0.5f) + lo, -0.5f), bits(t))};
+  constexpr float biased = magic + 127.0f;
+  float z = a * a;
+  float t = fma(z, -0.5f * log2e, biased);
+  return {p, ap, fma(2.50663233f, ap, s), exp2m1_poly(fma(z, -0.5f * log2e, biased - t)), from_bits(bits(t) << 23)};
+}
+GENESIS_VEC float value(Tail t, float factor) {
+  float f = factor * t.scale;
+  return fma(t.y, f, f);
 }
 
 }  // namespace vec
 
 // x Phi(x); -0 in the limit -inf, where 0.5 x (1 + erf(x / sqrt 2)) would give NaN.
 GENESIS_VEC float vgelu(float x) {
-  float a = vec::clamp_abs(x, 14.6f);
+  float a = vec::clamp_abs(x, vec::tail_end);
   vec::Tail t = vec::normal_tail(a);
-  float tail = vec::value(t.e, t.ap / t.q);
+  float tail = vec::value(t, t.ap / t.q);
   return x < 0.0f ? -tail : x - tail;
 }
 GENESIS_VEC double vgelu(double x) { return x < -40.0 ? -0.0 : 0.5 * x * std::erfc(-0.70710678118654752 * x); }
 
 // d/dx x Phi(x) = Phi(x) + x phi(x)
 GENESIS_VEC float vgelu_grad(float x) {
-  float a = vec::clamp_abs(x, 14.6f);
+  float a = vec::clamp_abs(x, vec::tail_end);
   vec::Tail t = vec::normal_tail(a);
-  float tail = vec::value(t.e, vec::fma(a, -0.398942280f, t.p / t.q));
+  float tail = vec::value(t, vec::fma(a, -0.398942280f, t.p / t.q));
   float y = x < 0.0f ? tail : 1.0f - tail;
   return x == x ? y : x;
 }
