@@ -3,6 +3,8 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "ops/compare.h"
+#include "ops/select.h"
 #include "ops/reduce.h"
 
 namespace genesis::py {
@@ -49,6 +51,10 @@ static void solving() {
   def<"det(input)", [](Args& a) { return ops::linalg_det("det", a.tensor(0)); }>(kBoth, "The same as linalg.det().");
   def<"linalg_slogdet(A)", [](Args& a) { return sign_and_log("linalg.slogdet", a.tensor(0)); }>(
       kFunction, "The sign of the determinant and the logarithm of its absolute value.");
+  def<"logdet(input)", [](Args& a) {
+    const ops::SignAndLog y = ops::linalg_slogdet("logdet", a.tensor(0));
+    return ops::where(ops::lt(y.sign, 0), std::numeric_limits<double>::quiet_NaN(), y.logabsdet);
+  }>(kBoth, "The logarithm of the determinant; NaN where that is negative.");
   def<"slogdet(input)", [](Args& a) { return sign_and_log("slogdet", a.tensor(0)); }>(kBoth, "The same as linalg.slogdet().");
   def<"linalg_matrix_power(A, n)", [](Args& a) {
     return ops::linalg_matrix_power("linalg.matrix_power", a.tensor(0), a.integer(1));

@@ -2,6 +2,7 @@
 
 #include "bindings/elementwise.h"
 #include "bindings/module.h"
+#include "ops/index.h"
 
 namespace genesis::py {
 
@@ -19,9 +20,10 @@ static Tensor clamp_(const char* op, const Tensor& x, const std::optional<Operan
 }
 
 static const Family family([] {
-  def<"where(condition, input, other, *, out=None)", [](Args& a) {
-    return ops::where(a.tensor(0), a.operand(1), a.operand(2), a.out(3));
-  }>(kFunction, "input where condition is true, else other.");
+  def<"where(condition, input=None, other=None, *, out=None)", [](Args& a) -> PyObject* {
+    if (!a.has(1) && !a.has(2)) return to_python(ops::nonzero_tuple(a.tensor(0)));
+    return to_python(ops::where(a.tensor(0), a.operand(1), a.operand(2), a.out(3)));
+  }>(kFunction, "input where condition is true, else other; of a condition alone, the indices where it is true.");
   // The method is input.where(condition, other).
   def<"where(input, condition, other)", [](Args& a) {
     return ops::where(a.tensor(1), a.operand(0), a.operand(2));

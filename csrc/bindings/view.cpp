@@ -2,6 +2,7 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "ops/create.h"
 #include "ops/shape.h"
 
 namespace genesis::py {
@@ -73,6 +74,17 @@ static std::vector<Tensor> even_split(Args& a, int64_t dim, int at_least) {
   return split_at(a, dim);
 }
 
+// A copy of x in which `part` of it is src.
+template <class Part>
+static Tensor written(const char* op, const Tensor& x, const Tensor& src, Part part) {
+  const Tensor y = ops::clone(x);
+  const Tensor place = part(y);
+  require(place.shape() == src.shape(), op, ": src must have the shape of the place that it is written to, ",
+          place.shape(), ", got ", src.shape());
+  ops::copy_(place, src);
+  return y;
+}
+
 static const Family family([] {
   def<"reshape(input, *shape)", [](Args& a) { return ops::reshape(a.tensor(0), a.dims(1)); }>(kBoth,
       "The same elements in another shape: a view where the memory allows it, else a copy.");
@@ -113,6 +125,21 @@ static const Family family([] {
       "expand() to the shape of other.");
   def<"broadcast_to(input, *size)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(kBoth,
       "Dimensions of size 1 seen as larger ones, without a copy.");
+  def<"select_scatter(input, src, dim, index)", [](Args& a) {
+    return written("select_scatter", a.tensor(0), a.tensor(1),
+                   [&](const Tensor& y) { return ops::select(y, a.integer(2), a.integer(3)); });
+  }>(kBoth, "A copy of input whose select(dim, index) is src.");
+  def<"slice_scatter(input, src, dim=0, start=None, end=None, step=1)", [](Args& a) {
+    return written("slice_scatter", a.tensor(0), a.tensor(1), [&](const Tensor& y) {
+      const int64_t dim = wrap_dim("slice_scatter", a.integer(2, 0), y.dim());
+      return ops::slice(y, dim, a.integer(3, 0), a.integer(4, y.size(static_cast<int>(dim))), a.integer(5, 1));
+    });
+  }>(kBoth, "A copy of input in which src stands at start:end:step along dim.");
+  def<"diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", [](Args& a) {
+    return written("diagonal_scatter", a.tensor(0), a.tensor(1), [&](const Tensor& y) {
+      return ops::diagonal(y, a.integer(2, 0), a.integer(3, 0), a.integer(4, 1));
+    });
+  }>(kBoth, "A copy of input whose diagonal is src.");
   def<"select(input, dim, index)", [](Args& a) {
     return ops::select(a.tensor(0), a.integer(1), a.integer(2));
   }>(kBoth, "One element of a dimension, which goes away.");

@@ -5,8 +5,10 @@
 
 #include "autograd/record.h"
 #include "kernels/unary.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
+#include "ops/select.h"
 
 namespace genesis::ops {
 
@@ -146,5 +148,22 @@ Tensor sigmoid(const Tensor& x, Out out) {
     return dx;
   });
 }
+
+Tensor logit(const Tensor& x, std::optional<double> eps) {
+  Tensor z = cast(x, floating_type(x.dtype()));
+  if (eps) z = clamp(z, *eps, 1 - *eps);
+  return log(z / sub(1, z));
+}
+
+// At 0 the quotient is replaced by its series, so that both derivatives are right there too.
+Tensor sinc(const Tensor& x) {
+  const Tensor z = mul(x, std::numbers::pi);
+  const Tensor zero = eq(z, 0);
+  const Tensor safe = where(zero, 1.0, z);
+  return where(zero, sub(1, z * z / 6), sin(safe) / safe);
+}
+
+Tensor deg2rad(const Tensor& x) { return mul(x, std::numbers::pi / 180); }
+Tensor rad2deg(const Tensor& x) { return mul(x, 180 / std::numbers::pi); }
 
 }  // namespace genesis::ops

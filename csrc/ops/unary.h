@@ -1,6 +1,8 @@
 // Functions of one real number, elementwise. Integers are first made floating.
 #pragma once
 
+#include <optional>
+
 #include "ops/inplace.h"
 
 namespace genesis::ops {
@@ -34,5 +36,9 @@ Tensor digamma(const Tensor& x, Out out = {});
 /// The order-th derivative of digamma.
 Tensor polygamma(int64_t order, const Tensor& x, Out out = {});
 Tensor sigmoid(const Tensor& x, Out out = {});
+Tensor logit(const Tensor& x, std::optional<double> eps);  // of x clamped to [eps, 1 - eps]
+Tensor sinc(const Tensor& x);                              // sin(pi x) / (pi x), 1 at 0
+Tensor deg2rad(const Tensor& x);
+Tensor rad2deg(const Tensor& x);
 
 }  // namespace genesis::ops

@@ -7,6 +7,10 @@ first used (`__getattr__` below), so that `import genesis` stays cheap.
 from __future__ import annotations
 
 import importlib
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import TYPE_CHECKING, Any
 
 from genesis import _C, _tensor
@@ -63,10 +67,15 @@ __all__ = sorted({
     *_HOME,
     "__version__",
     "double",
+    "e",
     "float",
     "half",
+    "inf",
     "int",
     "long",
+    "nan",
+    "newaxis",
+    "pi",
     "short",
 })  # fmt: skip
 
@@ -84,6 +93,8 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     return __all__
 
+
+newaxis = None  # x[newaxis] adds a dimension
 
 # PyTorch's other names of dtypes. They shadow builtins from here on, so they come last.
 half, float, double = float16, float32, float64

@@ -1,5 +1,6 @@
 """The canaries of a sanitizer build (tools/sanitize): mistakes that must be caught."""
 
+import os
 import subprocess
 import sys
 
@@ -22,6 +23,10 @@ def test_a_deliberate_mistake_is_caught(code: str, report: str) -> None:
         [sys.executable, "-c", f"import genesis; from genesis import _C; {code}"],
         capture_output=True,
         text=True,
+        env=os.environ
+        | {
+            k: os.environ.get(k, "") + ":log_path=stderr" for k in ("ASAN_OPTIONS", "UBSAN_OPTIONS")
+        },
     )
     assert run.returncode != 0
     assert report in run.stderr

@@ -154,6 +154,8 @@ OPS = [
            samples=_matrices(*_SQUARE))
         for name, method in (("linalg.slogdet", False), ("slogdet", True))
     ),
+    Op("logdet", _of_symmetric(lambda a: np.log(np.linalg.det(a))), wrap=_of_symmetric,
+       dtypes="wide", samples=_matrices(*_SQUARE)),
     Op("linalg.slogdet", _outer(lambda a: np.linalg.slogdet(a)[0]), variant="sign", dtypes="wide",
        wrap=lambda f: _outer(lambda a: f(a).sign), method=False, grad=False,
        samples=_matrices(*_SQUARE)),

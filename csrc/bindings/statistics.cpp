@@ -1,0 +1,98 @@
+#include "ops/statistics.h"
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+#include "ops/create.h"
+#include "ops/extreme.h"
+
+namespace genesis::py {
+
+static ops::Interpolation interpolation(const Args& a, int i) {
+  if (!a.has(i)) return ops::Interpolation::Linear;
+  const std::string s = a.string(i);
+  if (s == "linear") return ops::Interpolation::Linear;
+  if (s == "lower") return ops::Interpolation::Lower;
+  if (s == "higher") return ops::Interpolation::Higher;
+  if (s == "midpoint") return ops::Interpolation::Midpoint;
+  require(s == "nearest", a.name(), ": interpolation must be linear, lower, higher, midpoint or nearest, got '", s, "'");
+  return ops::Interpolation::Nearest;
+}
+
+template <bool SkipNan>
+static Tensor quantile(Args& a) {
+  const Tensor& x = a.tensor(0);
+  const Tensor q = is_number(a[1]) ? ops::scalar_tensor(a.scalar(1), x.dtype()) : a.tensor(1);
+  return ops::quantile(a.name(), x, q, a.optional_integer(2), a.boolean(3, false), interpolation(a, 4), SkipNan);
+}
+
+static PyObject* histogram(Args& a) {
+  const Tensor& x = a.tensor(0);
+  require<DTypeError>(x.dtype() == DType::Float32 || x.dtype() == DType::Float64,
+                      "histogram: input must be float32 or float64, got ", x.dtype(), "; use input.float()");
+  Tensor edges;
+  if (PyLong_Check(a[1])) {
+    const int64_t bins = a.integer(1);
+    require(bins > 0, "histogram: bins must be positive, got ", bins);
+    double low = 0, high = 1;
+    if (a.has(2)) {
+      PyObject* range = a[2];
+      if (!PySequence_Check(range) || PySequence_Size(range) != 2) a.fail(2, "a pair of numbers");
+      const Object first(PySequence_GetItem(range, 0)), second(PySequence_GetItem(range, 1));
+      if (!is_number(first.get()) || !is_number(second.get())) a.fail(2, "a pair of numbers");
+      low = to_scalar(first.get()).to_double();
+      high = to_scalar(second.get()).to_double();
+      require(low <= high, "histogram: range must not fall, got (", low, ", ", high, ")");
+    } else if (x.numel() > 0) {
+      const WithGradMode off(false);
+      const auto number = [](const Tensor& t) {
+        return t.dtype() == DType::Float64 ? *t.data<double>() : static_cast<double>(*t.data<float>());
+      };
+      low = number(ops::amin(x, {}, false));
+      high = number(ops::amax(x, {}, false));
+      require(std::isfinite(low) && std::isfinite(high), "histogram: input is not finite; pass range");
+    }
+    if (low == high) {
+      low -= 0.5;
+      high += 0.5;
+    }
+    edges = ops::linspace(low, high, bins + 1, x.dtype());
+  } else {
+    edges = a.tensor(1);
+    require(edges.dim() == 1 && edges.numel() >= 2, "histogram: bins as a tensor must be two or more edges in one dimension, got shape ", edges.shape());
+    require<DTypeError>(edges.dtype() == x.dtype(), "histogram: bins must have the dtype of input, ", x.dtype(), ", got ", edges.dtype());
+    require(!a.has(2), "histogram: range has no meaning where bins are edges");
+  }
+  static PyTypeObject* const type = return_type("histogram", {"hist", "bin_edges"});
+  return named(type, {ops::histogram(x, edges, a.optional_tensor(3), a.boolean(4, false)), edges});
+}
+
+static const Family family([] {
+  def<"diff(input, n=1, dim=-1, prepend=None, append=None)", [](Args& a) {
+    return ops::diff(a.tensor(0), a.integer(1, 1), a.integer(2, -1), a.optional_tensor(3), a.optional_tensor(4));
+  }>(kBoth, "The n-th differences of neighbours along dim.");
+  def<"trapezoid(y, x=None, *, dx=1.0, dim=-1)", [](Args& a) {
+    return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2, 1), a.integer(3, -1));
+  }>(kFunction, "The integral along dim by the trapezoidal rule.");
+  def<"cumulative_trapezoid(y, x=None, *, dx=1.0, dim=-1)", [](Args& a) {
+    return ops::cumulative_trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2, 1), a.integer(3, -1));
+  }>(kFunction, "The integral along dim up to each point, by the trapezoidal rule.");
+  def<"quantile(input, q, dim=None, keepdim=False, *, interpolation='linear')", quantile<false>>(
+      kBoth, "The q-th quantile of all elements or along dim; NaN where one is among them.");
+  def<"nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear')", quantile<true>>(
+      kBoth, "The q-th quantile of what is not NaN.");
+  def<"cov(input, *, correction=1, fweights=None, aweights=None)", [](Args& a) {
+    return ops::cov(a.tensor(0), a.integer(1, 1), a.optional_tensor(2), a.optional_tensor(3));
+  }>(kBoth, "The covariance matrix of variables (rows) over observations (columns).");
+  def<"corrcoef(input)", [](Args& a) { return ops::corrcoef(a.tensor(0)); }>(
+      kBoth, "The correlation matrix of variables (rows) over observations (columns).");
+  def<"histogram(input, bins, *, range=None, weight=None, density=False)", histogram>(
+      kBoth, "How many elements lie in each bin, and the edges of the bins; bins is a number or the edges.");
+  def<"dist(input, other, p=2.0)", [](Args& a) { return ops::dist(a.tensor(0), a.tensor(1), a.number(2, 2)); }>(
+      kBoth, "The p-norm of input - other.");
+  def<"cdist(x1, x2, p=2.0)", [](Args& a) { return ops::cdist(a.tensor(0), a.tensor(1), a.number(2, 2)); }>(
+      kFunction, "The distance of each row of x1 to each row of x2, by the p-norm.");
+  def<"pdist(input, p=2.0)", [](Args& a) { return ops::pdist(a.tensor(0), a.number(1, 2)); }>(
+      kFunction, "The distance of each row to each later row, by the p-norm.");
+});
+
+}  // namespace genesis::py

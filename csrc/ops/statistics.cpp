@@ -1,0 +1,185 @@
+#include "ops/statistics.h"
+
+#include <cmath>
+
+#include "autograd/record.h"
+#include "ops/compare.h"
+#include "ops/create.h"
+#include "ops/extreme.h"
+#include "ops/gather.h"
+#include "ops/matmul.h"
+#include "ops/pointwise.h"
+#include "ops/reduce.h"
+#include "ops/rounding.h"
+#include "ops/scan.h"
+#include "ops/search.h"
+#include "ops/select.h"
+#include "ops/shape.h"
+#include "ops/sort.h"
+#include "ops/unary.h"
+#include "ops/view.h"
+
+namespace genesis::ops {
+
+// All but the first, all but the last element along a dimension.
+static Tensor later(const Tensor& x, int dim) { return narrow(x, dim, 1, x.size(dim) - 1); }
+static Tensor earlier(const Tensor& x, int dim) { return narrow(x, dim, 0, x.size(dim) - 1); }
+
+Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
+  require(x.dim() > 0, "diff: input must have at least one dimension, got a 0-d tensor; use x.reshape(1)");
+  require(n >= 0, "diff: n must not be negative, got ", n);
+  const int d = wrap_dim("diff", dim, x.dim());
+  std::vector<Tensor> parts;
+  for (const Tensor* part : {&prepend, &x, &append})
+    if (part->defined()) parts.push_back(*part);
+  Tensor y = parts.size() == 1 ? x : cat(parts, d);
+  for (; n > 0 && y.size(d) > 0; --n)
+    y = y.dtype() == DType::Bool ? logical_xor(later(y, d), earlier(y, d)) : sub(later(y, d), earlier(y, d));
+  return y.same(x) ? clone(x) : y;
+}
+
+// The area between each two neighbours.
+static Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, double dx, int d) {
+  require(y.size(d) > 0, op, ": dimension ", d, " of y is empty, shape ", y.shape());
+  const Tensor sums = add(later(y, d), earlier(y, d));
+  if (!x.defined()) return mul(sums, dx / 2);
+  require(x.size(-1) == y.size(d) || x.dim() == y.dim(), op, ": x of shape ", x.shape(),
+          " does not give a point for each of the ", y.size(d), " values along dimension ", d);
+  Tensor points = x;
+  if (x.dim() == 1) {
+    Dims shape(y.dim(), 1);
+    shape[d] = x.size(0);
+    points = reshape(x, shape);
+  }
+  return mul(sums, later(points, d) - earlier(points, d)) / 2;
+}
+
+Tensor trapezoid(const Tensor& y, const Tensor& x, double dx, int64_t dim) {
+  const int d = wrap_dim("trapezoid", dim, y.dim());
+  return sum(trapezoids("trapezoid", y, x, dx, d), {d}, false);
+}
+
+Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, double dx, int64_t dim) {
+  const int d = wrap_dim("cumulative_trapezoid", dim, y.dim());
+  return cumsum(trapezoids("cumulative_trapezoid", y, x, dx, d), d);
+}
+
+Tensor quantile(const char* op, const Tensor& x, const Tensor& probability, std::optional<int64_t> dim, bool keepdim,
+                Interpolation interpolation, bool skip_nan) {
+  require_floating(op, "input", x);
+  const Tensor q = cast(probability, x.dtype());
+  require(q.dim() <= 1, op, ": q must be a number or have one dimension, got shape ", q.shape());
+  require(x.numel() > 0, op, ": input of shape ", x.shape(), " is empty");
+  {
+    const WithGradMode off(false);
+    const Tensor inside = all(logical_and(ge(q, 0), le(q, 1)), {}, false);
+    require(*inside.data<bool>(), op, ": every q must lie in [0, 1]");
+  }
+  const int d = dim ? wrap_dim(op, *dim, x.dim()) : 0;
+  const Tensor lines = dim ? movedim(x, {d}, {-1}) : reshape(x, {-1});
+  const Tensor sorted = sort(lines.dim() == 0 ? reshape(lines, {1}) : lines, -1, false).values;  // NaN comes last
+  const int64_t n = sorted.size(-1);
+
+  Tensor rank;  // (..., number of q)
+  {
+    const Tensor nan = isnan(sorted);
+    if (skip_nan) {
+      const Tensor present = sum(logical_not(nan), {-1}, true);
+      rank = mul(cast(clamp(sub(present, 1), Operand(0), std::nullopt), x.dtype()), reshape(q, {-1}));
+    } else {
+      rank = where(any(nan, {-1}, true), double(n - 1), mul(reshape(q, {-1}), n - 1));
+    }
+  }
+  const auto at = [&](const Tensor& r) {
+    Dims shape = sorted.shape();
+    shape[shape.size() - 1] = r.size(-1);
+    return gather(sorted, -1, expand(cast(detach(r), DType::Int64), shape));
+  };
+  Tensor y;
+  switch (interpolation) {
+    case Interpolation::Lower: y = at(floor(rank)); break;
+    case Interpolation::Higher: y = at(ceil(rank)); break;
+    case Interpolation::Nearest: y = at(round(rank)); break;
+    case Interpolation::Midpoint: y = (at(floor(rank)) + at(ceil(rank))) / 2; break;
+    case Interpolation::Linear: y = lerp(at(floor(rank)), at(ceil(rank)), rank - floor(rank)); break;
+  }
+  y = movedim(y, {-1}, {0});
+  if (keepdim) {
+    if (dim) y = unsqueeze(y, x.dim() == 0 ? 0 : d + 1);
+    else
+      for (int i = 0; i < x.dim(); ++i) y = unsqueeze(y, -1);
+  }
+  return q.dim() == 0 ? select(y, 0, 0) : y;
+}
+
+Tensor cov(const Tensor& x, int64_t correction, const Tensor& fweights, const Tensor& aweights) {
+  require(x.dim() <= 2, "cov: input must have at most two dimensions (variables, observations), got shape ", x.shape());
+  const Tensor rows = reshape(x, {x.dim() < 2 ? 1 : x.size(0), -1});
+  const DType dtype = floating_type(x.dtype());
+  const int64_t n = rows.size(1);
+  const auto check = [&](const char* name, const Tensor& weights) {
+    require(weights.dim() == 1 && weights.size(0) == n, "cov: ", name, " must have one weight for each of the ", n,
+            " observations, got shape ", weights.shape());
+  };
+  Tensor weights = full({n}, 1.0, dtype);
+  if (fweights.defined()) {
+    check("fweights", fweights);
+    require<DTypeError>(!is_floating(fweights.dtype()), "cov: fweights must be integers, got ", fweights.dtype(),
+                        "; for others use aweights");
+    weights = mul(weights, fweights);
+  }
+  if (aweights.defined()) {
+    check("aweights", aweights);
+    weights = mul(weights, aweights);
+  }
+  const Tensor total = sum(weights, {}, false);
+  const Tensor centred = rows - sum(mul(rows, weights), {1}, true) / total;
+  // What is left of the observations: n - correction, and less where weights are unequal.
+  const Tensor left = aweights.defined() ? total - sum(weights * aweights, {}, false) / total * Scalar(correction)
+                                         : sub(total, correction);
+  const Tensor c = matmul(centred * weights, transpose(centred, 0, 1)) / clamp(left, Operand(0), std::nullopt);
+  return x.dim() < 2 ? reshape(c, Dims{}) : c;
+}
+
+Tensor corrcoef(const Tensor& x) {
+  const Tensor c = cov(x, 1, Tensor(), Tensor());
+  if (c.dim() == 0) return c / c;
+  const Tensor deviation = sqrt(diagonal(c));
+  return clamp(c / unsqueeze(deviation, 1) / unsqueeze(deviation, 0), Operand(-1), Operand(1));
+}
+
+Tensor histogram(const Tensor& x, const Tensor& edges, const Tensor& weight, bool density) {
+  const WithGradMode off(false);
+  const int64_t bins = edges.numel() - 1;
+  const Tensor values = reshape(x, {-1});
+  const Tensor last = select(edges, 0, bins);
+  const Tensor inside = logical_and(ge(values, select(edges, 0, 0)), le(values, last));
+  // Bin b lies between edges b and b + 1; what is outside goes to a bin that is dropped.
+  Tensor bin = sub(searchsorted(edges, values, true, Tensor(), DType::Int64), 1);
+  bin = where(inside, minimum(bin, bins - 1), bins);
+  const Tensor weights = weight.defined() ? reshape(weight, {-1}) : full({values.numel()}, 1.0, x.dtype());
+  require(weights.numel() == values.numel(), "histogram: weight must have the shape of input, ", x.shape(), ", got ",
+          weight.defined() ? weight.shape() : x.shape());
+  Tensor counts = cast(narrow(bincount(bin, weights, bins + 1), 0, 0, bins), x.dtype());
+  if (density) counts = counts / sum(counts, {}, false) / (later(edges, 0) - earlier(edges, 0));
+  return untracked(counts);
+}
+
+Tensor dist(const Tensor& x, const Tensor& y, double p) { return norm(x - y, p, {}, false); }
+
+Tensor cdist(const Tensor& x, const Tensor& y, double p) {
+  require(x.dim() >= 2 && y.dim() >= 2, "cdist: x1 and x2 must have at least two dimensions, got shapes ", x.shape(),
+          " and ", y.shape());
+  require(x.size(-1) == y.size(-1), "cdist: points of x1 have ", x.size(-1), " coordinates, those of x2 ", y.size(-1));
+  require(p >= 0, "cdist: p must not be negative, got ", p);
+  return norm(unsqueeze(x, -2) - unsqueeze(y, -3), p, {-1}, false);
+}
+
+Tensor pdist(const Tensor& x, double p) {
+  require(x.dim() == 2, "pdist: input must be a matrix (points, coordinates), got shape ", x.shape());
+  require(p >= 0, "pdist: p must not be negative, got ", p);
+  const Tensor pairs = triangle_indices(x.size(0), x.size(0), 1, true, DType::Int64);
+  return norm(index_select(x, 0, select(pairs, 0, 0)) - index_select(x, 0, select(pairs, 0, 1)), p, {1}, false);
+}
+
+}  // namespace genesis::ops

@@ -1,0 +1,31 @@
+// Differences, integrals, quantiles, covariance, distances: made of other operators, so without rules of their own.
+#pragma once
+
+#include <optional>
+
+#include "ops/operand.h"
+
+namespace genesis::ops {
+
+Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append);
+// By the trapezoidal rule, at the points x, or dx apart where x is undefined.
+Tensor trapezoid(const Tensor& y, const Tensor& x, double dx, int64_t dim);
+Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, double dx, int64_t dim);
+
+enum class Interpolation { Linear, Lower, Higher, Midpoint, Nearest };
+// A dimension for q comes first unless q is a scalar; without dim of all elements. `skip_nan`: as if NaN were absent.
+Tensor quantile(const char* op, const Tensor& x, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                Interpolation interpolation, bool skip_nan);
+
+// Rows are variables, columns observations.
+Tensor cov(const Tensor& x, int64_t correction, const Tensor& fweights, const Tensor& aweights);
+Tensor corrcoef(const Tensor& x);
+
+// Counts between edges, of which the last is inside; undefined weights are ones.
+Tensor histogram(const Tensor& x, const Tensor& edges, const Tensor& weight, bool density);
+
+Tensor dist(const Tensor& x, const Tensor& y, double p);
+Tensor cdist(const Tensor& x, const Tensor& y, double p);  // (..., n, k) and (..., m, k): (..., n, m)
+Tensor pdist(const Tensor& x, double p);                   // of each row to each later one
+
+}  // namespace genesis::ops
