@@ -99,8 +99,8 @@ RETURNS = {
     "seed initial_seed _memory_allocated _memory_peak _memory_cached",
     "None": "backward zero_grad retain_grad set_num_threads set_default_dtype set_rng_state "
     "_backward _memory_reset_peak _memory_empty_cache _set_parameter",
-    "tuple[Tensor, ...]": "_gate _grad split chunk unbind tensor_split split_with_sizes hsplit vsplit "
-    "dsplit meshgrid broadcast_tensors",
+    "tuple[Tensor, ...]": "_gate _grad split chunk unbind tensor_split split_with_sizes hsplit "
+    "vsplit dsplit meshgrid broadcast_tensors",
     "dtype": "result_type promote_types get_default_dtype _as_dtype",
     "Size": "broadcast_shapes",
     "Generator": "manual_seed",

@@ -67,13 +67,65 @@ struct LeakyRelu {
     return x > T(0) ? x : x * T(p.slope);
   }
 };
+struct LeakyReluBackward {
+  using Params = LeakyRelu::Params;
+  template <class T>
+  static T apply(T dy, T x, const Params& p) {
+    return x > T(0) ? dy : dy * T(p.slope);
+  }
+};
 struct Elu {
   struct Params {
-    double alpha;
+    double alpha, scale, input_scale;
   };
   template <class T>
   static T apply(T x, const Params& p) {
-    return x > T(0) ? x : T(p.alpha) * vexpm1(x);
+    return x > T(0) ? x * T(p.scale) : T(p.alpha * p.scale) * vexpm1(x * T(p.input_scale));
+  }
+};
+struct EluBackward {
+  using Params = Elu::Params;
+  template <class T>
+  static T apply(T dy, T x, const Params& p) {
+    return dy * (x > T(0) ? T(p.scale) : T(p.alpha * p.scale * p.input_scale) * vexp(x * T(p.input_scale)));
+  }
+};
+struct Mish {
+  template <class T>
+  static T apply(T x) {
+    return x * vtanh(vsoftplus(x));
+  }
+};
+struct MishBackward {
+  template <class T>
+  static T apply(T dy, T x) {
+    const T t = vtanh(vsoftplus(x));
+    return dy * (t + x * (T(1) - t * t) * vsigmoid(x));
+  }
+};
+struct LogSigmoid {
+  template <class T>
+  static T apply(T x) {
+    return vlogsigmoid(x);
+  }
+};
+struct LogSigmoidBackward {
+  template <class T>
+  static T apply(T dy, T x) {
+    return dy * vsigmoid(-x);
+  }
+};
+struct Softsign {
+  template <class T>
+  static T apply(T x) {
+    return x / (T(1) + vec::abs(x));
+  }
+};
+struct SoftsignBackward {
+  template <class T>
+  static T apply(T dy, T x) {
+    const T d = T(1) + vec::abs(x);
+    return dy / (d * d);
   }
 };
 struct Softplus {
@@ -114,11 +166,33 @@ void leaky_relu(View y, View x, double slope) {
   map_floating<LeakyRelu>(y, x, &params);
 }
 GENESIS_KERNEL(leaky_relu)
-void elu(View y, View x, double alpha) {
-  const Elu::Params params{alpha};
+void leaky_relu_backward(View dx, View dy, View x, double slope) {
+  const LeakyRelu::Params params{slope};
+  zip_floating<LeakyReluBackward>(dx, dy, x, &params);
+}
+GENESIS_KERNEL(leaky_relu_backward)
+void elu(View y, View x, double alpha, double scale, double input_scale) {
+  const Elu::Params params{alpha, scale, input_scale};
   map_floating<Elu>(y, x, &params, kGrain);
 }
 GENESIS_KERNEL(elu)
+void elu_backward(View dx, View dy, View x, double alpha, double scale, double input_scale) {
+  const Elu::Params params{alpha, scale, input_scale};
+  zip_floating<EluBackward>(dx, dy, x, &params, kGrain);
+}
+GENESIS_KERNEL(elu_backward)
+void mish(View y, View x) { map_floating<Mish>(y, x, nullptr, kGrain); }
+GENESIS_KERNEL(mish)
+void mish_backward(View dx, View dy, View x) { zip_floating<MishBackward>(dx, dy, x, nullptr, kGrain); }
+GENESIS_KERNEL(mish_backward)
+void logsigmoid(View y, View x) { map_floating<LogSigmoid>(y, x, nullptr, kGrain); }
+GENESIS_KERNEL(logsigmoid)
+void logsigmoid_backward(View dx, View dy, View x) { zip_floating<LogSigmoidBackward>(dx, dy, x, nullptr, kGrain); }
+GENESIS_KERNEL(logsigmoid_backward)
+void softsign(View y, View x) { map_floating<Softsign>(y, x); }
+GENESIS_KERNEL(softsign)
+void softsign_backward(View dx, View dy, View x) { zip_floating<SoftsignBackward>(dx, dy, x); }
+GENESIS_KERNEL(softsign_backward)
 void softplus(View y, View x, double beta, double threshold) {
   const Softplus::Params params{beta, threshold};
   map_floating<Softplus>(y, x, &params, kGrain);

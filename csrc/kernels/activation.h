@@ -6,15 +6,18 @@
 
 namespace genesis::kernels {
 
-inline constinit Kernel<void(View y, View x)> relu, silu;
-inline constinit Kernel<void(View dx, View dy, View x)> silu_backward;
+inline constinit Kernel<void(View y, View x)> relu, silu, mish, logsigmoid, softsign;
+inline constinit Kernel<void(View dx, View dy, View x)> silu_backward, mish_backward, logsigmoid_backward, softsign_backward;
 inline constinit Kernel<void(View dx, View dy, View y)> relu_backward;
 
 inline constinit Kernel<void(View y, View x, bool tanh)> gelu;
 inline constinit Kernel<void(View dx, View dy, View x, bool tanh)> gelu_backward;
 
 inline constinit Kernel<void(View y, View x, double slope)> leaky_relu;
-inline constinit Kernel<void(View y, View x, double alpha)> elu;
+inline constinit Kernel<void(View dx, View dy, View x, double slope)> leaky_relu_backward;
+// scale x for x > 0, scale alpha (exp(input_scale x) - 1) below.
+inline constinit Kernel<void(View y, View x, double alpha, double scale, double input_scale)> elu;
+inline constinit Kernel<void(View dx, View dy, View x, double alpha, double scale, double input_scale)> elu_backward;
 inline constinit Kernel<void(View y, View x, double beta, double threshold)> softplus;
 
 }  // namespace genesis::kernels

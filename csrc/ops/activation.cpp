@@ -40,17 +40,67 @@ Tensor leaky_relu(const Tensor& x, double slope, Out out) {
   Tensor y = result("leaky_relu", x, out);
   kernels::leaky_relu(y.view(), x.view(), slope);
   return record("leaky_relu", y, inputs(x), save(x), [slope](const Tensor& dy, const Saved& saved) {
-    return Grads{dy * (positive(saved[0]) * (1 - slope) + slope)};
+    if (grad_mode.enabled) return Grads{dy * (positive(saved[0]) * (1 - slope) + slope)};
+    Tensor dx = empty_like(dy);
+    kernels::leaky_relu_backward(dx.view(), dy.view(), saved[0].view(), slope);
+    return Grads{dx};
   });
 }
 
-Tensor elu(const Tensor& x, double alpha, Out out) {
-  require_floating("elu", "input", x);
-  Tensor y = result("elu", x, out);
-  kernels::elu(y.view(), x.view(), alpha);
-  return record("elu", y, inputs(x), save(x), [alpha](const Tensor& dy, const Saved& saved) {
-    const Tensor step = positive(saved[0]), below = sub(1, step);
-    return Grads{dy * (step + below * exp(saved[0] * below) * alpha)};  // exp of 0 above: it may overflow there
+Tensor elu(const char* op, const Tensor& x, double alpha, double scale, double input_scale, Out out) {
+  require_floating(op, "input", x);
+  Tensor y = result(op, x, out);
+  kernels::elu(y.view(), x.view(), alpha, scale, input_scale);
+  return record(op, y, inputs(x), save(x), [=](const Tensor& dy, const Saved& saved) {
+    const Tensor x = saved[0];
+    if (!grad_mode.enabled) {
+      Tensor dx = empty_like(dy);
+      kernels::elu_backward(dx.view(), dy.view(), x.view(), alpha, scale, input_scale);
+      return Grads{dx};
+    }
+    const Tensor step = positive(x), below = sub(1, step);
+    const Tensor curve = exp(x * below * input_scale) * (alpha * scale * input_scale);  // exp of 0 above: no overflow
+    return Grads{dy * (step * scale + below * curve)};
+  });
+}
+
+Tensor mish(const Tensor& x, Out out) {
+  require_floating("mish", "input", x);
+  Tensor y = result("mish", x, out);
+  kernels::mish(y.view(), x.view());
+  return record("mish", y, inputs(x), save(x), [](const Tensor& dy, const Saved& saved) {
+    const Tensor x = saved[0];
+    if (!grad_mode.enabled) {
+      Tensor dx = empty_like(dy);
+      kernels::mish_backward(dx.view(), dy.view(), x.view());
+      return Grads{dx};
+    }
+    const Tensor t = ops::tanh(neg(logsigmoid(neg(x))));
+    return Grads{dy * (t + x * sub(1, t * t) * sigmoid(x))};
+  });
+}
+
+Tensor logsigmoid(const Tensor& x) {
+  require_floating("logsigmoid", "input", x);
+  Tensor y = empty_like(x);
+  kernels::logsigmoid(y.view(), x.view());
+  return record("logsigmoid", y, inputs(x), save(x), [](const Tensor& dy, const Saved& saved) {
+    if (grad_mode.enabled) return Grads{dy * sigmoid(neg(saved[0]))};
+    Tensor dx = empty_like(dy);
+    kernels::logsigmoid_backward(dx.view(), dy.view(), saved[0].view());
+    return Grads{dx};
+  });
+}
+
+Tensor softsign(const Tensor& x) {
+  require_floating("softsign", "input", x);
+  Tensor y = empty_like(x);
+  kernels::softsign(y.view(), x.view());
+  return record("softsign", y, inputs(x), save(x), [](const Tensor& dy, const Saved& saved) {
+    if (grad_mode.enabled) return Grads{dy / square(abs(saved[0]) + 1)};
+    Tensor dx = empty_like(dy);
+    kernels::softsign_backward(dx.view(), dy.view(), saved[0].view());
+    return Grads{dx};
   });
 }
 

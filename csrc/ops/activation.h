@@ -9,8 +9,14 @@ namespace genesis::ops {
 Tensor relu(const Tensor& x, Out out = {});
 /// x for x > 0, slope * x below.
 Tensor leaky_relu(const Tensor& x, double slope = 0.01, Out out = {});
-/// x for x > 0, alpha * (exp(x) - 1) below.
-Tensor elu(const Tensor& x, double alpha = 1.0, Out out = {});
+/// scale * x for x > 0, scale * alpha * (exp(input_scale * x) - 1) below: elu, selu and celu.
+Tensor elu(const char* op, const Tensor& x, double alpha, double scale = 1, double input_scale = 1, Out out = {});
+/// x * tanh(softplus(x)).
+Tensor mish(const Tensor& x, Out out = {});
+/// log(sigmoid(x)).
+Tensor logsigmoid(const Tensor& x);
+/// x / (1 + |x|).
+Tensor softsign(const Tensor& x);
 /// x times the probability that a normal number is below x; `tanh` chooses the usual approximation.
 Tensor gelu(const Tensor& x, bool tanh = false);
 /// x * sigmoid(x).

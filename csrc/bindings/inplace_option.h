@@ -1,0 +1,15 @@
+// Functions of nn.functional that take inplace=True.
+#pragma once
+
+#include "bindings/args.h"
+
+namespace genesis::py {
+
+// f(x, out) of the first argument, in its own memory if `inplace`.
+template <class F>
+Tensor run(Args& a, bool inplace, const char* op, F&& f) {
+  if (!inplace) return f(a.tensor(0), ops::Out{});
+  return ops::inplace(op, a.tensor(0), {}, f);
+}
+
+}  // namespace genesis::py
