@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from genesis import optim as optim
     from genesis import random as random
     from genesis import serialization as serialization
+    from genesis import testing as testing
     from genesis import utils as utils
     from genesis._dtype_info import finfo as finfo
     from genesis._dtype_info import iinfo as iinfo
@@ -48,6 +49,7 @@ _SUBMODULES = (
     "optim",
     "random",
     "serialization",
+    "testing",
     "utils",
 )
 _HOME = {

@@ -6,16 +6,15 @@ rounding. Inputs are perturbed through their NumPy buffers: an evaluation is one
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from genesis import _C, autograd
-
-if TYPE_CHECKING:
-    from genesis._C import Tensor
+from genesis._C import Tensor
 
 Array: TypeAlias = npt.NDArray[np.float64]
 _SHOWN = 5  # how many deviations an error lists
@@ -23,6 +22,25 @@ _SHOWN = 5  # how many deviations an error lists
 
 class GradcheckError(RuntimeError):
     """A gradient disagrees with the finite differences of its function."""
+
+
+@dataclass(frozen=True)
+class _Checks:
+    """The options that gradcheck and gradgradcheck share."""
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_undefined_grad: bool
+    fast_mode: bool
+    order: int
+
+    def __post_init__(self) -> None:
+        if self.order < 1:
+            raise ValueError(f"gradcheck: order must be at least 1, got {self.order}")
+        if not self.eps > 0:
+            raise ValueError(f"gradcheck: eps must be positive, got {self.eps}")
 
 
 def gradcheck(
@@ -34,6 +52,7 @@ def gradcheck(
     *,
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
     fast_mode: bool = False,
     order: int = 1,
 ) -> bool:
@@ -42,27 +61,17 @@ def gradcheck(
     ``inputs`` is a tensor or a tuple; those that require grad are checked, in float64 whatever
     their dtype. ``fast_mode`` compares random projections of the Jacobian, and looks at every
     element only if one is off. ``order=2`` also checks the gradient of the gradient. Two backward
-    passes over one graph may differ by ``nondet_tol``. Returns True, or raises
+    passes over one graph may differ by ``nondet_tol``. With ``check_undefined_grad``, an output
+    whose gradient is missing must count as one whose gradient is zero. Returns True, or raises
     :class:`GradcheckError` (returns False if ``raise_exception=False``).
 
     >>> x = genesis.tensor([1.0, 2.0], requires_grad=True)
     >>> gradcheck(lambda x: (x**2).sum(), x)
     True
     """
-    if order < 1:
-        raise ValueError(f"gradcheck: order must be at least 1, got {order}")
-    f = _Function(func, inputs)
-    if not f.watched:
-        raise ValueError("gradcheck: no input requires grad; create one with requires_grad=True")
+    checks = _Checks(eps, atol, rtol, nondet_tol, check_undefined_grad, fast_mode, order)
     try:
-        _check_backward(f, nondet_tol)
-        if not (fast_mode and _projections_agree(f, eps, atol, rtol)):
-            _check_jacobian(f, eps, atol, rtol)
-        if order > 1:
-            gradgradcheck(
-                func, inputs, None, eps, atol, rtol,
-                nondet_tol=nondet_tol, fast_mode=fast_mode, order=order - 1,
-            )  # fmt: skip
+        _check(_Function(func, inputs), checks)
     except GradcheckError:
         if raise_exception:
             raise
@@ -78,25 +87,48 @@ def gradgradcheck(
     atol: float = 1e-5,
     rtol: float = 1e-3,
     *,
+    gen_non_contig_grad_outputs: bool = False,
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
     fast_mode: bool = False,
     order: int = 1,
 ) -> bool:
     """Check the gradient of the gradient: :func:`gradcheck` on the backward pass of ``func``.
 
-    ``grad_outputs`` holds one tensor for each output of ``func`` that requires grad (None: random);
-    those that require grad are checked like further inputs. The other arguments are gradcheck's.
+    ``grad_outputs`` holds one tensor for each output of ``func`` that requires grad (None: random,
+    with gaps between the elements if ``gen_non_contig_grad_outputs``); those that require grad are
+    checked like further inputs. The other arguments are gradcheck's.
+
+    >>> gradgradcheck(lambda x: x.exp(), genesis.tensor([1.0, 2.0], requires_grad=True))
+    True
     """
+    checks = _Checks(eps, atol, rtol, nondet_tol, check_undefined_grad, fast_mode, order)
     f = _Function(func, inputs)
-    outputs = f.differentiable(f.args)
-    if not outputs:
-        return True  # no gradient to differentiate
-    if grad_outputs is None:
-        rng = np.random.default_rng(0)
-        seeds = [_like(out, rng.standard_normal(out.shape)).requires_grad_() for out in outputs]
-    else:
-        seeds = list(grad_outputs if isinstance(grad_outputs, (tuple, list)) else [grad_outputs])
+    seeds = _seeds(f, grad_outputs, gen_non_contig_grad_outputs)
+    try:
+        _check_gradient_of(f, seeds, checks)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _check(f: _Function, checks: _Checks) -> None:
+    if not f.watched:
+        raise ValueError("gradcheck: no input requires grad; create one with requires_grad=True")
+    _check_backward(f, checks)
+    if not (checks.fast_mode and _projections_agree(f, checks)):
+        _check_jacobian(f, checks)
+    if checks.order > 1:
+        seeds = _seeds(f, None, gaps=False)
+        _check_gradient_of(f, seeds, replace(checks, order=checks.order - 1))
+
+
+def _check_gradient_of(f: _Function, seeds: list[Tensor], checks: _Checks) -> None:
+    if not seeds:
+        return  # no output requires grad: no gradient to differentiate
 
     def gradient(*args_and_seeds: Any) -> tuple[Tensor, ...]:
         args, seeds = args_and_seeds[: len(f.args)], args_and_seeds[len(f.args) :]
@@ -107,11 +139,7 @@ def gradgradcheck(
         return tuple(g for g in grads if g is not None)
 
     try:
-        return gradcheck(
-            gradient, (*f.args, *seeds), eps, atol, rtol,
-            raise_exception=raise_exception, nondet_tol=nondet_tol, fast_mode=fast_mode,
-            order=order,
-        )  # fmt: skip
+        _check(_Function(gradient, (*f.args, *seeds)), checks)
     except GradcheckError as error:
         raise GradcheckError(
             "gradgradcheck, where the outputs are the gradients of the inputs and inputs "
@@ -119,12 +147,30 @@ def gradgradcheck(
         ) from None
 
 
+def _seeds(f: _Function, given: Any, gaps: bool) -> list[Tensor]:
+    """The gradients of the outputs with which the backward pass is checked."""
+    outputs = f.differentiable(f.args)
+    if given is not None:
+        seeds = list(given if isinstance(given, (tuple, list)) else [given])
+        if len(seeds) != len(outputs):
+            raise ValueError(
+                f"gradgradcheck: grad_outputs has {len(seeds)} tensors, but {len(outputs)} outputs "
+                "require grad; give one for each of those"
+            )
+        return seeds
+    rng = np.random.default_rng(0)
+    seeds = [_like(out, rng.standard_normal(out.shape)) for out in outputs]
+    if gaps:
+        seeds = [_C.stack([seed, seed], -1)[..., 0] for seed in seeds]
+    return [seed.requires_grad_() for seed in seeds]
+
+
 class _Function:
     """A function with float64 copies of its inputs; `watched` numbers those that require grad."""
 
     def __init__(self, func: Callable[..., Any], inputs: Any) -> None:
         def copied(arg: Any) -> Any:
-            if not (hasattr(arg, "is_floating_point") and arg.is_floating_point()):
+            if not (isinstance(arg, Tensor) and arg.is_floating_point()):
                 return arg
             return arg.detach().clone().double().requires_grad_(arg.requires_grad)
 
@@ -139,6 +185,12 @@ class _Function:
         """The floating outputs, each with its number among all outputs."""
         result = self.func(*args)
         several = result if isinstance(result, (tuple, list)) else (result,)
+        for i, out in enumerate(several):
+            if not isinstance(out, Tensor):
+                raise TypeError(
+                    "gradcheck: the function must return a tensor or a tuple of tensors, got "
+                    f"{type(out).__name__} as output {i}"
+                )
         return [(i, out) for i, out in enumerate(several) if out.is_floating_point()]
 
     def differentiable(self, args: tuple[Any, ...]) -> list[Tensor]:
@@ -146,11 +198,19 @@ class _Function:
 
     def backward(self, number: int, out: Tensor, seed: Array) -> list[Array]:
         """The gradient of one output for each watched input, flat; zeros where there is none."""
+        return self.pull(number, [out], [_like(out, seed)])
+
+    def pull(self, number: int, outputs: Sequence[Tensor], seeds: Sequence[Tensor]) -> list[Array]:
         tensors = [self.args[i] for i in self.watched]
+        live = [(out, seed) for out, seed in zip(outputs, seeds, strict=True) if out.requires_grad]
         grads: tuple[Any, ...] = (None,) * len(tensors)
-        if out.requires_grad:
+        if live:
             grads = autograd.grad(
-                out, tensors, _like(out, seed), retain_graph=True, allow_unused=True
+                [out for out, _ in live],
+                tensors,
+                [seed for _, seed in live],
+                retain_graph=True,
+                allow_unused=True,
             )
         flat = []
         for i, x, g in zip(self.watched, tensors, grads, strict=True):
@@ -182,43 +242,59 @@ def _like(t: Tensor, values: Array) -> Tensor:
     return _C.tensor(np.broadcast_to(values, tuple(t.shape)), dtype=t.dtype)
 
 
-def _check_backward(f: _Function, nondet_tol: float) -> None:
-    """Shape and dtype of the gradients, and twice the same gradients from the same graph."""
+def _check_backward(f: _Function, checks: _Checks) -> None:
+    """Gradients have the right shape and dtype, and are the same twice, and with zeros for None."""
     rng = np.random.default_rng(0)
-    for number, out in f.outputs(f.args):
+    outputs = f.outputs(f.args)
+    for number, out in outputs:
         seed = rng.standard_normal(out.shape)
         first, second = (f.backward(number, out, seed) for _ in range(2))
         for i, a, b in zip(f.watched, first, second, strict=True):
             off = float(np.max(np.abs(a - b), initial=0.0))
-            if off > nondet_tol:
+            if off > checks.nondet_tol:
                 raise GradcheckError(
                     f"gradcheck: output {number}, input {i}: two backward passes over one graph "
-                    f"differ by {off:.3g}; allowed: nondet_tol={nondet_tol:g}"
+                    f"differ by {off:.3g}; allowed: nondet_tol={checks.nondet_tol:g}"
                 )
+        if checks.check_undefined_grad and len(outputs) > 1:
+            zeros = [_like(o, seed if n == number else np.zeros(())) for n, o in outputs]
+            with_zeros = f.pull(number, [o for _, o in outputs], zeros)
+            for i, a, b in zip(f.watched, first, with_zeros, strict=True):
+                # zero times an infinite derivative is nan, which says nothing
+                off = float(np.max(np.abs(a - b), initial=0.0, where=np.isfinite(b)))
+                if not off <= max(checks.nondet_tol, 1e-9 * np.max(np.abs(a), initial=1.0)):
+                    raise GradcheckError(
+                        f"gradcheck: output {number}, input {i}: with zeros for the gradients of "
+                        f"the other outputs the gradient differs by {off:.3g} from the one without "
+                        "any; backward must take a gradient that is None for zeros"
+                    )
 
 
-def _projections_agree(f: _Function, eps: float, atol: float, rtol: float) -> bool:
+def _projections_agree(f: _Function, checks: _Checks) -> bool:
     rng = np.random.default_rng(1)
     outputs = f.outputs(f.args)
     v = [rng.standard_normal(out.shape) for _, out in outputs]
     grads = [f.backward(number, out, v[o]) for o, (number, out) in enumerate(outputs)]
     for w, i in enumerate(f.watched):
         u = rng.standard_normal(f.args[i].shape)
-        for o, difference in enumerate(f.difference(i, eps * u)):
-            numeric = float(v[o].ravel() @ difference) / (2 * eps)
-            slack = atol * np.abs(u).sum() * np.abs(v[o]).sum() + rtol * abs(numeric)
+        for o, difference in enumerate(f.difference(i, checks.eps * u)):
+            numeric = float(v[o].ravel() @ difference) / (2 * checks.eps)
+            # so tight that one wrong derivative among many shows
+            rtol = checks.rtol / np.sqrt(max(1, u.size * v[o].size))
+            slack = checks.atol + rtol * abs(numeric)
             if not abs(float(grads[o][w] @ u.ravel()) - numeric) <= slack:
                 return False
     return True
 
 
-def _check_jacobian(f: _Function, eps: float, atol: float, rtol: float) -> None:
+def _check_jacobian(f: _Function, checks: _Checks) -> None:
     def basis(shape: tuple[int, ...]) -> list[Array]:
         size = int(np.prod(shape))
         return [row.reshape(shape) for row in np.eye(size)]
 
     columns = {
-        i: [f.difference(i, eps * unit) for unit in basis(f.args[i].shape)] for i in f.watched
+        i: [f.difference(i, checks.eps * unit) for unit in basis(f.args[i].shape)]
+        for i in f.watched
     }
     for o, (number, out) in enumerate(f.outputs(f.args)):
         rows = [f.backward(number, out, unit) for unit in basis(out.shape)]
@@ -226,26 +302,37 @@ def _check_jacobian(f: _Function, eps: float, atol: float, rtol: float) -> None:
             if not rows or not columns[i]:
                 continue  # zero-size: nothing to compare
             a = np.stack([row[w] for row in rows])
-            n = np.stack([column[o] for column in columns[i]], axis=1) / (2 * eps)
-            bad = ~(np.abs(a - n) <= atol + rtol * np.abs(n))  # written so that nan is bad
+            n = np.stack([column[o] for column in columns[i]], axis=1) / (2 * checks.eps)
+            # written so that nan is bad
+            bad = ~(np.abs(a - n) <= checks.atol + checks.rtol * np.abs(n))
             if bad.any():
                 raise GradcheckError(_report(number, out, i, f.args[i], a, n, bad))
 
 
 def _report(number: int, out: Tensor, i: int, x: Tensor, a: Array, n: Array, bad: Any) -> str:
     off = np.where(bad, np.nan_to_num(np.abs(a - n), nan=np.inf, posinf=np.inf), -1.0)
-    text = (
-        f"gradcheck: output {number} of shape {tuple(out.shape)}, input {i} of shape "
-        f"{tuple(x.shape)}: {bad.sum()} of {bad.size} derivatives are off; the largest deviations:"
-    )
+    table: list[tuple[str, ...]] = [
+        ("output", "input", "its value", "analytic", "numeric", "difference")
+    ]
     for place in np.argsort(-off, axis=None)[: min(_SHOWN, bad.sum())]:
         row, column = divmod(int(place), a.shape[1])
         index = [
-            [int(k) for k in np.unravel_index(flat, tuple(t.shape))]
+            str([int(k) for k in np.unravel_index(flat, tuple(t.shape))])
             for flat, t in ((row, out), (column, x))
         ]
-        text += (
-            f"\n  d output{index[0]} / d input{index[1]}: "
-            f"analytic {a[row, column]:.6g}, numeric {n[row, column]:.6g}"
-        )
+        value = x.detach().numpy().flatten()[column]
+        numbers = (value, a[row, column], n[row, column], a[row, column] - n[row, column])
+        table.append((*index, *(f"{number:.6g}" for number in numbers)))
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    lines = [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in table
+    ]
+    text = (
+        f"gradcheck: output {number} of shape {tuple(out.shape)}, input {i} of shape "
+        f"{tuple(x.shape)}: {bad.sum()} of {bad.size} derivatives are off; the worst:\n  "
+        + "\n  ".join(lines)
+    )
+    if out.dtype != x.dtype:
+        text += f"\nThe output is {out.dtype}, too coarse for differences of float64 inputs."
     return text
