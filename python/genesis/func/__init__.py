@@ -9,9 +9,11 @@ tensor([[ 6.,  0.],
 """
 
 from genesis.func._forward import jacfwd, jvp, linearize
+from genesis.func._module import functional_call
 from genesis.func._reverse import grad, grad_and_value, hessian, hvp, jacrev, value_and_grad, vjp
 
 __all__ = [
+    "functional_call",
     "grad",
     "grad_and_value",
     "hessian",
