@@ -17,12 +17,17 @@ void TensorImpl::destroy() noexcept {
   Pool<sizeof(TensorImpl)>::give(this);
 }
 
+// Too large a product wraps: numel() refuses such a shape, unless it is empty, and then no stride is ever used.
+static int64_t wrapping_product(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 void TensorImpl::geometry_changed() {
   numel = 1;
   contiguous = true;
   for (int d = shape.size() - 1; d >= 0; --d) {
     if (shape[d] != 1 && strides[d] != numel) contiguous = false;
-    numel *= shape[d];
+    numel = wrapping_product(numel, shape[d]);
   }
   if (numel == 0) contiguous = true;
 }
@@ -42,7 +47,7 @@ Dims contiguous_strides(const Dims& shape) {
   int64_t step = 1;
   for (int d = shape.size() - 1; d >= 0; --d) {
     strides[d] = step;
-    step *= std::max<int64_t>(shape[d], 1);
+    step = wrapping_product(step, std::max<int64_t>(shape[d], 1));
   }
   return strides;
 }

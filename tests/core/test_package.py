@@ -45,7 +45,7 @@ def test_computing_and_printing_need_no_numpy():
 
 def test_every_public_name_exists():
     for name in genesis.__all__:
-        assert getattr(genesis, name) is not None
+        assert hasattr(genesis, name)
     assert set(genesis.__all__) <= set(dir(genesis))
     with pytest.raises(AttributeError, match="no_such_name"):
         genesis.no_such_name
@@ -366,12 +366,12 @@ def test_sgd_refuses_what_makes_no_sense():
         (p, {}, TypeError),
         ([1.0], {}, TypeError),
         ([p * 2], {}, ValueError),
-        ([p, p], {}, ValueError),
         ([p], {"lr": -1.0}, ValueError),
         ([p], {"nesterov": True}, ValueError),
-        ([{"params": [p], "speed": 3}], {}, ValueError),
     ):
         with pytest.raises(error):
             optim.SGD(params, **options)
+    with pytest.warns(UserWarning, match="twice in one group"):
+        optim.SGD([p, p])
     with pytest.raises(ValueError, match="parameters"):
         optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []})
