@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import genesis
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -34,6 +35,24 @@ def test_the_guide_to_adding_an_op_shows_the_real_code(block):
     sources = [p.read_text() for f in folders for p in (ROOT / f).glob("*activation*")]
     for piece in block.strip("\n").split("\n\n"):
         assert any(piece in source for source in sources), piece
+
+
+@pytest.mark.parametrize("page", sorted(p.name for p in (ROOT / "docs/guide").glob("*.md")))
+def test_the_examples_of_the_guide_print_what_they_say(page, monkeypatch, tmp_path):
+    """The python blocks of a page run in order; a text block after one is what it prints."""
+    monkeypatch.chdir(tmp_path)
+    genesis.manual_seed(0)
+    text = (ROOT / "docs/guide" / page).read_text()
+    names: dict[str, object] = {"__name__": "__main__"}
+    shown = ""
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        if language == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(block, page, "exec"), names)
+            shown = out.getvalue()
+        elif language == "text":
+            assert shown == block
 
 
 def test_layers_include_only_what_lies_below():
