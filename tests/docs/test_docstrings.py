@@ -16,7 +16,8 @@ def modules():
 
 
 @pytest.mark.parametrize("name", ["genesis", *modules()])
-def test_examples_of_docstrings(name):
+def test_examples_of_docstrings(name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # some write files
     module = importlib.import_module(name)
     genesis.manual_seed(0)
     result = doctest.testmod(
