@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "autograd/recorder.h"
 #include "core/pool.h"
 
 namespace genesis {
@@ -35,6 +36,13 @@ Node* grad_fn(const Tensor& x) {
     if (base && base->generation != m->base_generation) regenerate_view(x);
   }
   return node_of(x);
+}
+
+bool watched_by_tape(const Tensor& x) {
+  if (!is_floating(x.dtype()) || x->inference) return false;
+  for (const Recorder* r = grad_mode.recorder; r; r = r->outer)
+    if (r->watches(x)) return true;
+  return false;
 }
 
 Edge gradient_edge(const Tensor& x) {

@@ -26,6 +26,7 @@ struct TensorMeta final : TensorExtras {
   std::vector<Ref<Hook>> post_accumulate_hooks;
   TensorImpl* self = nullptr;
   bool retains_grad = false;
+  bool frozen = false;  // a Function made it and it shows an input's memory: not to be written inside the graph
 
   // Of a view: the tensor whose memory it shows, and how often that had been written through the graph when the
   // view's grad_fn was made. When the base has moved on, the view's grad_fn is made anew from the base.
@@ -47,9 +48,8 @@ inline void (*regenerate_view)(const Tensor& view) = nullptr;
 // and no tape watches it.
 Edge gradient_edge(const Tensor& x);
 
-inline bool watched(const Tensor& x) {
-  return x->requires_grad || (grad_mode.tapes > 0 && is_floating(x.dtype()) && !x->inference);
-}
+bool watched_by_tape(const Tensor& x);
+inline bool watched(const Tensor& x) { return x->requires_grad || (grad_mode.recorder && watched_by_tape(x)); }
 // Whether an operation on x is to be recorded now.
 inline bool tracked(const Tensor& x) { return grad_mode.enabled && watched(x); }
 

@@ -3,10 +3,14 @@
 
 namespace genesis {
 
+class Recorder;    // autograd/recorder.h
+class SavedHooks;  // autograd/node.h
+
 struct GradMode {
   bool enabled = true;     // no_grad, enable_grad, set_grad_enabled
   bool inference = false;  // inference_mode: results can never enter a graph
-  int tapes = 0;           // tapes recording: every floating tensor is watched
+  Recorder* recorder = nullptr;       // the innermost tape that records: floating tensors are watched
+  SavedHooks* saved_hooks = nullptr;  // the innermost pair of hooks that packs what is saved
 };
 
 inline thread_local constinit GradMode grad_mode;

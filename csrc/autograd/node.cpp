@@ -24,7 +24,13 @@ void Node::destroy() noexcept {
 
 void Node::release_saved() {
   for (SavedTensor& s : saved()) s.tensor = Tensor();
+  if (extras_) const auto packed = std::exchange(extras_->packed, {});
   released = true;
+}
+
+void Node::forget_unpacked() {
+  if (!extras_) return;
+  for (NodeExtras::PackedSlot& p : extras_->packed) const Tensor dropped = std::move(p.unpacked);
 }
 
 std::string Node::name() const {
@@ -41,9 +47,38 @@ std::string Node::name() const {
   return out + "Backward";
 }
 
+// A tensor outside the graph on t's memory, in the graph at `node`.
+static Tensor placed(const Tensor& t, Node* node, uint32_t index) {
+  Tensor y = alias(t);
+  y->requires_grad = true;
+  y->grad_fn = Ref<Counted>(node);
+  y->output_index = index;
+  return y;
+}
+
+// Unpacked once for each run of the rule, however often the rule looks at it.
+static Tensor unpack(const Node& node, const SavedTensor& s) {
+  for (NodeExtras::PackedSlot& p : node.extras_if_any()->packed) {
+    if (&node.saved()[p.slot] != &s) continue;
+    if (!p.unpacked.defined()) {
+      const bool differentiable = grad_mode.enabled;
+      const WithGradMode off(false);
+      Tensor t = p.what->unpack();
+      require(t.shape() == p.shape && t.dtype() == p.dtype, "saved_tensors_hooks: the unpack hook returned ", t.dtype(),
+              " of shape ", t.shape(), " for a tensor that '", node.op, "' saved as ", p.dtype, " of shape ", p.shape);
+      if (s.own_output && differentiable) t = placed(t, const_cast<Node*>(&node), s.output_index);
+      else if (p.edge.node) t = placed(t, p.edge.node.get(), p.edge.index);
+      p.unpacked = std::move(t);
+    }
+    return p.unpacked;
+  }
+  return Tensor();
+}
+
 Tensor Saved::operator[](int i) const {
   const SavedTensor& s = node_.saved()[static_cast<size_t>(i)];
   if (!s.tensor.defined()) {
+    if (s.packed && !node_.released) return unpack(node_, s);
     require<GraphError>(!node_.released, "backward: the graph of '", node_.op,
                         "' has been freed by an earlier backward; pass retain_graph=True to the first backward, or, if "
                         "a tensor was carried over from an earlier step, detach() it");
@@ -56,11 +91,7 @@ Tensor Saved::operator[](int i) const {
                       storage.version, ", saved at ", s.version,
                       "); use the out-of-place form there, or clone() before it");
   if (!s.own_output || !grad_mode.enabled) return s.tensor;
-  Tensor y = alias(s.tensor);
-  y->requires_grad = true;
-  y->grad_fn = Ref<Counted>(const_cast<Node*>(&node_));
-  y->output_index = s.output_index;
-  return y;
+  return placed(s.tensor, const_cast<Node*>(&node_), s.output_index);
 }
 
 }  // namespace genesis

@@ -31,21 +31,37 @@ struct SavedTensor {
   Tensor tensor;
   uint32_t version = 0;
   bool own_output = false;  // saved as storage only: holding the tensor would be a cycle y -> node -> y
+  bool packed = false;      // the user's hooks hold it (NodeExtras::packed)
   uint32_t output_index = 0;
 };
 
-// Python callables, behind an interface: the engine does not see Python.
+// Python callables, behind an interface: the engine does not see Python. object() is for the cycle collector, and null
+// once the hook was removed: it then stays where it is and does nothing.
 class Hook : public Counted {
  public:
   // Returns the gradient to go on with, or an undefined tensor to keep `grad`.
   virtual Tensor call(const Tensor& grad) = 0;
-  virtual void* object() const = 0;  // for the cycle collector
+  virtual void* object() const = 0;
 };
 class NodeHook : public Counted {
  public:
   // Before the rule: (grad_outputs, {}) ; after: (grad_outputs, grad_inputs). May replace `grads`.
   virtual void call(Grads& grads, const Grads& other) = 0;
   virtual void* object() const = 0;
+};
+
+// What a pair of saved-tensor hooks made of a tensor, and the pair in force.
+class Packed : public Counted {
+ public:
+  virtual Tensor unpack() = 0;
+  virtual int traverse(int (*visit)(void* object, void* arg), void* arg) const = 0;
+};
+class SavedHooks {
+ public:
+  virtual Ref<Packed> pack(const Tensor& t) = 0;
+
+ protected:
+  ~SavedHooks() = default;
 };
 
 // What few nodes have.
@@ -58,7 +74,16 @@ struct NodeExtras {
     uint32_t index;
     TensorImpl* tensor;  // not owned; the tensor takes itself off this list when it dies
   };
+  struct PackedSlot {
+    uint32_t slot;    // of saved()
+    Ref<Packed> what;
+    Edge edge;        // where the gradient of the packed tensor goes
+    Dims shape;
+    DType dtype;
+    Tensor unpacked;  // while the rule runs
+  };
   std::vector<OutputHook> output_hooks;  // of tensors that this node made
+  std::vector<PackedSlot> packed;
   std::vector<Retained> retained;
   std::vector<Ref<NodeHook>> pre_hooks, post_hooks;
   void* metadata = nullptr;  // a Python dict, owned
@@ -78,9 +103,11 @@ class Node : public Counted {
   // The gradients of the inputs, from those of the outputs (undefined where none arrived).
   virtual Grads apply(Grads&& dy) = 0;
   virtual void release_saved();
+  void forget_unpacked();  // what unpack hooks made for the rule that has just run
   virtual std::string name() const;
   virtual bool is_leaf() const { return false; }
-  virtual void traverse(int (*)(void* object, void* arg), void*) const {}  // Python objects owned beyond the extras
+  // Shows the cycle collector the Python objects that this node owns beyond its extras.
+  virtual int traverse(int (*)(void* object, void* arg), void*) const { return 0; }
   void destroy() noexcept final;
 
   std::span<Edge> edges() const { return {edges_, num_edges_}; }

@@ -1,13 +1,36 @@
 #include "autograd/record.h"
 
+#include "autograd/recorder.h"
+
 namespace genesis {
 
-void fill(SavedTensor& slot, const ToSave& what) {
+// Hands the tensor to the hooks in force; they see it outside the graph, and its edge stays with us.
+static void pack(Node& node, size_t index, const ToSave& what) {
+  const WithGradMode off(false);
+  const Tensor& t = *what.tensor;
+  NodeExtras::PackedSlot packed{.slot = static_cast<uint32_t>(index), .what = {}, .edge = {}, .shape = t.shape(),
+                                .dtype = t.dtype(), .unpacked = {}};
+  if (!what.output && t->requires_grad) packed.edge = gradient_edge(t);
+  const uint32_t version = t->storage->version;
+  packed.what = grad_mode.saved_hooks->pack(alias(t));
+  require<GraphError>(t->storage->version == version, "saved_tensors_hooks: the pack hook changed a tensor of shape ",
+                      t.shape(), " that '", node.op, "' saves in place; clone() it in the hook first");
+  node.saved()[index].packed = true;
+  node.extras().packed.push_back(std::move(packed));
+}
+
+void fill(Node& node, size_t index, const ToSave& what) {
   if (!what.tensor->defined()) return;
-  slot.tensor = what.output ? alias(*what.tensor) : *what.tensor;
-  slot.version = slot.tensor->storage->version;
+  SavedTensor& slot = node.saved()[index];
   slot.own_output = what.output;
   slot.output_index = what.index;
+  if (grad_mode.saved_hooks) [[unlikely]] return pack(node, index, what);
+  slot.tensor = what.output ? alias(*what.tensor) : *what.tensor;
+  slot.version = slot.tensor->storage->version;
+}
+
+void tell_recorders(Node& node, const Tensor& y, uint32_t index) {
+  for (Recorder* r = grad_mode.recorder; r; r = r->outer) r->recorded(node, y, index);
 }
 
 void fill(Edge& edge, const Tensor& input, const Dims* broadcast_to) {

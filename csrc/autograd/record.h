@@ -57,7 +57,7 @@ std::array<ToSave, sizeof...(T)> save(const T&... tensors) {
   return {ToSave(tensors)...};
 }
 
-void fill(SavedTensor& slot, const ToSave& what);
+void fill(Node& node, size_t slot, const ToSave& what);
 void fill(Edge& edge, const Tensor& input, const Dims* broadcast_to);
 
 template <class Rule>
@@ -107,11 +107,14 @@ class ListNode final : public Node {
   std::vector<SavedTensor> saved_space_;
 };
 
+void tell_recorders(Node& node, const Tensor& y, uint32_t index);
+
 inline void attach(const Tensor& y, Node* node, uint32_t index) {
   if (!y.defined() || !is_floating(y.dtype())) return;
   y->requires_grad = true;
   y->grad_fn = Ref<Counted>(node);
   y->output_index = index;
+  if (grad_mode.recorder) [[unlikely]] tell_recorders(*node, y, index);
 }
 
 template <size_t N, size_t M, class Rule>
@@ -121,7 +124,7 @@ Ref<Node> make_node(const char* op, const Dims& shape, const Inputs<N>& in, cons
   Ref<Node> node(new (Pool<sizeof(This)>::take()) This(op, std::move(rule)));
   for (size_t i = 0; i < N; ++i)
     if (in.tensors[i]->defined()) fill(node->edges()[i], *in.tensors[i], in.broadcast ? &shape : nullptr);
-  for (size_t i = 0; i < M; ++i) fill(node->saved()[i], saved[i]);
+  for (size_t i = 0; i < M; ++i) fill(*node, i, saved[i]);
   return node;
 }
 
@@ -156,7 +159,7 @@ Tensor record_list(const char* op, Tensor y, std::span<const Tensor> in, std::sp
   Ref<Node> node(new ListNode<Rule>(op, std::move(rule), in.size(), saved.size()));
   for (size_t i = 0; i < in.size(); ++i)
     if (in[i].defined()) fill(node->edges()[i], in[i], nullptr);
-  for (size_t i = 0; i < saved.size(); ++i) fill(node->saved()[i], saved[i]);
+  for (size_t i = 0; i < saved.size(); ++i) fill(*node, i, saved[i]);
   attach(y, node.get(), 0);
   return y;
 }

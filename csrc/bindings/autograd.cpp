@@ -2,6 +2,7 @@
 #include "bindings/args.h"
 #include "bindings/hooks.h"
 #include "bindings/module.h"
+#include "bindings/node.h"
 #include "engine/backward.h"
 #include "ops/create.h"
 #include "ops/view.h"
@@ -9,6 +10,20 @@
 namespace genesis::py {
 
 static PyObject* OutsideGraphWarning;
+
+// What a GradientEdge stands for, as a tensor whose gradient goes the same way; undefined if it is none.
+static Tensor from_gradient_edge(PyObject* o) {
+  if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) < 2 || !is_node(PyTuple_GET_ITEM(o, 0))) return Tensor();
+  Node* node = node_of(PyTuple_GET_ITEM(o, 0));
+  const int64_t index = to_index(PyTuple_GET_ITEM(o, 1), "GradientEdge");
+  require<IndexError>(index >= 0 && index < node->num_outputs, "GradientEdge: node ", node->name(), " has ", node->num_outputs,
+                      " outputs, got output_nr ", index);
+  Tensor t = empty({}, DType::Float32);
+  t->requires_grad = true;
+  t->grad_fn = Ref<Counted>(node);
+  t->output_index = static_cast<uint32_t>(index);
+  return t;
+}
 
 // A tensor, a sequence of tensors, or None; None inside is an undefined tensor.
 static std::vector<Tensor> tensor_list(PyObject* o, const char* what) {
@@ -25,6 +40,20 @@ static std::vector<Tensor> tensor_list(PyObject* o, const char* what) {
   }
   const Object items(PySequence_Fast(o, "expected a tensor or a sequence of tensors"));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) push(PySequence_Fast_GET_ITEM(items.get(), i));
+  return list;
+}
+
+// Of arguments called inputs: tensors, or edges of the graph.
+static std::vector<Tensor> input_list(PyObject* o, const char* what) {
+  if (!o || !(PyTuple_Check(o) || PyList_Check(o))) return tensor_list(o, what);
+  if (Tensor single = from_gradient_edge(o); single.defined()) return {single};
+  std::vector<Tensor> list;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+    Tensor t = from_gradient_edge(item);
+    if (!t.defined() && !is_tensor(item)) throw_type_error(str(what, ": expected tensors, got ", Py_TYPE(item)->tp_name));
+    list.push_back(t.defined() ? std::move(t) : unwrap(item));
+  }
   return list;
 }
 
@@ -48,7 +77,7 @@ static PyObject* tensor_backward(Args& a) {
   require(!a.has(1) || !a.has(5), "backward: gradient and out_grad are two names of one argument; pass one of them");
   const Tensor grad = a.has(1) ? a.tensor(1) : a.has(5) ? a.tensor(5) : Tensor();
   const bool create = a.boolean(3, false);
-  const std::vector<Tensor> wanted = tensor_list(a[4], "backward");
+  const std::vector<Tensor> wanted = input_list(a[4], "backward");
   require_wanted("backward", wanted);
   require(!a.has(4) || !wanted.empty(), "backward: inputs= must not be empty");
   engine::backward("backward", {&root, 1}, {&grad, 1}, wanted,
@@ -60,7 +89,7 @@ static PyObject* run_backward(Args& a) {
   // backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
   const std::vector<Tensor> roots = tensor_list(a[0], "backward"), grads = tensor_list(a[1], "backward");
   const bool create = a.boolean(3, false);
-  const std::vector<Tensor> wanted = tensor_list(a[4], "backward");
+  const std::vector<Tensor> wanted = input_list(a[4], "backward");
   require_wanted("backward", wanted);
   require(!a.has(4) || !wanted.empty(), "backward: inputs= must not be empty");
   engine::backward("backward", roots, grads, wanted,
@@ -90,7 +119,7 @@ static const Family family([] {
   }>(kMethod | kTool, "Drops the gradient, or with set_to_none=False fills it with zeros.");
   def<"_backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None)", run_backward>(kFunction);
   def<"_grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False)", [](Args& a) {
-    const std::vector<Tensor> roots = tensor_list(a[0], "grad"), wanted = tensor_list(a[1], "grad"), grads = tensor_list(a[2], "grad");
+    const std::vector<Tensor> roots = tensor_list(a[0], "grad"), wanted = input_list(a[1], "grad"), grads = tensor_list(a[2], "grad");
     require_wanted("grad", wanted);
     const bool create = a.boolean(4, false);
     std::vector<Tensor> result = engine::backward(

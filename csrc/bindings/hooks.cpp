@@ -1,7 +1,10 @@
 #include "bindings/hooks.h"
 
+#include <memory>
+
 #include "autograd/meta.h"
 #include "bindings/args.h"
+#include "bindings/node.h"
 
 namespace genesis::py {
 
@@ -13,45 +16,75 @@ Tensor tensor_or_none(PyObject* o, const char* what) {
   return unwrap(o);
 }
 
-class PyHook final : public Hook {
+// A callable, and the way from its handle to it. The handle must not keep the hook alive, nor the graph in which it is,
+// and must find it after an in-place operation has given the tensor another node.
+class Callable;
+using Link = std::shared_ptr<Callable*>;
+
+class Callable {
  public:
-  explicit PyHook(PyObject* callable) : callable_(callable) { Py_INCREF(callable); }
-  Tensor call(const Tensor& grad) override {
-    const Object argument(wrap(grad));
-    const Object result(PyObject_CallOneArg(callable_, argument.get()));
-    return tensor_or_none(result.get(), "register_hook: the hook");
-  }
-  void* object() const override { return callable_; }
-  void destroy() noexcept override { delete this; }
+  explicit Callable(PyObject* f) : f_(Object::borrow(f)), link_(std::make_shared<Callable*>(this)) {}
+  ~Callable() { *link_ = nullptr; }
+  const Link& link() const { return link_; }
+  Object get() const { return f_; }  // counted: the hook may remove itself while it runs
+  PyObject* object() const { return f_.get(); }
+  void remove() { const Object dropped = std::exchange(f_, Object()); }
 
  private:
-  ~PyHook() override { Py_DECREF(callable_); }
-  PyObject* callable_;
+  Object f_;
+  Link link_;
+};
+
+// Of a tensor: of its gradient, or of a leaf whose gradient has been added to (what that returns is ignored).
+class PyHook final : public Hook {
+ public:
+  PyHook(PyObject* f, bool of_gradient) : callable(f), of_gradient_(of_gradient) {}
+  Tensor call(const Tensor& t) override {
+    const Object f = callable.get(), argument(wrap(t));
+    const Object result(PyObject_CallOneArg(f.get(), argument.get()));
+    return of_gradient_ ? tensor_or_none(result.get(), "register_hook: the hook") : Tensor();
+  }
+  void* object() const override { return callable.object(); }
+  void destroy() noexcept override { delete this; }
+
+  Callable callable;
+
+ private:
+  bool of_gradient_;
 };
 
 class PyNodeHook final : public NodeHook {
  public:
-  PyNodeHook(PyObject* callable, bool before) : callable_(callable), before_(before) { Py_INCREF(callable); }
+  PyNodeHook(PyObject* f, bool before) : callable(f), before_(before) {}
   void call(Grads& grads, const Grads& outputs) override {
-    const Object first(tuple(grads));
+    const char* what = before_ ? "register_prehook: the hook" : "register_hook: the hook of a node";
+    const Object f = callable.get(), first(tuple(grads));
     Object result;
     if (before_) {
-      result = Object(PyObject_CallOneArg(callable_, first.get()));
+      result = Object(PyObject_CallOneArg(f.get(), first.get()));
     } else {
       const Object second(tuple(outputs));
-      result = Object(PyObject_CallFunctionObjArgs(callable_, first.get(), second.get(), nullptr));
+      result = Object(PyObject_CallFunctionObjArgs(f.get(), first.get(), second.get(), nullptr));
     }
     if (result.get() == Py_None) return;
     const bool single = is_tensor(result.get());
     const Py_ssize_t n = single ? 1 : PyTuple_Check(result.get()) ? PyTuple_GET_SIZE(result.get()) : -1;
     if (n != grads.size())
-      throw_type_error(str("register_hook: the hook of a node must return None or ", grads.size(), " gradients, got ",
-                           single ? "one tensor" : Py_TYPE(result.get())->tp_name));
-    for (int i = 0; i < grads.size(); ++i)
-      grads[i] = tensor_or_none(single ? result.get() : PyTuple_GET_ITEM(result.get(), i), "register_hook: the hook of a node");
+      throw_type_error(str(what, " must return None or a tuple of ", grads.size(), " gradients, got ",
+                           single ? "one tensor" : n >= 0 ? str(n) : Py_TYPE(result.get())->tp_name));
+    Grads replaced(grads.size());
+    for (int i = 0; i < grads.size(); ++i) {
+      replaced[i] = tensor_or_none(single ? result.get() : PyTuple_GET_ITEM(result.get(), i), what);
+      if (replaced[i].defined() && grads[i].defined())
+        require(replaced[i].shape() == grads[i].shape(), what, " returned a gradient of shape ", replaced[i].shape(),
+                " in place of one of shape ", grads[i].shape());
+    }
+    grads = std::move(replaced);
   }
-  void* object() const override { return callable_; }
+  void* object() const override { return callable.object(); }
   void destroy() noexcept override { delete this; }
+
+  Callable callable;
 
  private:
   static PyObject* tuple(const Grads& grads) {
@@ -59,18 +92,18 @@ class PyNodeHook final : public NodeHook {
     for (int i = 0; i < grads.size(); ++i) PyTuple_SET_ITEM(t.get(), i, to_python(grads[i]));
     return t.release();
   }
-  ~PyNodeHook() override { Py_DECREF(callable_); }
-  PyObject* callable_;
   bool before_;
 };
 
 // ---- the handle ---------------------------------------------------------------------------------------------------
 
-// Knows where the hook is kept through weak references only: it must not keep the graph alive.
 struct PyHandle {
   PyObject_HEAD
-  PyObject* owner;       // a weak reference to the Tensor or Node object
-  const void* hook;      // compared, never followed
+  PyObject* owner;  // a weak reference to the Tensor or Node object
+  union {
+    Link link;
+  };
+  const void* hook;  // compared, never followed
 };
 PyTypeObject* HandleType;
 
@@ -92,20 +125,19 @@ void erase_from(Node* node, const void* hook) {
 PyObject* remove(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
     auto* self = reinterpret_cast<PyHandle*>(o);
-    if (const void* hook = std::exchange(self->hook, nullptr)) {
-      const Object owner = Object::borrow(PyWeakref_GetObject(self->owner));
-      if (owner && owner.get() != Py_None) {
-        if (is_tensor(owner.get())) {
-          const Tensor& t = unwrap(owner.get());
-          if (TensorMeta* m = meta_if_any(t)) {
-            erase_hook(m->hooks, hook);
-            erase_hook(m->post_accumulate_hooks, hook);
-          }
-          erase_from(genesis::node_of(t), hook);
-        } else {
-          erase_from(node_of(owner.get()), hook);
-        }
+    if (!*self->link) Py_RETURN_NONE;
+    (*self->link)->remove();  // silent from now on, wherever it is
+    const Object owner = Object::borrow(PyWeakref_GetObject(self->owner));
+    if (owner.get() == Py_None) Py_RETURN_NONE;
+    if (is_tensor(owner.get())) {
+      const Tensor& t = unwrap(owner.get());
+      if (TensorMeta* m = meta_if_any(t)) {
+        erase_hook(m->hooks, self->hook);
+        erase_hook(m->post_accumulate_hooks, self->hook);
       }
+      erase_from(genesis::node_of(t), self->hook);
+    } else {
+      erase_from(node_of(owner.get()), self->hook);
     }
     Py_RETURN_NONE;
   });
@@ -118,51 +150,53 @@ PyObject* leave(PyObject* o, PyObject*) { return remove(o, nullptr); }
 
 void handle_dealloc(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
-  Py_XDECREF(reinterpret_cast<PyHandle*>(o)->owner);
+  auto* self = reinterpret_cast<PyHandle*>(o);
+  self->link.~Link();
+  Py_XDECREF(self->owner);
   type->tp_free(o);
   Py_DECREF(type);
 }
 
-PyObject* make_handle(PyObject* owner, const void* hook) {
+template <class H>
+PyObject* make_handle(PyObject* owner, const Ref<H>& hook) {
+  const Object weak(PyWeakref_NewRef(owner, nullptr));
   auto* handle = reinterpret_cast<PyHandle*>(HandleType->tp_alloc(HandleType, 0));
   if (!handle) throw_python();
-  handle->hook = hook;
-  handle->owner = PyWeakref_NewRef(owner, nullptr);
-  if (!handle->owner) {
-    Py_DECREF(handle);
-    throw_python();
-  }
+  new (&handle->link) Link(hook->callable.link());
+  handle->hook = hook.get();
+  handle->owner = Object(weak).release();
   return reinterpret_cast<PyObject*>(handle);
 }
 
-void require_callable(PyObject* o) {
-  if (!PyCallable_Check(o)) throw_type_error(str("register_hook: the hook must be callable, got ", Py_TYPE(o)->tp_name));
+void require_callable(const char* name, PyObject* o) {
+  if (!PyCallable_Check(o)) throw_type_error(str(name, ": the hook must be callable, got ", Py_TYPE(o)->tp_name));
 }
 
 }  // namespace
 
 PyObject* register_tensor_hook(const Tensor& t, PyObject* callable) {
-  require_callable(callable);
-  const Ref<Hook> hook = add_hook(t, Ref<Hook>(new PyHook(callable)));
+  require_callable("register_hook", callable);
+  const Ref<PyHook> hook(new PyHook(callable, true));
+  add_hook(t, hook);
   const Object owner(wrap(t));
-  return make_handle(owner.get(), hook.get());
+  return make_handle(owner.get(), hook);
 }
 
 PyObject* register_post_accumulate_hook(const Tensor& t, PyObject* callable) {
-  require_callable(callable);
+  require_callable("register_post_accumulate_grad_hook", callable);
   require<GraphError>(t->requires_grad && !grad_fn(t),
                       "register_post_accumulate_grad_hook: only leaf tensors that require grad accumulate gradients");
-  Ref<Hook> hook(new PyHook(callable));
+  const Ref<PyHook> hook(new PyHook(callable, false));
   meta(t).post_accumulate_hooks.push_back(hook);
   const Object owner(wrap(t));
-  return make_handle(owner.get(), hook.get());
+  return make_handle(owner.get(), hook);
 }
 
 PyObject* register_node_hook(Node* node, PyObject* owner, PyObject* callable, bool before) {
-  require_callable(callable);
-  Ref<NodeHook> hook(new PyNodeHook(callable, before));
+  require_callable(before ? "register_prehook" : "register_hook", callable);
+  const Ref<PyNodeHook> hook(new PyNodeHook(callable, before));
   (before ? node->extras().pre_hooks : node->extras().post_hooks).push_back(hook);
-  return make_handle(owner, hook.get());
+  return make_handle(owner, hook);
 }
 
 void init_hooks(PyObject* module) {

@@ -11,6 +11,5 @@ PyObject* register_tensor_hook(const Tensor& t, PyObject* callable);
 PyObject* register_post_accumulate_hook(const Tensor& t, PyObject* callable);
 PyObject* register_node_hook(Node* node, PyObject* owner, PyObject* callable, bool before);
 void init_hooks(PyObject* module);
-Node* node_of(PyObject* o);  // of a Node object (node.cpp)
 
 }  // namespace genesis::py

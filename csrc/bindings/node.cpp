@@ -1,38 +1,20 @@
-// The Python face of a graph node (x.grad_fn), of Python hooks, and of the handle that removes one.
+// The Python face of a graph node (x.grad_fn).
 #include "autograd/meta.h"
 #include "bindings/args.h"
 #include "bindings/hooks.h"
 #include "bindings/module.h"
+#include "bindings/node.h"
 
 namespace genesis::py {
 
-namespace {
-
-struct PyNode {
-  PyObject_HEAD
-  Node* node;
-  PyObject* weakrefs;
-};
-
 PyTypeObject* NodeType;
 
-Node* get(PyObject* o) { return reinterpret_cast<PyNode*>(o)->node; }
-
-void dealloc(PyObject* o) {
-  PyObject_GC_UnTrack(o);
-  auto* self = reinterpret_cast<PyNode*>(o);
-  PyTypeObject* type = Py_TYPE(o);
-  if (self->weakrefs) PyObject_ClearWeakRefs(o);
-  if (self->node) self->node->destroy();
-  type->tp_free(o);
-  Py_DECREF(type);
-}
-int traverse(PyObject* o, visitproc visit, void* arg) {
+int node_traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
-  return get(o) ? traverse_node(get(o), visit, arg) : 0;
+  return node_of(o) ? traverse_node(node_of(o), visit, arg) : 0;
 }
-int clear(PyObject* o) {
-  if (Node* node = get(o)) {
+int node_clear(PyObject* o) {
+  if (Node* node = node_of(o)) {
     node->release_saved();
     if (NodeExtras* extras = node->extras_if_any()) {
       const auto output = std::move(extras->output_hooks);
@@ -42,7 +24,33 @@ int clear(PyObject* o) {
   }
   return 0;
 }
+PyObject* node_metadata(Node* node) {
+  NodeExtras& extras = node->extras();
+  if (!extras.metadata) {
+    extras.metadata = Object(PyDict_New()).release();
+    extras.free_metadata = [](void* dict) { Py_DECREF(static_cast<PyObject*>(dict)); };
+  }
+  auto* dict = static_cast<PyObject*>(extras.metadata);
+  Py_INCREF(dict);
+  return dict;
+}
 
+namespace {
+
+Node* get(PyObject* o) { return node_of(o); }
+
+PyObject* refuse(PyTypeObject* type, PyObject*, PyObject*) {
+  return raise(PyExc_TypeError, str(type->tp_name, ": nodes are made by recorded operations"));
+}
+void dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  auto* self = reinterpret_cast<PyNode*>(o);
+  PyTypeObject* type = Py_TYPE(o);
+  if (self->weakrefs) PyObject_ClearWeakRefs(o);
+  if (self->node) self->node->destroy();
+  type->tp_free(o);
+  Py_DECREF(type);
+}
 PyObject* repr(PyObject* o) { return PyUnicode_FromFormat("<%s>", get(o)->name().c_str()); }
 PyObject* name_of(PyObject* o, PyObject*) { return PyUnicode_FromString(get(o)->name().c_str()); }
 
@@ -55,18 +63,6 @@ PyObject* next_functions(PyObject* o, void*) {
       PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_BuildValue("(OI)", node.get(), edges[i].index));
     }
     return tuple.release();
-  });
-}
-PyObject* metadata(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    NodeExtras& extras = get(o)->extras();
-    if (!extras.metadata) {
-      extras.metadata = Object(PyDict_New()).release();
-      extras.free_metadata = [](void* dict) { Py_DECREF(static_cast<PyObject*>(dict)); };
-    }
-    auto* dict = static_cast<PyObject*>(extras.metadata);
-    Py_INCREF(dict);
-    return dict;
   });
 }
 PyObject* variable(PyObject* o, void*) {
@@ -116,15 +112,14 @@ PyObject* node_inputs(Node* node) {
   }
   return list.release();
 }
-bool is_node(PyObject* o) { return Py_TYPE(o) == NodeType; }
-Node* node_of(PyObject* o) { return get(o); }
 
 void init_node_type(PyObject* module) {
   static PyGetSetDef getset[] = {
       {"next_functions", next_functions, nullptr, "The nodes that made the inputs, each with an output number.", nullptr},
       {"inputs", [](PyObject* o, void*) { return guarded([&] { return node_inputs(get(o)); }); }, nullptr,
        "The input tensors where the graph keeps them, else None.", nullptr},
-      {"metadata", metadata, nullptr, "A dict for the user's notes.", nullptr},
+      {"metadata", [](PyObject* o, void*) { return guarded([&] { return node_metadata(get(o)); }); }, nullptr,
+       "A dict for the user's notes.", nullptr},
       {"variable", variable, nullptr, "The leaf of an AccumulateGrad node.", nullptr},
       {}};
   static PyMethodDef methods[] = {
@@ -136,9 +131,10 @@ void init_node_type(PyObject* module) {
        "register_prehook($self, hook)\n--\n\nCalls hook(grad_outputs) before this node's backward."},
       {}};
   static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr}, {}};
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                                {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(clear)},
+  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(refuse)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
                                 {Py_tp_repr, reinterpret_cast<void*>(repr)},
                                 {Py_tp_getset, getset},
                                 {Py_tp_methods, methods},
@@ -146,7 +142,7 @@ void init_node_type(PyObject* module) {
                                 {Py_tp_doc, const_cast<char*>("A recorded operation.")},
                                 {0, nullptr}};
   static PyType_Spec spec{"genesis.autograd.Node", sizeof(PyNode), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};
   NodeType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
   PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(NodeType));
 }

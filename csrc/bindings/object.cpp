@@ -87,18 +87,15 @@ class Traversal {
         if (int r = hook(h)) return r;
       for (const auto& h : extras->post_hooks)
         if (int r = hook(h)) return r;
+      for (const auto& p : extras->packed) {
+        if (int r = p.what->count() == 1 ? show(*p.what) : 0) return r;
+        if (int r = meet(p.edge.node.get())) return r;
+        if (int r = meet(p.unpacked.impl())) return r;
+      }
       if (extras->metadata)
         if (int r = visit_(static_cast<PyObject*>(extras->metadata), arg_)) return r;
     }
-    struct Context {
-      visitproc visit;
-      void* arg;
-    } context{visit_, arg_};
-    n->traverse([](void* object, void* c) {
-      auto* context = static_cast<Context*>(c);
-      context->visit(static_cast<PyObject*>(object), context->arg);
-      return 0;
-    }, &context);
+    if (int r = show(*n)) return r;
     for (const SavedTensor& s : n->saved())
       if (int r = meet(s.tensor.impl())) return r;
     for (const Edge& e : n->edges())
@@ -124,9 +121,17 @@ class Traversal {
     if (object->count() == 1 || ++met_[object] == object->count()) owned_.push_back({object, is_node});
     return 0;
   }
+  // The Python objects that a node or a packed tensor holds itself.
+  template <class T>
+  int show(const T& owner) {
+    return owner.traverse([](void* object, void* self) {
+      auto* t = static_cast<Traversal*>(self);
+      return t->visit_(static_cast<PyObject*>(object), t->arg_);
+    }, this);
+  }
   template <class H>
   int hook(const Ref<H>& h) {
-    return h->count() == 1 ? visit_(static_cast<PyObject*>(h->object()), arg_) : 0;
+    return h->count() == 1 && h->object() ? visit_(static_cast<PyObject*>(h->object()), arg_) : 0;
   }
   int hooks(const std::vector<Ref<Hook>>& list) {
     for (const auto& h : list)

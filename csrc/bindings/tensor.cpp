@@ -175,7 +175,9 @@ PyObject* get_hooks(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = self_of(o);
     Object list(PyList_New(0));
-    const auto add = [&](const Ref<Hook>& h) { PyList_Append(list.get(), static_cast<PyObject*>(h->object())); };
+    const auto add = [&](const Ref<Hook>& h) {
+      if (h->object()) PyList_Append(list.get(), static_cast<PyObject*>(h->object()));
+    };
     if (Node* node = node_of(t)) {
       if (NodeExtras* extras = node->extras_if_any())
         for (const auto& h : extras->output_hooks)

@@ -33,19 +33,28 @@ struct Slot {
 class Pass {
  public:
   Pass(std::span<const Tensor> wanted, Options options) : wanted_(wanted), options_(options), id_(++last_id) {
-    exclusive_ = running++ == 0;
     results_.resize(wanted.size());
-    for (const Tensor& t : wanted) {
-      targets_.push_back(gradient_edge(t));
-    }
+    for (const Tensor& t : wanted) targets_.push_back(gradient_edge(t));
+    exclusive_ = running++ == 0;
+    outer_ = std::exchange(current, this);
   }
-  ~Pass() { --running; }
+  ~Pass() {
+    --running;
+    current = outer_;
+  }
 
   void add_root(Edge edge, Tensor grad) {
     discover(edge.node.get());
     roots_.push_back({std::move(edge), std::move(grad)});
   }
   std::vector<Tensor> run();
+
+  uint64_t id() const { return id_; }
+  bool runs(Node* node) {
+    const Slot* slot = find(node);
+    return slot && slot->needed;
+  }
+  static inline thread_local constinit Pass* current = nullptr;
 
  private:
   Slot* find(Node* node) {
@@ -57,7 +66,8 @@ class Pass {
   void discover(Node* root);
   void deliver(Slot& slot, uint32_t index, Tensor&& grad);
   void run_node(uint32_t number);
-  void run_hooks(Node* node, Grads& grads);
+  void run_tensor_hooks(Node* node, Grads& grads);
+  void run_leaf(AccumulateGrad& node, Grads& grads);
   void ready(uint32_t number) {
     const Node* node = slots_[number].node;
     heap_.push_back({node->is_leaf() ? UINT64_MAX : node->sequence, number});
@@ -68,6 +78,7 @@ class Pass {
   Options options_;
   uint64_t id_;
   bool exclusive_;
+  Pass* outer_;  // a pass of this thread in one of whose hooks this one runs
   std::vector<Slot> slots_;
   std::unordered_map<Node*, uint32_t> map_;
   std::vector<std::pair<Edge, Tensor>> roots_;
@@ -142,6 +153,7 @@ void Pass::deliver(Slot& slot, uint32_t index, Tensor&& grad) {
 }
 
 Tensor call_hook(Hook& hook, Tensor grad, bool create_graph) {
+  if (!hook.object()) return grad;  // removed, perhaps by the hook before it
   if (!create_graph && !grad.exclusive() && !grad->foreign()) grad = ops::clone(grad);  // a buffer of the hook's own
   Tensor replaced = hook.call(grad);
   if (!replaced.defined()) return grad;
@@ -150,11 +162,27 @@ Tensor call_hook(Hook& hook, Tensor grad, bool create_graph) {
   return replaced;
 }
 
-void Pass::run_hooks(Node* node, Grads& grads) {
+// Copies of the lists: a hook may add and remove hooks.
+void run_before(Node& node, Grads& grads) {
+  NodeExtras* extras = node.extras_if_any();
+  if (!extras || extras->pre_hooks.empty()) return;
+  const auto hooks = extras->pre_hooks;
+  for (const Ref<NodeHook>& hook : hooks)
+    if (hook->object()) hook->call(grads, Grads{});
+}
+void run_after(Node& node, Grads& out, const Grads& seen) {
+  NodeExtras* extras = node.extras_if_any();
+  if (!extras || extras->post_hooks.empty()) return;
+  const auto hooks = extras->post_hooks;
+  for (const Ref<NodeHook>& hook : hooks)
+    if (hook->object()) hook->call(out, seen);
+}
+
+void Pass::run_tensor_hooks(Node* node, Grads& grads) {
   if (node->is_leaf()) {
     TensorMeta* m = meta_if_any(static_cast<AccumulateGrad*>(node)->leaf);
     if (!m || m->hooks.empty() || !grads[0].defined()) return;
-    const auto hooks = m->hooks;  // a hook may remove itself
+    const auto hooks = m->hooks;
     for (const Ref<Hook>& hook : hooks) grads[0] = call_hook(*hook, grads[0], options_.create_graph);
     return;
   }
@@ -169,8 +197,23 @@ void Pass::run_hooks(Node* node, Grads& grads) {
     Tensor& grad = grads[static_cast<int>(r.index)];
     if (grad.defined()) accumulate_grad(Tensor(r.tensor), grad, options_.create_graph);
   }
-  const auto pre_hooks = extras->pre_hooks;
-  for (const Ref<NodeHook>& hook : pre_hooks) hook->call(grads, Grads{});
+}
+
+void Pass::run_leaf(AccumulateGrad& node, Grads& grads) {
+  const Tensor leaf = node.leaf;
+  // A gradient arrives at a watched tensor of a tape too, but only those that require grad keep it.
+  if (!leaf->requires_grad) return;
+  run_before(node, grads);
+  const bool hooked = node.extras_if_any() && !node.extras_if_any()->post_hooks.empty();
+  const Grads seen = hooked ? grads : Grads{};
+  if (grads[0].defined()) accumulate_grad(leaf, std::move(grads[0]), options_.create_graph);
+  if (TensorMeta* m = meta_if_any(leaf); m && !m->post_accumulate_hooks.empty()) {
+    const auto hooks = m->post_accumulate_hooks;
+    for (const Ref<Hook>& hook : hooks)
+      if (hook->object()) hook->call(leaf);
+  }
+  Grads none;
+  run_after(node, none, seen);
 }
 
 void Pass::run_node(uint32_t number) {
@@ -178,21 +221,14 @@ void Pass::run_node(uint32_t number) {
   Grads grads = std::move(slots_[number].grads);
   bool any = false;
   for (const Tensor& g : grads) any = any || g.defined();
-  if (any && slots_[number].needed) run_hooks(node.get(), grads);
+  if (any && slots_[number].needed) run_tensor_hooks(node.get(), grads);
   if (any && slots_[number].captured)
     for (size_t i = 0; i < targets_.size(); ++i)
       if (targets_[i].node.get() == node.get()) results_[i] = grads[static_cast<int>(targets_[i].index)];
+  if (any && options_.sink) options_.sink->arrived(*node, grads);
 
   if (node->is_leaf()) {
-    if (!any || !options_.accumulate || !slots_[number].needed) return;
-    const Tensor leaf = static_cast<AccumulateGrad*>(node.get())->leaf;
-    // A gradient arrives at a watched tensor of a tape too, but only those that require grad keep it.
-    if (!leaf->requires_grad) return;
-    accumulate_grad(leaf, std::move(grads[0]), options_.create_graph);
-    if (TensorMeta* m = meta_if_any(leaf); m && !m->post_accumulate_hooks.empty()) {
-      const auto hooks = m->post_accumulate_hooks;
-      for (const Ref<Hook>& hook : hooks) hook->call(leaf);
-    }
+    if (any && options_.accumulate && slots_[number].needed) run_leaf(static_cast<AccumulateGrad&>(*node), grads);
     return;
   }
 
@@ -201,11 +237,18 @@ void Pass::run_node(uint32_t number) {
   for (const Edge& edge : edges) wanted_below = wanted_below || (edge.node && find(edge.node.get())->needed);
   Grads out;
   if (any && wanted_below) {
-    NodeExtras* extras = node->extras_if_any();
-    const auto post_hooks = extras ? extras->post_hooks : std::vector<Ref<NodeHook>>{};
-    const Grads seen = post_hooks.empty() ? Grads{} : grads;
-    out = node->apply(std::move(grads));
-    for (const Ref<NodeHook>& hook : post_hooks) hook->call(out, seen);
+    if (NodeExtras* extras = node->extras_if_any()) [[unlikely]] {
+      struct Forget {
+        Node& node;
+        ~Forget() { node.forget_unpacked(); }
+      } const forget{*node};
+      run_before(*node, grads);
+      const Grads seen = extras->post_hooks.empty() ? Grads{} : grads;
+      out = node->apply(std::move(grads));
+      run_after(*node, out, seen);
+    } else {
+      out = node->apply(std::move(grads));
+    }
     if (!options_.retain_graph) node->release_saved();
   }
   for (size_t i = 0; i < edges.size(); ++i) {
@@ -244,6 +287,9 @@ std::vector<Tensor> Pass::run() {
 }
 
 }  // namespace
+
+uint64_t current_pass() { return Pass::current ? Pass::current->id() : 0; }
+bool runs(Node* node) { return Pass::current && Pass::current->runs(node); }
 
 void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph) {
   if (grad.dtype() != leaf.dtype()) grad = ops::cast(grad, leaf.dtype());

@@ -8,10 +8,20 @@
 
 namespace genesis::engine {
 
+// Sees every gradient that arrives, after hooks.
+class Sink {
+ public:
+  virtual void arrived(Node& node, const Grads& grads) = 0;
+
+ protected:
+  ~Sink() = default;
+};
+
 struct Options {
   bool retain_graph = false;
   bool create_graph = false;
   bool accumulate = true;  // into .grad of leaves; otherwise only return what was asked for
+  Sink* sink = nullptr;
 };
 
 // Gradients of sum(roots[i] * grads[i]). With `wanted` empty, every leaf that is reached accumulates its gradient.
@@ -22,5 +32,9 @@ std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, 
 
 // Adds `grad` to the gradient of a leaf, in place where nobody else can see it.
 void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph);
+
+// Of the pass that this thread runs: a number of its own (0 outside), and whether it will run `node`, or has.
+uint64_t current_pass();
+bool runs(Node* node);
 
 }  // namespace genesis::engine

@@ -50,6 +50,10 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
   for (const Tensor* t : others) others_watched = others_watched || (t->defined() && watched(*t));
   const Tensor base = base_of(x);
   if (!others_watched && !watched(x) && !watched(base)) return false;
+  for (const Tensor* t : {&x, &base})
+    require<GraphError>(!(meta_if_any(*t) && meta_if_any(*t)->frozen), op, ": this tensor was returned by a Function and shows "
+                        "the memory of one of its inputs, so writing to it would bypass the Function's backward; clone() it "
+                        "first, or return a clone from forward");
   const bool leaf = base->requires_grad && !grad_fn(base);
   if (!leaf) return true;
   if (base->parameter && !others_watched && x.same(base)) return false;

@@ -1,0 +1,23 @@
+// The Python object of a graph node, and what the context of a Function, which is one, shares with it.
+#pragma once
+
+#include "autograd/node.h"
+#include "bindings/object.h"
+
+namespace genesis::py {
+
+struct PyNode {
+  PyObject_HEAD
+  Node* node;  // not counted: the Python object owns the node
+  PyObject* weakrefs;
+};
+extern PyTypeObject* NodeType;
+
+inline Node* node_of(PyObject* o) { return reinterpret_cast<PyNode*>(o)->node; }
+inline bool is_node(PyObject* o) { return PyObject_TypeCheck(o, NodeType); }
+
+int node_traverse(PyObject* o, visitproc visit, void* arg);
+int node_clear(PyObject* o);
+PyObject* node_metadata(Node* node);  // a new reference
+
+}  // namespace genesis::py
