@@ -67,9 +67,9 @@ EXCEPTIONS = {
     ("to", "target"): "_DType | _Device | Tensor",
     ("_backward", "tensors"): "Tensor | Sequence[Tensor]",
     ("_backward", "grad_tensors"): "Tensor | Sequence[Tensor | None]",
-    ("_backward", "inputs"): "Tensor | Sequence[Tensor]",
+    ("_backward", "inputs"): "Any",
     ("_grad", "outputs"): "Tensor | Sequence[Tensor]",
-    ("_grad", "inputs"): "Tensor | Sequence[Tensor]",
+    ("_grad", "inputs"): "Any",
     ("_grad", "grad_outputs"): "Tensor | Sequence[Tensor | None]",
     ("to", "other"): "Tensor",
     ("type_as", "other"): "Tensor",
@@ -94,11 +94,15 @@ EXCEPTIONS = {
 RETURNS = {
     "bool": "is_floating_point is_complex is_signed is_inference is_tensor is_same_size "
     "is_contiguous is_grad_enabled is_inference_mode_enabled can_cast allclose equal has_nan "
-    "has_inf _is_parameter _reaches_beyond _shares_storage is_nonzero",
+    "has_inf _is_parameter _reaches_beyond _shares_storage is_nonzero _tapes_recording _pass_runs",
     "int": "numel nelement dim ndimension element_size storage_offset data_ptr get_num_threads "
-    "seed initial_seed _memory_allocated _memory_peak _memory_cached",
+    "seed initial_seed _memory_allocated _memory_peak _memory_cached _current_pass",
     "None": "backward zero_grad retain_grad set_num_threads set_default_dtype set_rng_state "
-    "_backward _memory_reset_peak _memory_empty_cache _set_parameter",
+    "_backward _memory_reset_peak _memory_empty_cache _set_parameter _set_function_base "
+    "_push_saved_hooks _pop_saved_hooks _increment_version",
+    "str | None": "_refuse_saved_hooks",
+    "tuple[Node, builtins.int]": "_gradient_edge",
+    "tuple[builtins.int, builtins.int] | None": "_graph_place",
     "tuple[Tensor, ...]": "_gate _grad split chunk unbind tensor_split split_with_sizes hsplit "
     "vsplit dsplit meshgrid broadcast_tensors",
     "dtype": "result_type promote_types get_default_dtype _as_dtype",
@@ -256,6 +260,46 @@ class Node:
     def _sequence_nr(self) -> builtins.int: ...
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle: ...
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle: ...
+
+class Context(Node):
+    @property
+    def saved_tensors(self) -> tuple[Tensor, ...]: ...
+    @property
+    def needs_input_grad(self) -> tuple[builtins.bool, ...]: ...
+    materialize_grads: builtins.bool
+    inputs: Any  # free names, though a node has them
+    metadata: Any
+    variable: Any
+    def save_for_backward(self, *tensors: Tensor | None) -> None: ...
+    def mark_dirty(self, *tensors: Tensor) -> None: ...
+    def mark_non_differentiable(self, *tensors: Tensor) -> None: ...
+    def set_materialize_grads(self, value: builtins.bool) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
+
+class _Function:
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any: ...
+
+class _Tape:
+    def __new__(cls, *, watch_all: builtins.bool = True) -> Self: ...
+    @property
+    def recording(self) -> builtins.bool: ...
+    @property
+    def _num_operations(self) -> builtins.int: ...
+    def start_recording(self) -> None: ...
+    def stop_recording(self) -> None: ...
+    def reset(self) -> None: ...
+    def watch(self, *tensors: Tensor) -> None: ...
+    def stop_watching(self, *tensors: Tensor) -> None: ...
+    def _gradients(
+        self,
+        loss: Tensor,
+        gradient: Tensor | None,
+        retain_graph: builtins.bool,
+        create_graph: builtins.bool,
+    ) -> list[tuple[builtins.int, Tensor | None, tuple[builtins.int, builtins.int], Tensor]]: ...
+    def _operations(self) -> list[tuple[str, Any, Any, Any]]: ...
 
 class RemovableHandle:
     def remove(self) -> None: ...

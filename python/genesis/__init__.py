@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from genesis._printing import get_printoptions as get_printoptions
     from genesis._printing import printoptions as printoptions
     from genesis._printing import set_printoptions as set_printoptions
+    from genesis.autograd.function import Function as Function
+    from genesis.autograd.tape import Tape as Tape
     from genesis.random import fork_rng as fork_rng
     from genesis.serialization import load as load
     from genesis.serialization import save as save
@@ -53,6 +55,8 @@ _SUBMODULES = (
     "utils",
 )
 _HOME = {
+    "Function": "autograd.function",
+    "Tape": "autograd.tape",
     "finfo": "_dtype_info",
     "fork_rng": "random",
     "get_printoptions": "_printing",

@@ -13,7 +13,7 @@ from genesis import _C
 from genesis._C import Tensor
 
 # Names of the native module that are shown elsewhere (genesis.autograd), or only used inside.
-NOT_PUBLIC: set[str] = {"Node", "OutsideGraphWarning", "RemovableHandle", "op_names"}
+NOT_PUBLIC: set[str] = {"Context", "Node", "OutsideGraphWarning", "RemovableHandle", "op_names"}
 
 
 def _require_leaf(x: Tensor, what: str) -> None:

@@ -1,10 +1,14 @@
 """How large graphs grow, and that they die."""
 
 import gc
+import sys
 import threading
 import weakref
 
 import genesis
+import numpy as np
+import pytest
+from genesis.autograd import Function, Tape
 
 from tests.autograd.leaves import leaf, same
 
@@ -162,3 +166,229 @@ def test_an_attribute_that_points_back_does_not_leak():
         return x
 
     assert _dies(make)
+
+
+def test_module_hooks_like_cycles_do_not_leak():
+    class Box:
+        def __init__(self):
+            self.weight = leaf(1.0)
+            self.handle = self.weight.register_hook(
+                self.hook
+            )  # a bound method: box -> weight -> hook -> box
+            self.after = self.weight.register_post_accumulate_grad_hook(self.hook)
+
+        def hook(self, g):
+            return None
+
+    assert _dies(Box)
+
+
+def test_a_node_hook_that_closes_over_its_result_does_not_leak():
+    def make():
+        y = leaf(1.0) * 2
+        y.grad_fn.register_hook(lambda gi, go: y.shape and None)
+        y.grad_fn.register_prehook(lambda go: y.shape and None)
+        y.sum().backward()
+        return y
+
+    assert _dies(make)
+
+
+def test_notes_on_a_node_that_point_back_do_not_leak():
+    def make():
+        y = leaf(1.0) * 2
+        y.grad_fn.metadata["y"] = y
+        return y
+
+    assert _dies(make)
+
+
+# --- long runs
+
+
+def _resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * 4096
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ten_thousand_training_steps_need_no_more_memory():
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            ctx.save_for_backward(y)
+            ctx.note = [1]
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2 + 0 * ctx.saved_tensors[0]
+
+    genesis.manual_seed(0)
+    x, t = genesis.randn(8, 4), genesis.randn(8, 2)
+    a, b = (genesis.nn.Parameter(genesis.randn(*s) * 0.1) for s in ((4, 8), (8, 2)))
+    handle = a.register_hook(lambda g: None)
+    tape = Tape()
+
+    def steps(n):
+        for i in range(n):
+            y = Scale.apply((x @ a).tanh()) @ b
+            loss = ((y - t) ** 2).mean()
+            loss.backward(create_graph=i % 100 == 0)
+            with genesis.no_grad():
+                for p in (a, b):
+                    p -= 0.01 * p.grad
+            a.grad = b.grad = None
+            if i % 10 == 0:
+                with tape:
+                    loss = (a * a).sum()
+                tape.backward(loss)
+
+    steps(1000)
+    gc.collect()
+    resident, allocated = _resident(), genesis.memory.allocated()
+    steps(10_000)
+    gc.collect()
+    assert genesis.memory.allocated() == allocated
+    assert _resident() - resident < 1 << 20
+    handle.remove()
+
+
+# --- threads
+
+
+def _in_threads(n, work):
+    """Runs work(i) in n threads at once and raises what they raised."""
+    errors, start = [], threading.Barrier(n)
+
+    def run(i):
+        try:
+            start.wait()
+            work(i)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_backward_in_several_threads_on_separate_graphs():
+    def work(i):
+        x = genesis.full(
+            (300, 300), 1.0 + i, requires_grad=True
+        )  # large enough to give up the lock
+        for _ in range(5):
+            x.grad = None
+            y = x
+            for _ in range(4):
+                y = (y * 0.5).relu() + x
+            y.sum().backward()
+            same(x.grad, np.full((300, 300), 1 + 0.5 + 0.25 + 0.125 + 0.0625))
+
+    _in_threads(4, work)
+
+
+def test_backward_in_several_threads_to_shared_leaves():
+    w = genesis.ones(300, 300, requires_grad=True)
+    b = genesis.ones(3, requires_grad=True)
+
+    def work(i):
+        for _ in range(20):
+            ((w * float(i + 1)).sum() + (b * 2).sum()).backward()
+
+    _in_threads(4, work)
+    same(w.grad, np.full((300, 300), 20 * (1 + 2 + 3 + 4)))
+    same(b.grad, np.full(3, 160))
+
+
+def test_backward_in_several_threads_over_one_retained_graph():
+    x = genesis.ones(200, 200, requires_grad=True)
+    y = ((x * 2).exp() * x).sum()
+    (expected,) = genesis.autograd.grad(y, x, retain_graph=True)
+
+    def work(i):
+        for _ in range(5):
+            (g,) = genesis.autograd.grad(y, x, retain_graph=True)
+            same(g, expected.numpy())
+
+    _in_threads(4, work)
+
+
+def test_functions_tapes_and_hooks_in_several_threads():
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * ctx.saved_tensors[0] * g
+
+    def work(i):
+        x, tape, seen = genesis.full((3,), float(i)), Tape(), []
+        for _ in range(50):
+            with tape:
+                y = Square.apply(x).sum()
+            y.register_hook(lambda g: seen.append(float(g)))
+            same(tape.backward(y)[x], np.full(3, 2.0 * i))
+        assert seen == [1.0] * 50
+
+    _in_threads(4, work)
+
+
+# --- exceptions
+
+
+@pytest.mark.parametrize("where", ["hook", "prehook", "posthook", "accumulate", "function"])
+def test_an_exception_leaves_graph_and_engine_as_they_were(where):
+    trouble = [True]
+
+    def fail(*_):
+        if trouble:
+            raise KeyError(where)
+
+    class Identity(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            fail()
+            return g
+
+    x = leaf(2.0)
+    h = x * x
+    y = Identity.apply(h) if where == "function" else h * 1
+    if where == "hook":
+        y.register_hook(fail)
+    elif where == "prehook":
+        y.grad_fn.register_prehook(fail)
+    elif where == "posthook":
+        y.grad_fn.register_hook(fail)
+    elif where == "accumulate":
+        x.register_post_accumulate_grad_hook(fail)
+    z = (y * y).sum()
+    for _ in range(3):
+        with pytest.raises(KeyError, match=where):
+            z.backward(retain_graph=True)
+    assert genesis.is_grad_enabled()
+    trouble.clear()
+    x.grad = None
+    z.backward(retain_graph=True)
+    same(x.grad, [32])
+    other = leaf(3.0)
+    (other * other).backward()  # another graph
+    same(other.grad, [6])
+    alive = weakref.ref(h)
+    del h, y, z
+    gc.collect()
+    assert alive() is None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from genesis import _C
 from genesis._C import (
+    Context,
     Node,
     OutsideGraphWarning,
     RemovableHandle,
@@ -21,25 +22,38 @@ from genesis._C import (
 )
 
 if TYPE_CHECKING:
+    from genesis.autograd import function as function
     from genesis.autograd import functional as functional
+    from genesis.autograd import graph as graph
+    from genesis.autograd import tape as tape
     from genesis.autograd._gradcheck import GradcheckError, gradcheck, gradgradcheck
+    from genesis.autograd.function import Function
+    from genesis.autograd.tape import Gradients, Tape, accumulate_gradients
 
 __all__ = [
+    "Context",
+    "Function",
     "GradcheckError",
+    "Gradients",
     "Node",
     "OutsideGraphWarning",
     "RemovableHandle",
+    "Tape",
+    "accumulate_gradients",
     "backward",
     "enable_grad",
+    "function",
     "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
     "set_grad_enabled",
+    "tape",
 ]
 
 _Tensors = Tensor | Sequence[Tensor]
@@ -106,12 +120,24 @@ def grad(
     return grads
 
 
-# NumPy is needed for checks only.
+# Imported when first used; NumPy is needed for checks only.
+_SUBMODULES = ("function", "functional", "graph", "tape")
+_HOME = {
+    "Function": "function",
+    "GradcheckError": "_gradcheck",
+    "Gradients": "tape",
+    "Tape": "tape",
+    "accumulate_gradients": "tape",
+    "gradcheck": "_gradcheck",
+    "gradgradcheck": "_gradcheck",
+}
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("GradcheckError", "gradcheck", "gradgradcheck"):
-        value = getattr(importlib.import_module("genesis.autograd._gradcheck"), name)
+    if name in _SUBMODULES:
+        return importlib.import_module(f"genesis.autograd.{name}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"genesis.autograd.{_HOME[name]}"), name)
         globals()[name] = value
         return value
-    if name == "functional":
-        return importlib.import_module("genesis.autograd.functional")
     raise AttributeError(f"module 'genesis.autograd' has no attribute {name!r}")

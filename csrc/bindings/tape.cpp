@@ -1,0 +1,307 @@
+// Tape: while it records, floating tensors are watched whether or not they require grad, and it notes what happens.
+//
+// The graph is the engine's; a tape holds no part of it. It knows tensors by their place in the graph (the sequence
+// number of a node and which of its outputs), which is never used twice, and looks at them through weak references.
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "autograd/meta.h"
+#include "autograd/recorder.h"
+#include "bindings/args.h"
+#include "bindings/module.h"
+#include "engine/backward.h"
+#include "ops/create.h"
+#include "ops/view.h"
+
+namespace genesis::py {
+
+namespace {
+
+using Place = std::pair<uint64_t, uint32_t>;
+
+Place place_of(const Edge& edge) { return {edge.node->sequence, edge.index}; }
+
+bool alive(const Object& weak) { return PyWeakref_GetObject(weak.get()) != Py_None; }
+
+// A set of tensors that does not keep them.
+class WeakSet {
+ public:
+  void add(PyObject* o) { members_[unwrap(o).impl()] = Object(PyWeakref_NewRef(o, nullptr)); }
+  void remove(PyObject* o) { members_.erase(unwrap(o).impl()); }
+  bool has(const Tensor& t) const {
+    if (members_.empty()) return false;
+    const auto it = members_.find(t.impl());
+    return it != members_.end() && alive(it->second);
+  }
+
+ private:
+  std::unordered_map<TensorImpl*, Object> members_;
+};
+
+class Tape final : public Recorder {
+ public:
+  struct Operation {
+    const Node* node;  // compared with the next one told, never followed
+    uint64_t sequence;
+    const char* name;
+    std::vector<int64_t> inputs, outputs;  // numbers of tensors; -1 where there is no gradient
+    std::vector<Dims> shapes;
+  };
+
+  bool watches(const Tensor& x) const override {
+    return !abandoned && (watch_all ? !excluded.has(x) : included.has(x));
+  }
+  void recorded(Node& node, const Tensor& y, uint32_t index) override {
+    if (abandoned) return;
+    if (operations.empty() || operations.back().sequence != node.sequence) {
+      Operation op{&node, node.sequence, node.op, {}, {}, {}};
+      for (const Edge& edge : node.edges()) op.inputs.push_back(edge.node ? number(place_of(edge)) : -1);
+      operations.push_back(std::move(op));
+    }
+    operations.back().outputs.push_back(number({node.sequence, index}));
+    operations.back().shapes.push_back(y.shape());
+    const Object object(wrap(y));
+    seen[{node.sequence, index}] = Object(PyWeakref_NewRef(object.get(), nullptr));
+  }
+  int64_t number(Place place) { return numbers.try_emplace(place, static_cast<int64_t>(numbers.size())).first->second; }
+  void forget() {
+    operations.clear();
+    numbers.clear();
+    seen.clear();
+    used = false;
+  }
+
+  bool recording() const { return home != nullptr; }
+  void start() {
+    if (used) forget();
+    home = &grad_mode;
+    outer = grad_mode.recorder;
+    grad_mode.recorder = this;
+  }
+  void stop() {
+    Recorder** at = &grad_mode.recorder;  // tapes may be stopped in any order
+    while (*at != this) at = &(*at)->outer;
+    *at = outer;
+    home = nullptr;
+  }
+
+  bool watch_all = true;
+  bool used = false;       // a backward pass has emptied the graph: the next recording begins anew
+  bool abandoned = false;
+  GradMode* home = nullptr;  // of the thread that records
+  WeakSet included, excluded;
+  std::vector<Operation> operations;
+  std::map<Place, int64_t> numbers;
+  std::map<Place, Object> seen;
+};
+
+struct PyTape {
+  PyObject_HEAD
+  Tape* tape;
+};
+Tape& get(PyObject* o) { return *reinterpret_cast<PyTape*>(o)->tape; }
+
+// ---- gradients ----------------------------------------------------------------------------------------------------
+
+// Gradients of leaves, and of those results that somebody still holds.
+class Collected final : public engine::Sink {
+ public:
+  struct Entry {
+    Place place;
+    Tensor leaf;  // undefined for a result
+    Tensor grad;
+  };
+  explicit Collected(const Tape& tape) : tape_(tape) {}
+  void arrived(Node& node, const Grads& grads) override {
+    if (node.is_leaf()) {
+      const Tensor& leaf = static_cast<AccumulateGrad&>(node).leaf;
+      const bool wanted = tape_.watch_all ? !tape_.excluded.has(leaf) : leaf->requires_grad || tape_.included.has(leaf);
+      if (wanted) entries.push_back({{node.sequence, 0}, leaf, grads[0]});
+      return;
+    }
+    for (int i = 0; i < grads.size(); ++i) {
+      const Place place{node.sequence, static_cast<uint32_t>(i)};
+      if (!grads[i].defined()) continue;
+      const auto it = tape_.seen.find(place);
+      if (it == tape_.seen.end() || !alive(it->second)) continue;
+      if (!tape_.excluded.has(unwrap(PyWeakref_GetObject(it->second.get())))) entries.push_back({place, Tensor(), grads[i]});
+    }
+  }
+  // Each gradient in memory of its own, which the user may write.
+  void separate() {
+    std::unordered_set<const Storage*> taken;
+    for (Entry& e : entries)
+      if (!taken.insert(e.grad->storage).second || !e.grad.contiguous()) e.grad = ops::clone(e.grad);
+  }
+  std::vector<Entry> entries;
+
+ private:
+  const Tape& tape_;
+};
+
+// (loss, gradient, retain_graph, create_graph) -> [(number, leaf or None, place, gradient)]
+PyObject* gradients(PyObject* o, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *loss, *gradient;
+    int retain, create;
+    if (!PyArg_ParseTuple(args, "OOpp", &loss, &gradient, &retain, &create)) throw_python();
+    if (!is_tensor(loss)) throw_type_error(str("Tape.backward: loss must be a Tensor, got ", Py_TYPE(loss)->tp_name));
+    const Tensor root = unwrap(loss);
+    require<GraphError>(grad_fn(root) != nullptr || root->requires_grad, "Tape.backward: the loss of shape ", root.shape(),
+                        " was not computed while a tape was recording; compute it inside `with tape:`");
+    if (gradient != Py_None && !is_tensor(gradient))
+      throw_type_error(str("Tape.backward: gradient must be a Tensor or None, got ", Py_TYPE(gradient)->tp_name));
+    const Tensor grad = gradient == Py_None ? Tensor() : unwrap(gradient);
+    Tape& tape = get(o);
+    Collected collected(tape);
+    {
+      // What computes the gradients is differentiable with respect to everything that the tape watched.
+      struct Recording {
+        Tape* tape;
+        ~Recording() {
+          if (tape) tape->stop();
+        }
+      } recording{nullptr};
+      if (create && !tape.recording()) {
+        tape.start();
+        recording.tape = &tape;
+      }
+      engine::backward("Tape.backward", {&root, 1}, {&grad, 1}, {},
+                       {.retain_graph = retain != 0, .create_graph = create != 0, .accumulate = false, .sink = &collected});
+    }
+    if (!create) {
+      const WithGradMode off(false);
+      collected.separate();
+    }
+    if (!retain) tape.used = true;
+    Object list(PyList_New(0));
+    for (const auto& e : collected.entries) {
+      const Object leaf(to_python(e.leaf)), value(wrap(e.grad));
+      const Object item(Py_BuildValue("(LO(KI)O)", static_cast<long long>(tape.number(e.place)), leaf.get(),
+                                      static_cast<unsigned long long>(e.place.first), e.place.second, value.get()));
+      if (PyList_Append(list.get(), item.get()) < 0) throw_python();
+    }
+    return list.release();
+  });
+}
+
+// ---- the type -----------------------------------------------------------------------------------------------------
+
+PyObject* tape_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"watch_all", nullptr};
+  int watch_all = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:Tape", const_cast<char**>(names), &watch_all)) return nullptr;
+  PyObject* o = type->tp_alloc(type, 0);
+  if (!o) return nullptr;
+  reinterpret_cast<PyTape*>(o)->tape = new Tape;
+  get(o).watch_all = watch_all != 0;
+  return o;
+}
+void tape_dealloc(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  Tape* tape = reinterpret_cast<PyTape*>(o)->tape;
+  if (tape->recording() && tape->home == &grad_mode) tape->stop();
+  if (tape->recording()) tape->abandoned = true;  // another thread's list still names it
+  else delete tape;
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+PyObject* start(PyObject* o, PyObject*) {
+  if (get(o).recording()) return raise(PyExc_RuntimeError, "Tape.start_recording: the tape is recording already");
+  get(o).start();
+  Py_RETURN_NONE;
+}
+PyObject* stop(PyObject* o, PyObject*) {
+  Tape& tape = get(o);
+  if (!tape.recording()) return raise(PyExc_RuntimeError, "Tape.stop_recording: the tape is not recording");
+  if (tape.home != &grad_mode)
+    return raise(PyExc_RuntimeError, "Tape.stop_recording: the tape was started in another thread and must be stopped there");
+  tape.stop();
+  Py_RETURN_NONE;
+}
+PyObject* reset(PyObject* o, PyObject*) {
+  get(o).forget();
+  Py_RETURN_NONE;
+}
+
+template <bool Watch>
+PyObject* set_watched(PyObject* o, PyObject* tensors) {
+  return guarded([&]() -> PyObject* {
+    const char* name = Watch ? "Tape.watch" : "Tape.stop_watching";
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); ++i) {
+      PyObject* t = PyTuple_GET_ITEM(tensors, i);
+      if (!is_tensor(t)) throw_type_error(str(name, ": expected tensors, got ", Py_TYPE(t)->tp_name));
+      require<DTypeError>(is_floating(unwrap(t).dtype()), name, ": only floating tensors have gradients, got ",
+                          unwrap(t).dtype(), "; use x.float()");
+      (Watch ? get(o).included : get(o).excluded).add(t);
+      (Watch ? get(o).excluded : get(o).included).remove(t);
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* numbers(const std::vector<int64_t>& list) {
+  Object tuple(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
+  for (size_t i = 0; i < list.size(); ++i) {
+    PyObject* item = list[i] < 0 ? Object::borrow(Py_None).release() : PyLong_FromLongLong(list[i]);
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
+  }
+  return tuple.release();
+}
+// [(name, inputs, outputs, shapes of the outputs)]
+PyObject* operations(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Object list(PyList_New(0));
+    for (const Tape::Operation& op : get(o).operations) {
+      Object shapes(PyTuple_New(static_cast<Py_ssize_t>(op.shapes.size())));
+      for (size_t i = 0; i < op.shapes.size(); ++i)
+        PyTuple_SET_ITEM(shapes.get(), static_cast<Py_ssize_t>(i), Object(to_python(op.shapes[i])).release());
+      const Object inputs(numbers(op.inputs)), outputs(numbers(op.outputs));
+      const Object item(Py_BuildValue("(sOOO)", op.name, inputs.get(), outputs.get(), shapes.get()));
+      if (PyList_Append(list.get(), item.get()) < 0) throw_python();
+    }
+    return list.release();
+  });
+}
+PyObject* is_recording(PyObject* o, void*) { return PyBool_FromLong(get(o).recording()); }
+PyObject* num_operations(PyObject* o, void*) { return PyLong_FromSize_t(get(o).operations.size()); }
+
+const Family family([] {
+  static PyMethodDef methods[] = {
+      {"start_recording", start, METH_NOARGS, "start_recording($self)\n--\n\nRecord operations of this thread from now on."},
+      {"stop_recording", stop, METH_NOARGS, "stop_recording($self)\n--\n\nRecord no further."},
+      {"reset", reset, METH_NOARGS, "reset($self)\n--\n\nForget what was recorded."},
+      {"watch", set_watched<true>, METH_VARARGS,
+       "watch($self, *tensors)\n--\n\nRecord operations on these tensors, though they do not require grad."},
+      {"stop_watching", set_watched<false>, METH_VARARGS,
+       "stop_watching($self, *tensors)\n--\n\nTreat these tensors as constants, and return no gradients for them."},
+      {"_gradients", gradients, METH_VARARGS, nullptr},
+      {"_operations", operations, METH_NOARGS, nullptr},
+      {}};
+  static PyGetSetDef getset[] = {
+      {"recording", is_recording, nullptr, "Whether it records now.", nullptr},
+      {"_num_operations", num_operations, nullptr, nullptr, nullptr},
+      {}};
+  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(tape_new)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(tape_dealloc)},
+                                {Py_tp_methods, methods},
+                                {Py_tp_getset, getset},
+                                {0, nullptr}};
+  static PyType_Spec spec{"genesis._C._Tape", sizeof(PyTape), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  const Object type(PyType_FromSpec(&spec));
+  PyModule_AddObjectRef(current_module(), "_Tape", type.get());
+  def<"_tapes_recording()", [](Args&) { return grad_mode.recorder != nullptr; }>(kFunction | kTool);
+  // Where a tensor is in the graph: (sequence number of its node, which output), or None for a leaf.
+  def<"_graph_place(tensor)", [](Args& a) -> PyObject* {
+    const Tensor& t = a.tensor(0);
+    Node* node = grad_fn(t);
+    if (!node || node->is_leaf()) Py_RETURN_NONE;
+    return Py_BuildValue("(KI)", static_cast<unsigned long long>(node->sequence), t->output_index);
+  }>(kFunction | kTool);
+});
+
+}  // namespace
+
+}  // namespace genesis::py
