@@ -73,6 +73,7 @@ EXCEPTIONS = {
     ("_grad", "grad_outputs"): "Tensor | Sequence[Tensor | None]",
     ("to", "other"): "Tensor",
     ("type_as", "other"): "Tensor",
+    ("linalg_vector_norm", "ord"): "_Number",
     ("randint", "low"): "SupportsIndex",
     ("randint", "high"): "_Dims",
     ("randint_like", "low"): "SupportsIndex",

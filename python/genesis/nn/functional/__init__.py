@@ -3,17 +3,32 @@
 from genesis.nn.functional import (
     activation,
     affine,
+    distance,
+    dropouts,
+    lookup,
     native,
     normalization,
+    padding,
+    shuffle,
 )
 from genesis.nn.functional.activation import *  # noqa: F403
 from genesis.nn.functional.affine import *  # noqa: F403
+from genesis.nn.functional.distance import *  # noqa: F403
+from genesis.nn.functional.dropouts import *  # noqa: F403
+from genesis.nn.functional.lookup import *  # noqa: F403
 from genesis.nn.functional.native import *  # noqa: F403
 from genesis.nn.functional.normalization import *  # noqa: F403
+from genesis.nn.functional.padding import *  # noqa: F403
+from genesis.nn.functional.shuffle import *  # noqa: F403
 
-__all__ = [
+__all__: list[str] = [
     *activation.__all__,
     *affine.__all__,
+    *distance.__all__,
+    *dropouts.__all__,
+    *lookup.__all__,
     *native.__all__,
     *normalization.__all__,
+    *padding.__all__,
+    *shuffle.__all__,
 ]

@@ -3,23 +3,38 @@
 from genesis.nn.modules import (
     activation,
     container,
+    distance,
+    dropout,
     linear,
     module,
+    padding,
     parameter_container,
     piecewise,
+    rearrange,
+    sparse,
 )
 from genesis.nn.modules.activation import *  # noqa: F403
 from genesis.nn.modules.container import *  # noqa: F403
+from genesis.nn.modules.distance import *  # noqa: F403
+from genesis.nn.modules.dropout import *  # noqa: F403
 from genesis.nn.modules.linear import *  # noqa: F403
 from genesis.nn.modules.module import *  # noqa: F403
+from genesis.nn.modules.padding import *  # noqa: F403
 from genesis.nn.modules.parameter_container import *  # noqa: F403
 from genesis.nn.modules.piecewise import *  # noqa: F403
+from genesis.nn.modules.rearrange import *  # noqa: F403
+from genesis.nn.modules.sparse import *  # noqa: F403
 
 __all__: list[str] = [
     *activation.__all__,
     *container.__all__,
+    *distance.__all__,
+    *dropout.__all__,
     *linear.__all__,
     *module.__all__,
+    *padding.__all__,
     *parameter_container.__all__,
     *piecewise.__all__,
+    *rearrange.__all__,
+    *sparse.__all__,
 ]

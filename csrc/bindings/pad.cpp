@@ -1,0 +1,14 @@
+#include "ops/pad.h"
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+static const Family family([] {
+  def<"constant_pad_nd(input, pad, value=0)", [](Args& a) {
+    return ops::constant_pad(a.tensor(0), a.dims(1), a.scalar(2, Scalar(0.0)));
+  }>(kFunction, "The input with `value` around it: two numbers of elements for each dimension, from the last.");
+});
+
+}  // namespace genesis::py
