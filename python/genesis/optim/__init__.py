@@ -6,23 +6,29 @@ implementations, are accepted and change nothing. ``differentiable=True`` record
 graph.
 """
 
+from genesis.optim.adafactor import Adafactor
 from genesis.optim.adagrad import Adadelta, Adagrad, RMSprop
 from genesis.optim.adam import Adam, AdamW
 from genesis.optim.adam_kin import Adamax, NAdam, RAdam
 from genesis.optim.asgd import ASGD
+from genesis.optim.lbfgs import LBFGS
+from genesis.optim.muon import Muon
 from genesis.optim.optimizer import Optimizer
 from genesis.optim.sgd import SGD
 from genesis.optim.sign import Lion, Rprop
 
 __all__ = [
     "ASGD",
+    "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
     "Lion",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",

@@ -3,9 +3,12 @@
 from genesis.nn.functional import (
     activation,
     affine,
+    classification,
     distance,
     dropouts,
     lookup,
+    loss,
+    margin,
     native,
     normalization,
     padding,
@@ -13,9 +16,12 @@ from genesis.nn.functional import (
 )
 from genesis.nn.functional.activation import *  # noqa: F403
 from genesis.nn.functional.affine import *  # noqa: F403
+from genesis.nn.functional.classification import *  # noqa: F403
 from genesis.nn.functional.distance import *  # noqa: F403
 from genesis.nn.functional.dropouts import *  # noqa: F403
 from genesis.nn.functional.lookup import *  # noqa: F403
+from genesis.nn.functional.loss import *  # noqa: F403
+from genesis.nn.functional.margin import *  # noqa: F403
 from genesis.nn.functional.native import *  # noqa: F403
 from genesis.nn.functional.normalization import *  # noqa: F403
 from genesis.nn.functional.padding import *  # noqa: F403
@@ -27,6 +33,9 @@ __all__: list[str] = [
     *distance.__all__,
     *dropouts.__all__,
     *lookup.__all__,
+    *classification.__all__,
+    *loss.__all__,
+    *margin.__all__,
     *native.__all__,
     *normalization.__all__,
     *padding.__all__,

@@ -6,6 +6,8 @@ from genesis.nn.modules import (
     distance,
     dropout,
     linear,
+    loss,
+    margin,
     module,
     padding,
     parameter_container,
@@ -18,6 +20,8 @@ from genesis.nn.modules.container import *  # noqa: F403
 from genesis.nn.modules.distance import *  # noqa: F403
 from genesis.nn.modules.dropout import *  # noqa: F403
 from genesis.nn.modules.linear import *  # noqa: F403
+from genesis.nn.modules.loss import *  # noqa: F403
+from genesis.nn.modules.margin import *  # noqa: F403
 from genesis.nn.modules.module import *  # noqa: F403
 from genesis.nn.modules.padding import *  # noqa: F403
 from genesis.nn.modules.parameter_container import *  # noqa: F403
@@ -31,6 +35,8 @@ __all__: list[str] = [
     *distance.__all__,
     *dropout.__all__,
     *linear.__all__,
+    *loss.__all__,
+    *margin.__all__,
     *module.__all__,
     *padding.__all__,
     *parameter_container.__all__,

@@ -1,0 +1,71 @@
+#include "ops/loss.h"
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+#include "ops/view.h"
+
+namespace genesis::py {
+
+using ops::LossReduction;
+
+static LossReduction reduction(Args& a, int i) {
+  PyObject* o = a[i];
+  if (!o) return LossReduction::Mean;
+  if (!PyUnicode_Check(o)) a.fail(i, "'none', 'mean' or 'sum'");
+  const std::string text = PyUnicode_AsUTF8(o);
+  if (text == "mean") return LossReduction::Mean;
+  if (text == "sum") return LossReduction::Sum;
+  require(text == "none", a.name() + 1, ": reduction must be 'none', 'mean' or 'sum', got '", text, "'");
+  return LossReduction::None;
+}
+
+// Input and target of one shape. Where they differ they are broadcast, with a warning: it is hardly ever meant.
+struct Pair {
+  Tensor x, y;
+  explicit Pair(Args& a) : x(a.tensor(0)), y(a.tensor(1)) {
+    if (x.shape() == y.shape()) return;
+    const char* op = a.name() + 1;
+    const Dims shape = broadcast_shapes(op, x.shape(), y.shape());
+    const std::string text = str(op, ": target is ", y.shape(), " and input is ", x.shape(), ", so both are broadcast to ", shape,
+                                 ", which is hardly ever meant; give them the same shape");
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw_python();
+    x = ops::expand(x, shape);
+    y = ops::expand(y, shape);
+  }
+};
+
+static const Family family([] {
+  def<"_mse_loss(input, target, reduction)", [](Args& a) {
+    const Pair p(a);
+    return ops::mse_loss(p.x, p.y, reduction(a, 2));
+  }>(kFunction, "(input - target)^2, reduced.");
+  def<"_l1_loss(input, target, reduction)", [](Args& a) {
+    const Pair p(a);
+    return ops::l1_loss(p.x, p.y, reduction(a, 2));
+  }>(kFunction, "|input - target|, reduced.");
+  def<"_smooth_l1_loss(input, target, reduction, beta)", [](Args& a) {
+    const Pair p(a);
+    return ops::smooth_l1_loss(p.x, p.y, reduction(a, 2), a.number(3));
+  }>(kFunction, "Squared near 0, absolute beyond beta, reduced.");
+  def<"_huber_loss(input, target, reduction, delta)", [](Args& a) {
+    const Pair p(a);
+    return ops::huber_loss(p.x, p.y, reduction(a, 2), a.number(3));
+  }>(kFunction, "Squared near 0, absolute beyond delta, reduced.");
+  def<"_binary_cross_entropy(input, target, reduction)", [](Args& a) {
+    return ops::binary_cross_entropy(a.tensor(0), a.tensor(1), reduction(a, 2));
+  }>(kFunction, "-y log(x) - (1 - y) log(1 - x), reduced.");
+  def<"_binary_cross_entropy_with_logits(input, target, reduction)", [](Args& a) {
+    return ops::binary_cross_entropy_with_logits(a.tensor(0), a.tensor(1), reduction(a, 2));
+  }>(kFunction, "The binary cross-entropy of sigmoid(x), reduced.");
+  def<"_cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0)", [](Args& a) {
+    return ops::cross_entropy(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3, -100), reduction(a, 4), a.number(5, 0));
+  }>(kFunction, "-log(softmax(input)) at the target's classes, reduced.");
+  def<"_nll_loss(input, target, weight=None, ignore_index=-100, reduction='mean')", [](Args& a) {
+    return ops::nll_loss(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3, -100), reduction(a, 4));
+  }>(kFunction, "-input at the target's classes, reduced.");
+  def<"_ctc_loss(log_probs, labels, input_lengths, target_lengths, blank)", [](Args& a) {
+    return ops::ctc_loss(a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4));
+  }>(kFunction, "Minus the log-probability that each sequence of frames spells its labels.");
+});
+
+}  // namespace genesis::py

@@ -1,0 +1,23 @@
+// Connectionist temporal classification (Graves et al., 2006): the probability that frames of class probabilities spell
+// a sequence, whatever the timing.
+#pragma once
+
+#include "core/view.h"
+#include "kernels/kernel.h"
+
+namespace genesis::kernels {
+
+// log_probs is contiguous (frames, batch, classes). Sequence n reads `input_lengths[n]` frames and spells
+// `target_lengths[n]` labels from labels + label_offsets[n].
+struct Ctc {
+  int64_t frames, batch, classes, blank;
+  const int64_t *labels, *label_offsets, *input_lengths, *target_lengths;
+};
+
+// loss[n] = -log(probability), infinite where it is 0; and if `slopes` has memory, the gradient of each loss with
+// respect to log_probs, 0 where the loss is infinite.
+inline constinit Kernel<void(View loss, View slopes, View log_probs, const Ctc& problem)> ctc;
+// The second derivative of each loss applied to `direction`, which is shaped as log_probs.
+inline constinit Kernel<void(View product, View log_probs, View direction, const Ctc& problem)> ctc_second;
+
+}  // namespace genesis::kernels

@@ -1,0 +1,45 @@
+// Losses: of elements against elements, and of scores for classes against the numbers of classes.
+#pragma once
+
+#include "core/view.h"
+#include "kernels/kernel.h"
+
+namespace genesis::kernels {
+
+// f(x, y), where x is a prediction and y its target.
+enum class PointwiseLoss : uint8_t {
+  Squared,          // (x - y)^2
+  Absolute,         // |x - y|
+  SmoothL1,         // (x - y)^2 / (2 beta) if |x - y| < beta, else |x - y| - beta / 2
+  Huber,            // delta times SmoothL1 with beta = delta
+  BinaryEntropy,    // -y log(x) - (1 - y) log(1 - x), logarithms at least -100
+  LogitEntropy,     // the same of sigmoid(x)
+};
+
+// z = f(x, y), element by element.
+inline constinit Kernel<void(PointwiseLoss loss, View z, View x, View y, double parameter)> pointwise_loss;
+// The sum of f(x, y) over n elements of contiguous memory of one dtype.
+inline constinit Kernel<double(PointwiseLoss loss, View x, View y, double parameter)> pointwise_loss_sum;
+// dx = dz * scale * df/dx; dz broadcasts.
+inline constinit Kernel<void(PointwiseLoss loss, View dx, View dz, View x, View y, double parameter, double scale)>
+    pointwise_loss_backward;
+
+// Scores x for classes, contiguous (outer, classes, inner), against class numbers y (outer, inner). The target
+// distribution of a case is t = weight * ((1 - smoothing) onehot(y) + smoothing / classes); its loss is
+// -sum(t * log_softmax(x)), and 0 where y is `ignored`.
+struct CrossEntropy {
+  int64_t outer, classes, inner;
+  const int64_t* y;
+  const void* weight;  // of the compute type of x, or null for ones
+  int64_t ignored;
+  double smoothing;
+};
+// Writes log(sum(exp(x))) of each case, and if `loss` has memory, the losses; returns their sum.
+inline constinit Kernel<double(View loss, View log_sum, View x, const CrossEntropy& problem)> cross_entropy;
+// dx = g * (softmax(x) * sum(t) - t), where g is dz * scale: one number if dz has no dimensions, else one for each case.
+inline constinit Kernel<void(View dx, View dz, View x, View log_sum, double scale, const CrossEntropy& problem)>
+    cross_entropy_backward;
+// t itself.
+inline constinit Kernel<void(View t, const CrossEntropy& problem)> cross_entropy_target;
+
+}  // namespace genesis::kernels

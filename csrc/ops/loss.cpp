@@ -1,0 +1,232 @@
+#include "ops/loss.h"
+
+#include <optional>
+
+#include "autograd/record.h"
+#include "kernels/loss.h"
+#include "ops/activation.h"
+#include "ops/compare.h"
+#include "ops/create.h"
+#include "ops/gather.h"
+#include "ops/indices.h"
+#include "ops/operand.h"
+#include "ops/pointwise.h"
+#include "ops/reduce.h"
+#include "ops/select.h"
+#include "ops/softmax.h"
+#include "ops/unary.h"
+#include "ops/view.h"
+
+namespace genesis::ops {
+
+using kernels::PointwiseLoss;
+
+// ---- of elements against elements ----------------------------------------------------------------------------------
+
+// df/dx by differentiable operators.
+static Tensor slope(PointwiseLoss loss, const Tensor& x, const Tensor& y, double parameter) {
+  switch (loss) {
+    case PointwiseLoss::Squared: return (x - y) * 2.0;
+    case PointwiseLoss::Absolute: return sign(x - y);
+    case PointwiseLoss::SmoothL1: return parameter == 0 ? sign(x - y) : clamp((x - y) / parameter, Operand(-1.0), Operand(1.0));
+    case PointwiseLoss::Huber: return clamp(x - y, Operand(-parameter), Operand(parameter));
+    case PointwiseLoss::BinaryEntropy: return (x - y) / clamp(x * sub(1, x), Operand(1e-12), {});
+    default: return sigmoid(x) - y;
+  }
+}
+// df/dy, where it is not -df/dx.
+static Tensor target_slope(PointwiseLoss loss, const Tensor& x) {
+  if (loss == PointwiseLoss::LogitEntropy) return -x;
+  return clamp(log1p(-x), Operand(-100.0), {}) - clamp(log(x), Operand(-100.0), {});
+}
+
+static Tensor pointwise_loss(const char* op, PointwiseLoss loss, const Tensor& x, const Tensor& y, double parameter,
+                             LossReduction reduction) {
+  require(x.shape() == y.shape(), op, ": input is ", x.shape(), ", target is ", y.shape(), "; they must have the same shape");
+  const DType dtype = x.dtype() == y.dtype() ? x.dtype() : result_type({x, y});
+  require<DTypeError>(is_floating(dtype), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
+  const bool none = reduction == LossReduction::None;
+  const double scale = reduction == LossReduction::Mean ? 1.0 / static_cast<double>(x.numel()) : 1.0;
+  Tensor z;
+  if (none) {
+    z = empty_like(x, dtype);
+    kernels::pointwise_loss(loss, z.view(), x.view(), y.view(), parameter);
+  } else {
+    const WithGradMode off(false);
+    const Tensor a = contiguous(cast(x, dtype)), b = contiguous(cast(y, dtype));
+    z = scalar_tensor(kernels::pointwise_loss_sum(loss, a.view(), b.view(), parameter) * scale, dtype);
+  }
+  return record(op, z, inputs(x, y), save(x, y), [loss, parameter, scale](const Tensor& dz, const Saved& saved) {
+    const Tensor x = saved[0], y = saved[1];
+    const bool opposite = loss != PointwiseLoss::BinaryEntropy && loss != PointwiseLoss::LogitEntropy;
+    Tensor dx, dy;
+    if (saved.needs(0) || opposite) {
+      if (grad_mode.enabled) {
+        dx = slope(loss, x, y, parameter) * (dz * scale);
+      } else {
+        dx = empty_like(x, dz.dtype());
+        kernels::pointwise_loss_backward(loss, dx.view(), dz.view(), x.view(), y.view(), parameter, scale);
+      }
+    }
+    if (saved.needs(1)) dy = opposite ? -dx : target_slope(loss, x) * (dz * scale);
+    return Grads{saved.needs(0) ? dx : Tensor(), dy};
+  });
+}
+
+Tensor mse_loss(const Tensor& x, const Tensor& y, LossReduction reduction) {
+  return pointwise_loss("mse_loss", PointwiseLoss::Squared, x, y, 0, reduction);
+}
+Tensor l1_loss(const Tensor& x, const Tensor& y, LossReduction reduction) {
+  return pointwise_loss("l1_loss", PointwiseLoss::Absolute, x, y, 0, reduction);
+}
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, LossReduction reduction, double beta) {
+  require(beta >= 0, "smooth_l1_loss: beta must not be negative, got ", beta);
+  return pointwise_loss("smooth_l1_loss", beta == 0 ? PointwiseLoss::Absolute : PointwiseLoss::SmoothL1, x, y, beta, reduction);
+}
+Tensor huber_loss(const Tensor& x, const Tensor& y, LossReduction reduction, double delta) {
+  require(delta > 0, "huber_loss: delta must be positive, got ", delta);
+  return pointwise_loss("huber_loss", PointwiseLoss::Huber, x, y, delta, reduction);
+}
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& y, LossReduction reduction) {
+  {
+    const WithGradMode off(false);
+    const Tensor outside = any(logical_or(lt(x, 0), gt(x, 1)), {}, false);
+    require(!*outside.data<bool>(), "binary_cross_entropy: input must be probabilities between 0 and 1; apply sigmoid() "
+            "first, or use binary_cross_entropy_with_logits");
+  }
+  return pointwise_loss("binary_cross_entropy", PointwiseLoss::BinaryEntropy, x, y, 0, reduction);
+}
+Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& y, LossReduction reduction) {
+  return pointwise_loss("binary_cross_entropy_with_logits", PointwiseLoss::LogitEntropy, x, y, 0, reduction);
+}
+
+// ---- of scores against class numbers -------------------------------------------------------------------------------
+
+namespace {
+
+// The arguments of cross_entropy and nll_loss, checked.
+struct Classified {
+  int dim;        // of the classes
+  Dims shape;     // of the cases
+  Tensor labels;  // contiguous int64
+  kernels::CrossEntropy problem;
+  double total = 0;  // the weights of the cases that count
+
+  Classified(const char* op, const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored, double smoothing) {
+    require_floating(op, "input", x);
+    require(x.dim() > 0, op, ": input must have a dimension of classes, got a number");
+    dim = x.dim() == 1 ? 0 : 1;
+    problem = {1, x.size(dim), 1, nullptr, nullptr, ignored, smoothing};
+    for (int d = 0; d < x.dim(); ++d) {
+      if (d == dim) continue;
+      shape.push_back(x.size(d));
+      (d < dim ? problem.outer : problem.inner) *= x.size(d);
+    }
+    require<DTypeError>(is_integral(y.dtype()) && y.dtype() != DType::Bool, op, ": target must hold class numbers of an "
+                        "integer dtype, got ", y.dtype(), "; use target.long()");
+    require(y.shape() == shape, op, ": input ", x.shape(), " has its ", x.size(dim), " classes in dimension ", dim,
+            ", so target must be ", shape, ", got ", y.shape());
+    require(problem.classes > 0 || y.numel() == 0, op, ": there are no classes in input ", x.shape());
+    labels = contiguous(cast(y, DType::Int64));
+    problem.y = labels.data<int64_t>();
+    for (int64_t i = 0; i < labels.numel(); ++i)
+      require<IndexError>((problem.y[i] >= 0 && problem.y[i] < problem.classes) || problem.y[i] == ignored, op,
+                          ": target ", problem.y[i], " is out of range for ", problem.classes, " classes; valid: 0..",
+                          problem.classes - 1, ", or ignore_index ", ignored);
+    weigh(op, x, weight);
+  }
+
+ private:
+  void weigh(const char* op, const Tensor& x, const Tensor& weight) {
+    const int64_t n = labels.numel();
+    if (!weight.defined()) {
+      for (int64_t i = 0; i < n; ++i) total += problem.y[i] != problem.ignored;
+      return;
+    }
+    require(weight.dim() == 1 && weight.size(0) == problem.classes, op, ": weight must have one number for each of the ",
+            problem.classes, " classes, got shape ", weight.shape());
+    weights_ = contiguous(cast(weight, x.dtype() == DType::Float64 ? DType::Float64 : DType::Float32));
+    problem.weight = weights_->data;
+    const auto add = [&]<class T>() {
+      for (int64_t i = 0; i < n; ++i)
+        if (problem.y[i] != problem.ignored) total += static_cast<double>(weights_.data<T>()[problem.y[i]]);
+    };
+    if (weights_.dtype() == DType::Float64) add.template operator()<double>();
+    else add.template operator()<float>();
+  }
+  Tensor weights_;
+};
+
+void require_constant(const char* op, const Tensor& weight) {
+  require<GraphError>(!weight.defined() || !weight->requires_grad || !grad_mode.enabled, op,
+                      ": weight is a constant, but it requires grad; use weight.detach()");
+}
+
+// What the sum of the losses is multiplied by.
+double factor(LossReduction reduction, double total) { return reduction == LossReduction::Mean ? 1 / total : 1; }
+
+Tensor cross_entropy_backward(const Tensor& dz, const Tensor& x, const Classified& c, const Tensor& log_sum, double scale) {
+  if (!grad_mode.enabled) {
+    Tensor dx = empty(x.shape(), x.dtype());
+    const Tensor g = contiguous(dz);
+    kernels::cross_entropy_backward(dx.view(), g.view(), contiguous(x).view(), log_sum.view(), scale, c.problem);
+    return dx;
+  }
+  const Tensor t = empty(x.shape(), x.dtype());
+  kernels::cross_entropy_target(t.view(), c.problem);
+  const Tensor g = dz.dim() == 0 ? dz : unsqueeze(dz, c.dim);
+  return (softmax(x, c.dim) * sum(t, {c.dim}, true) - t) * (g * scale);
+}
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored, LossReduction reduction,
+                     double smoothing) {
+  require(smoothing >= 0 && smoothing <= 1, "cross_entropy: label_smoothing must be between 0 and 1, got ", smoothing);
+  require_constant("cross_entropy", weight);
+  Tensor z, log_sum;
+  double scale;
+  {
+    const WithGradMode off(false);
+    const Classified c("cross_entropy", x, y, weight, ignored, smoothing);
+    scale = factor(reduction, c.total);
+    log_sum = empty(c.shape, x.dtype() == DType::Float64 ? DType::Float64 : DType::Float32);
+    const bool none = reduction == LossReduction::None;
+    if (none) z = empty(c.shape, x.dtype());
+    const View nowhere{nullptr, x.dtype(), 0, nullptr, nullptr};
+    const double sum = kernels::cross_entropy(none ? z.view() : nowhere, log_sum.view(), contiguous(x).view(), c.problem);
+    if (!none) z = scalar_tensor(sum * scale, x.dtype());
+  }
+  return record("cross_entropy", z, inputs(x), save(x, y, weight, log_sum),
+                [ignored, smoothing, scale](const Tensor& dz, const Saved& saved) {
+    const Tensor x = saved[0];
+    std::optional<Classified> c;
+    {
+      const WithGradMode off(false);
+      c.emplace("cross_entropy", x, saved[1], saved[2], ignored, smoothing);
+    }
+    return Grads{cross_entropy_backward(dz, x, *c, saved[3], scale)};
+  });
+}
+
+Tensor nll_loss(const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored, LossReduction reduction) {
+  require_constant("nll_loss", weight);
+  Tensor index, factors;  // where each case reads, and what that counts
+  double scale;
+  {
+    const WithGradMode off(false);
+    const Classified c("nll_loss", x, y, weight, ignored, 0);
+    scale = factor(reduction, c.total);
+    const Tensor counts = ne(c.labels, ignored);
+    index = unsqueeze(where(counts, c.labels, 0), c.dim);
+    factors = cast(counts, x.dtype());
+    if (weight.defined() && weight.numel() > 0) factors = factors * cast(take(weight, squeeze(index, {c.dim})), x.dtype());
+    factors = unsqueeze(-factors, c.dim);
+  }
+  const int dim = x.dim() == 1 ? 0 : 1;
+  const Tensor picked = squeeze(gather(x, dim, index) * factors, {dim});
+  if (reduction == LossReduction::None) return picked;
+  return sum(picked, {}, false) * scale;
+}
+
+}  // namespace genesis::ops

@@ -1,0 +1,98 @@
+"""Adafactor: Adam's scaling in little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor, no_grad
+from genesis._dtype_info import finfo
+from genesis.optim.optimizer import Optimizer, ParamGroup
+
+
+class Adafactor(Optimizer):
+    r"""Adam's scaling, with the mean squares of a matrix kept as a row and a column (Shazeer and
+    Stern, 2018).
+
+    The step is relative to the size of the parameter: its scale is
+    ``max(eps2, rms(p)) * min(lr, 1 / sqrt(t))``, and its root mean square is at most ``d``.
+    ``eps`` is the pair of bounds (eps1 of the mean squares, by default the dtype's own; eps2).
+    Squares are averaged with :math:`\beta_2 = 1 - t^{\text{beta2\_decay}}`.
+
+    >>> p = genesis.nn.Parameter(genesis.ones(2, 2))
+    >>> optimizer = Adafactor([p])
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.tolist()[0]
+    [0.9900000095367432, 0.9900000095367432]
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        options = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, options)
+
+    def check_options(self, group: ParamGroup) -> None:
+        self._require_not_negative(group, "lr", "weight_decay")
+        self._require(
+            group["beta2_decay"] <= 0, "beta2_decay must not be positive", group["beta2_decay"]
+        )
+        eps1, eps2 = group["eps"]
+        self._require(
+            (eps1 is None or eps1 >= 0) and eps2 >= 0, "eps must not be negative", group["eps"]
+        )
+        self._require(group["d"] >= 1, "d must be at least 1", group["d"])
+
+    def _update(self, group: ParamGroup) -> None:
+        with no_grad():
+            for p in group["params"]:
+                if p.grad is not None:
+                    self._update_one(p, -p.grad if group["maximize"] else p.grad, group)
+
+    def _update_one(self, p: Tensor, g: Tensor, group: ParamGroup) -> None:
+        state = self.state[p]
+        if not state:
+            state["step"] = _C.tensor(0.0)
+            if g.ndim > 1:
+                state["row_var"] = g.new_zeros((*g.shape[:-1], 1))
+                state["col_var"] = g.new_zeros((*g.shape[:-2], 1, g.shape[-1]))
+            else:
+                state["variance"] = _C.zeros_like(g)
+        lr, (eps1, eps2) = float(group["lr"]), group["eps"]
+        if eps1 is None:
+            eps1 = finfo(p.dtype).eps
+        state["step"] += 1
+        step = float(state["step"])
+        fresh = step ** group["beta2_decay"]
+        scale = max(eps2, float(p.norm()) / p.numel() ** 0.5) * min(lr, step**-0.5)
+        if group["weight_decay"]:
+            p.mul_(1 - lr * group["weight_decay"])
+        squares = g * g
+        if g.ndim > 1:
+            row = state["row_var"].lerp_(squares.mean(-1, keepdim=True), fresh)
+            column = state["col_var"].lerp_(squares.mean(-2, keepdim=True), fresh)
+            variance = row @ column / row.mean(-2, keepdim=True).clamp(min=eps1)
+        else:
+            variance = state["variance"].lerp_(squares, fresh)
+        update = variance.clamp(min=eps1 * eps1).rsqrt() * g
+        size = max(1.0, float(update.norm()) / (update.numel() ** 0.5 * group["d"]))
+        p.add_(update, alpha=-scale / size)

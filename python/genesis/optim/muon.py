@@ -1,0 +1,114 @@
+"""Muon: momentum made orthogonal, for the matrices of hidden layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor, no_grad
+from genesis.optim.optimizer import Optimizer, ParamGroup
+
+
+class Muon(Optimizer):
+    """Steps along the nearest orthogonal matrix to the momentum (Jordan et al., 2024).
+
+    For matrices only; give vectors and embeddings to AdamW. The orthogonal matrix is approached by
+    ``ns_steps`` Newton-Schulz iterations in bfloat16, with the polynomial ``ns_coefficients``.
+    ``adjust_lr_fn`` scales ``lr`` for a matrix (a, b): "original" by sqrt(max(1, a / b)),
+    "match_rms_adamw" by 0.2 sqrt(max(a, b)), which lets AdamW's ``lr`` be used.
+
+    >>> p = genesis.nn.Parameter(genesis.eye(3))
+    >>> optimizer = Muon([p], lr=0.1, weight_decay=0.0)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> bool(0.85 < p[0, 0].item() < 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
+        eps: float = 1e-7,
+        ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
+    ) -> None:
+        options = {
+            "lr": lr,
+            "weight_decay": weight_decay,
+            "momentum": momentum,
+            "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients,
+            "eps": eps,
+            "ns_steps": ns_steps,
+            "adjust_lr_fn": adjust_lr_fn,
+        }
+        super().__init__(params, options)
+
+    def check_options(self, group: ParamGroup) -> None:
+        self._require_not_negative(group, "lr", "weight_decay", "momentum")
+        kinds = (None, "original", "match_rms_adamw")
+        self._require(
+            group["adjust_lr_fn"] in kinds,
+            f"adjust_lr_fn must be one of {kinds}",
+            group["adjust_lr_fn"],
+        )
+        self._require(group["ns_steps"] < 100, "ns_steps must be below 100", group["ns_steps"])
+        self._require(
+            len(group["ns_coefficients"]) == 3,
+            "ns_coefficients must be 3 numbers",
+            group["ns_coefficients"],
+        )
+        for p in group["params"]:
+            if p.ndim != 2:
+                raise ValueError(
+                    f"Muon: optimizes matrices only, got a parameter of shape {tuple(p.shape)}; "
+                    "give it to AdamW"
+                )
+
+    def _update(self, group: ParamGroup) -> None:
+        lr, momentum = float(group["lr"]), group["momentum"]
+        with no_grad():
+            for p in group["params"]:
+                g = p.grad
+                if g is None:
+                    continue
+                state = self.state[p]
+                if "momentum_buffer" not in state:
+                    state["momentum_buffer"] = _C.zeros_like(g)
+                buffer = state["momentum_buffer"].lerp_(g, 1 - momentum)
+                update = g.lerp(buffer, momentum) if group["nesterov"] else buffer
+                update = _orthogonal(
+                    update, group["ns_coefficients"], group["ns_steps"], group["eps"]
+                )
+                p.mul_(1 - lr * group["weight_decay"])
+                scale = lr * _adjustment(group["adjust_lr_fn"], p.shape[0], p.shape[1])
+                p.add_(update.to(p.dtype), alpha=-scale)
+
+
+def _adjustment(kind: str | None, rows: int, columns: int) -> float:
+    if kind == "match_rms_adamw":
+        return 0.2 * math.sqrt(max(rows, columns))
+    return math.sqrt(max(1.0, rows / columns))
+
+
+def _orthogonal(
+    x: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float
+) -> Tensor:
+    """U V' of the decomposition x = U S V', roughly: singular values end between 0.5 and 1.5."""
+    a, b, c = coefficients
+    tall = x.shape[0] > x.shape[1]
+    y = x.bfloat16()
+    if tall:
+        y = y.T
+    y = y / y.norm().clamp(min=eps)
+    for _ in range(steps):
+        gram = y @ y.T
+        y = _C.addmm(y, _C.addmm(gram, gram, gram, beta=b, alpha=c), y, beta=a)
+    return y.T if tall else y
