@@ -95,9 +95,10 @@ EXCEPTIONS = {
 RETURNS = {
     "bool": "is_floating_point is_complex is_signed is_inference is_tensor is_same_size "
     "is_contiguous is_grad_enabled is_inference_mode_enabled can_cast allclose equal has_nan "
-    "has_inf _is_parameter _reaches_beyond _shares_storage is_nonzero _tapes_recording _pass_runs",
+    "has_inf _is_parameter _reaches_beyond _shares_storage is_nonzero _pass_runs",
     "int": "numel nelement dim ndimension element_size storage_offset data_ptr get_num_threads "
-    "seed initial_seed _memory_allocated _memory_peak _memory_cached _current_pass",
+    "seed initial_seed _memory_allocated _memory_peak _memory_cached _current_pass "
+    "_tapes_recording",
     "None": "backward zero_grad retain_grad set_num_threads set_default_dtype set_rng_state "
     "_backward _memory_reset_peak _memory_empty_cache _set_parameter _set_function_base "
     "_push_saved_hooks _pop_saved_hooks _increment_version",

@@ -207,6 +207,13 @@ def test_nested_tapes():
     same(outer.backward(loss)[x], 2 * 12 * 12)
 
 
+def test_a_backward_inside_both_tapes_is_seen_by_the_outer():
+    x, outer, inner = genesis.tensor(2.0), Tape(), Tape()
+    with outer, inner:
+        first = inner.backward(x**3)[x]
+    same(outer.backward(first)[x], 12)
+
+
 def test_tapes_may_be_stopped_in_any_order():
     x, a, b = genesis.ones(1), Tape(), Tape()
     a.start_recording()

@@ -144,8 +144,7 @@ class Tape(_C._Tape):
         tensor(12.)
         """
         if create_graph is None:
-            # A tape that records itself sees its own backward only if asked to.
-            create_graph = _C._tapes_recording() and not self.recording
+            create_graph = _C._tapes_recording() > self.recording
         if retain_graph is None:
             retain_graph = create_graph
         return Gradients(self._gradients(loss, gradient, retain_graph, create_graph))
@@ -158,7 +157,7 @@ class Tape(_C._Tape):
         >>> with tape:
         ...     y = (genesis.ones(2, 3) * 2).sum()
         >>> [(op.name, op.inputs, op.outputs, op.shapes) for op in tape.operations]
-        [('mul', (0, None), (1,), ((2, 3),)), ('sum', (1,), (2,), ((),))]
+        [('mul', (0,), (1,), ((2, 3),)), ('sum', (1,), (2,), ((),))]
         """
         return [Operation(*entry) for entry in self._operations()]
 
