@@ -26,11 +26,18 @@ if TYPE_CHECKING:
     from genesis.autograd import functional as functional
     from genesis.autograd import graph as graph
     from genesis.autograd import tape as tape
+    from genesis.autograd._checkpoint import (
+        CheckpointError,
+        checkpoint,
+        checkpoint_sequential,
+        register_ambient_state,
+    )
     from genesis.autograd._gradcheck import GradcheckError, gradcheck, gradgradcheck
     from genesis.autograd.function import Function
     from genesis.autograd.tape import Gradients, Tape, accumulate_gradients
 
 __all__ = [
+    "CheckpointError",
     "Context",
     "Function",
     "GradcheckError",
@@ -41,6 +48,8 @@ __all__ = [
     "Tape",
     "accumulate_gradients",
     "backward",
+    "checkpoint",
+    "checkpoint_sequential",
     "enable_grad",
     "function",
     "functional",
@@ -52,6 +61,7 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "register_ambient_state",
     "set_grad_enabled",
     "tape",
 ]
@@ -123,13 +133,17 @@ def grad(
 # Imported when first used; NumPy is needed for checks only.
 _SUBMODULES = ("function", "functional", "graph", "tape")
 _HOME = {
+    "CheckpointError": "_checkpoint",
     "Function": "function",
     "GradcheckError": "_gradcheck",
     "Gradients": "tape",
     "Tape": "tape",
     "accumulate_gradients": "tape",
+    "checkpoint": "_checkpoint",
+    "checkpoint_sequential": "_checkpoint",
     "gradcheck": "_gradcheck",
     "gradgradcheck": "_gradcheck",
+    "register_ambient_state": "_checkpoint",
 }
 
 
