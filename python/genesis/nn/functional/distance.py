@@ -28,7 +28,7 @@ def pairwise_distance(
     """The p-norm of ``x1 - x2 + eps`` along the last dimension.
 
     >>> pairwise_distance(genesis.tensor([[3.0, 0.0]]), genesis.tensor([[0.0, 4.0]]))
-    tensor([5.0000])
+    tensor([5.])
     """
     return _C.linalg_vector_norm(x1 - x2 + eps, p, -1, keepdim)
 

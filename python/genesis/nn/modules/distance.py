@@ -13,7 +13,7 @@ class PairwiseDistance(Module):
     """The p-norm of ``x1 - x2 + eps`` along the last dimension.
 
     >>> PairwiseDistance()(genesis.tensor([[3.0, 0.0]]), genesis.tensor([[0.0, 4.0]]))
-    tensor([5.0000])
+    tensor([5.])
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
