@@ -11,7 +11,6 @@ import pytest
 from genesis import nn
 from genesis.autograd import (
     CheckpointError,
-    _checkpoint,
     checkpoint,
     checkpoint_sequential,
     gradcheck,
@@ -106,8 +105,7 @@ def test_random_numbers_are_the_same_again():
     assert not genesis.equal(x.grad, genesis.autograd.grad(noisy(x).sum(), x)[0])
 
 
-def test_ambient_state_and_contexts_are_put_in_force(monkeypatch):
-    monkeypatch.setattr(_checkpoint, "_ambient_states", [])
+def test_ambient_state_and_contexts_are_put_in_force():
     precision, seen = ["low"], []
 
     def capture():
@@ -121,7 +119,7 @@ def test_ambient_state_and_contexts_are_put_in_force(monkeypatch):
 
         return again
 
-    register_ambient_state(capture)
+    remove = register_ambient_state(capture)
 
     @contextlib.contextmanager
     def noted(name):
@@ -139,6 +137,11 @@ def test_ambient_state_and_contexts_are_put_in_force(monkeypatch):
     y.backward()
     assert seen == ["first", "low", "end of first", "second", "low", "end of second"]
     assert precision == ["high"]
+    remove()
+    y = checkpoint(lambda x: (seen.append(precision[0]), x.exp())[1], x)
+    precision[0] = "other"
+    y.backward()
+    assert seen[-2:] == ["high", "other"]
 
 
 def test_higher_derivatives_and_other_passes():

@@ -34,27 +34,30 @@ _Capture = Callable[[], Callable[[], AbstractContextManager[Any]]]
 _ambient_states: list[_Capture] = []
 
 
-def register_ambient_state(capture: _Capture) -> None:
+def register_ambient_state(capture: _Capture) -> Callable[[], None]:
     """Make checkpointed functions run again under a state that they depend on without seeing it.
 
     ``capture()`` is called before a checkpointed function runs; it returns a function that makes a
-    context manager, which puts the captured state in force for the second run.
+    context manager, which puts the captured state in force for the second run. Returns a function
+    that takes ``capture`` off again.
 
-    >>> from genesis.autograd import register_ambient_state
-    >>> state = [0]
+    >>> import contextlib, contextvars
+    >>> verbosity = contextvars.ContextVar("verbosity", default=0)
     >>> def capture():
-    ...     value = state[0]
+    ...     value = verbosity.get()
     ...     @contextlib.contextmanager
     ...     def again():
-    ...         state[0], now = value, state[0]
+    ...         token = verbosity.set(value)
     ...         try:
     ...             yield
     ...         finally:
-    ...             state[0] = now
+    ...             verbosity.reset(token)
     ...     return again
-    >>> register_ambient_state(capture)
+    >>> remove = register_ambient_state(capture)
+    >>> remove()
     """
     _ambient_states.append(capture)
+    return lambda: _ambient_states.remove(capture)
 
 
 def _random_state() -> Callable[[], AbstractContextManager[None]]:

@@ -20,8 +20,10 @@ def pointwise(formula):
         if weight is None:
             return reduced(loss, reduction)
         loss = loss * weight
-        return loss.sum() / np.broadcast_to(weight, loss.shape).sum() if reduction == "mean" else (
-            reduced(loss, reduction)
+        return (
+            loss.sum() / np.broadcast_to(weight, loss.shape).sum()
+            if reduction == "mean"
+            else (reduced(loss, reduction))
         )
 
     return reference
@@ -43,7 +45,9 @@ def elements(low=-2.0, high=2.0, ylow=None, yhigh=None, **options):
 
     def make(rng):
         def pair(*shape):
-            return np.asarray(rng.uniform(low, high, shape)), np.asarray(rng.uniform(ylow, yhigh, shape))
+            return np.asarray(rng.uniform(low, high, shape)), np.asarray(
+                rng.uniform(ylow, yhigh, shape)
+            )
 
         made = [Sample(*pair(2, 3), reduction=r) for r in REDUCTIONS]
         made += [Sample(*pair()), Sample(*pair(0, 3), reduction="sum"), Sample(*pair(7, 1, 2))]
@@ -91,8 +95,10 @@ def gaussian(x, y, var, full=False, eps=1e-6, reduction="mean"):
 
 
 def log_softmax(x, axis):
-    return x - np.log(np.exp(x - x.max(axis, keepdims=True)).sum(axis, keepdims=True)) - x.max(
-        axis, keepdims=True
+    return (
+        x
+        - np.log(np.exp(x - x.max(axis, keepdims=True)).sum(axis, keepdims=True))
+        - x.max(axis, keepdims=True)
     )
 
 
