@@ -6,6 +6,7 @@ These are Python's protocols, called seldom; everything on the way of a computat
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -53,20 +54,31 @@ def _rebuild(
     cls: type[Tensor],
     dtype: _C.dtype,
     shape: tuple[int, ...],
-    data: bytes,
+    data: Any,
     requires_grad: bool,
     parameter: bool,
     attributes: dict[str, Any],
 ) -> Tensor:
-    tensor = _C._make_subclass(cls, _C._from_bytes(data, dtype, shape), requires_grad, parameter)
+    memory = memoryview(data)
+    if memory.readonly:
+        values = _C._from_bytes(bytes(memory), dtype, shape)
+    else:  # memory that the pickle brought along, or that lies beside it (protocol 5)
+        values = _C.frombuffer(memory, dtype=dtype).reshape(shape)
+    tensor = _C._make_subclass(cls, values, requires_grad, parameter)
     tensor.__dict__.update(attributes)
     return tensor
 
 
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     # The values only: a view is saved without the memory around it, and the graph stays behind.
+    data: Any
+    if protocol >= 5:  # who wants to can pass the memory on without a copy
+        flat = self.detach().contiguous().reshape(-1)
+        data = pickle.PickleBuffer(flat.view(dtype=_C.uint8))
+    else:
+        data = _C._to_bytes(self)
     state = (
-        type(self), self.dtype, tuple(self.shape), _C._to_bytes(self), self.requires_grad,
+        type(self), self.dtype, tuple(self.shape), data, self.requires_grad,
         self._is_parameter(), self.__dict__,
     )  # fmt: skip
     return _rebuild, state
