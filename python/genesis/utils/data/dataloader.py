@@ -36,7 +36,7 @@ class DataLoader(Generic[T_co]):
     dataset included: while batch k is made, `genesis`, `random` and `numpy.random` draw from a seed
     for k. (Threads share these generators with training, so there draws come as they come.)
 
-    >>> data = TensorDataset(genesis.arange(5))
+    >>> data = genesis.utils.data.TensorDataset(genesis.arange(5))
     >>> [x.tolist() for x, in DataLoader(data, batch_size=2)]
     [[0, 1], [2, 3], [4]]
 
