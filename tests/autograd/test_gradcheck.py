@@ -2,7 +2,7 @@
 
 import genesis
 import pytest
-from genesis.autograd import GradcheckError, gradcheck, gradgradcheck
+from genesis.autograd import Function, GradcheckError, gradcheck, gradgradcheck
 
 from tests.autograd.leaves import leaf
 
@@ -109,8 +109,8 @@ def test_a_missing_gradient_counts_as_zero():
         def function(x):
             arrived = []
             first, second = x * 1, x * 2
-            second.register_hook(lambda g: arrived.append(g))
-            first.register_hook(lambda g: g if right or arrived else g * 3)
+            second.register_hook(lambda g: arrived.append(True))
+            first.register_hook(lambda g: g if right or (arrived and arrived.pop()) else g * 3)
             return first, second
 
         return function
@@ -118,6 +118,26 @@ def test_a_missing_gradient_counts_as_zero():
     assert gradcheck(made(True), leaf(1.0, 2.0))
     with pytest.raises(GradcheckError, match="None for zeros"):
         gradcheck(made(False), leaf(1.0, 2.0))
+
+
+class _Both(Function):
+    """x and 2x; backward does not expect that a gradient may be missing."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 1, x * 2
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return first + 2 * second
+
+
+def test_a_backward_that_fails_on_none():
+    with pytest.raises(GradcheckError, match="fails if the other outputs have no gradient"):
+        gradcheck(_Both.apply, leaf(1.0, 2.0))
+    for fast_mode in (False, True):
+        assert gradcheck(_Both.apply, leaf(1.0, 2.0), check_undefined_grad=False, fast_mode=fast_mode)  # fmt: skip
 
 
 def test_gradgradcheck_takes_gradients_of_outputs():

@@ -6,7 +6,7 @@ rounding. Inputs are perturbed through their NumPy buffers: an evaluation is one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -17,6 +17,7 @@ from genesis import _C, autograd
 from genesis._C import Tensor
 
 Array: TypeAlias = npt.NDArray[np.float64]
+_Outputs: TypeAlias = list[tuple[int, Tensor]]  # with their numbers among all that are returned
 _SHOWN = 5  # how many deviations an error lists
 
 
@@ -181,7 +182,7 @@ class _Function:
             i for i, arg in enumerate(self.args) if getattr(arg, "requires_grad", False)
         ]
 
-    def outputs(self, args: tuple[Any, ...]) -> list[tuple[int, Tensor]]:
+    def outputs(self, args: tuple[Any, ...]) -> _Outputs:
         """The floating outputs, each with its number among all outputs."""
         result = self.func(*args)
         several = result if isinstance(result, (tuple, list)) else (result,)
@@ -196,13 +197,19 @@ class _Function:
     def differentiable(self, args: tuple[Any, ...]) -> list[Tensor]:
         return [out for _, out in self.outputs(args) if out.requires_grad]
 
-    def backward(self, number: int, out: Tensor, seed: Array) -> list[Array]:
-        """The gradient of one output for each watched input, flat; zeros where there is none."""
-        return self.pull(number, [out], [_like(out, seed)])
+    def backward(
+        self, outputs: _Outputs, number: int, seed: Array, others: bool = False
+    ) -> list[Array]:
+        """The gradient of one output for each watched input, flat; zeros where there is none.
 
-    def pull(self, number: int, outputs: Sequence[Tensor], seeds: Sequence[Tensor]) -> list[Array]:
+        With ``others``, the other outputs have a gradient of zeros; without, they have none.
+        """
         tensors = [self.args[i] for i in self.watched]
-        live = [(out, seed) for out, seed in zip(outputs, seeds, strict=True) if out.requires_grad]
+        live = [
+            (out, _like(out, seed if n == number else np.zeros(())))
+            for n, out in outputs
+            if out.requires_grad and (others or n == number)
+        ]
         grads: tuple[Any, ...] = (None,) * len(tensors)
         if live:
             grads = autograd.grad(
@@ -248,7 +255,11 @@ def _check_backward(f: _Function, checks: _Checks) -> None:
     outputs = f.outputs(f.args)
     for number, out in outputs:
         seed = rng.standard_normal(out.shape)
-        first, second = (f.backward(number, out, seed) for _ in range(2))
+        if checks.check_undefined_grad and len(outputs) > 1:
+            _check_undefined(f, outputs, number, seed, checks.nondet_tol)
+        first, second = (
+            f.backward(outputs, number, seed, not checks.check_undefined_grad) for _ in range(2)
+        )
         for i, a, b in zip(f.watched, first, second, strict=True):
             off = float(np.max(np.abs(a - b), initial=0.0))
             if off > checks.nondet_tol:
@@ -256,25 +267,40 @@ def _check_backward(f: _Function, checks: _Checks) -> None:
                     f"gradcheck: output {number}, input {i}: two backward passes over one graph "
                     f"differ by {off:.3g}; allowed: nondet_tol={checks.nondet_tol:g}"
                 )
-        if checks.check_undefined_grad and len(outputs) > 1:
-            zeros = [_like(o, seed if n == number else np.zeros(())) for n, o in outputs]
-            with_zeros = f.pull(number, [o for _, o in outputs], zeros)
-            for i, a, b in zip(f.watched, first, with_zeros, strict=True):
-                # zero times an infinite derivative is nan, which says nothing
-                off = float(np.max(np.abs(a - b), initial=0.0, where=np.isfinite(b)))
-                if not off <= max(checks.nondet_tol, 1e-9 * np.max(np.abs(a), initial=1.0)):
-                    raise GradcheckError(
-                        f"gradcheck: output {number}, input {i}: with zeros for the gradients of "
-                        f"the other outputs the gradient differs by {off:.3g} from the one without "
-                        "any; backward must take a gradient that is None for zeros"
-                    )
+
+
+def _check_undefined(
+    f: _Function, outputs: _Outputs, number: int, seed: Array, tolerance: float
+) -> None:
+    """An output without gradient counts as one with a gradient of zeros."""
+    with_zeros = f.backward(outputs, number, seed, others=True)
+    try:
+        without = f.backward(outputs, number, seed)
+    except GradcheckError:
+        raise
+    except Exception as error:
+        raise GradcheckError(
+            f"gradcheck: backward of output {number} fails if the other outputs have no gradient, "
+            f"and not if they have zeros ({type(error).__name__}: {error}); backward must take a "
+            "gradient that is None for zeros"
+        ) from error
+    for i, a, b in zip(f.watched, without, with_zeros, strict=True):
+        # zero times an infinite derivative is nan, which says nothing
+        off = float(np.max(np.abs(a - b), initial=0.0, where=np.isfinite(b)))
+        if not off <= max(tolerance, 1e-9 * np.max(np.abs(a), initial=1.0)):
+            raise GradcheckError(
+                f"gradcheck: output {number}, input {i}: with zeros for the gradients of the other "
+                f"outputs the gradient differs by {off:.3g} from the one without any; backward "
+                "must take a gradient that is None for zeros"
+            )
 
 
 def _projections_agree(f: _Function, checks: _Checks) -> bool:
     rng = np.random.default_rng(1)
     outputs = f.outputs(f.args)
     v = [rng.standard_normal(out.shape) for _, out in outputs]
-    grads = [f.backward(number, out, v[o]) for o, (number, out) in enumerate(outputs)]
+    others = not checks.check_undefined_grad
+    grads = [f.backward(outputs, n, v[o], others) for o, (n, _) in enumerate(outputs)]
     for w, i in enumerate(f.watched):
         u = rng.standard_normal(f.args[i].shape)
         for o, difference in enumerate(f.difference(i, checks.eps * u)):
@@ -296,8 +322,10 @@ def _check_jacobian(f: _Function, checks: _Checks) -> None:
         i: [f.difference(i, checks.eps * unit) for unit in basis(f.args[i].shape)]
         for i in f.watched
     }
-    for o, (number, out) in enumerate(f.outputs(f.args)):
-        rows = [f.backward(number, out, unit) for unit in basis(out.shape)]
+    outputs = f.outputs(f.args)
+    others = not checks.check_undefined_grad
+    for o, (number, out) in enumerate(outputs):
+        rows = [f.backward(outputs, number, unit, others) for unit in basis(out.shape)]
         for w, i in enumerate(f.watched):
             if not rows or not columns[i]:
                 continue  # zero-size: nothing to compare
