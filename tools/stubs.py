@@ -74,6 +74,8 @@ EXCEPTIONS = {
     ("to", "other"): "Tensor",
     ("type_as", "other"): "Tensor",
     ("linalg_vector_norm", "ord"): "_Number",
+    ("movedim", "source"): "_Dims",
+    ("movedim", "destination"): "_Dims",
     ("randint", "low"): "SupportsIndex",
     ("randint", "high"): "_Dims",
     ("randint_like", "low"): "SupportsIndex",

@@ -1,6 +1,6 @@
 """Building blocks of models."""
 
-from genesis.nn import functional, init, modules
+from genesis.nn import functional, init, modules, utils
 from genesis.nn.functional import binary_cross_entropy, mse_loss
 from genesis.nn.functional import cross_entropy as cross_entropy_loss
 from genesis.nn.modules import *  # noqa: F403
@@ -18,4 +18,5 @@ __all__ = [
     "init",
     "modules",
     "mse_loss",
+    "utils",
 ]

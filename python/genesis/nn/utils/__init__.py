@@ -1,0 +1,57 @@
+"""What works on the parameters of modules: clipping, vectors, norms of weights, pruning."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from genesis.nn.utils.clip_grad import (
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
+from genesis.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
+from genesis.nn.utils.fusion import (
+    fuse_conv_bn_eval,
+    fuse_conv_bn_weights,
+    fuse_linear_bn_eval,
+    fuse_linear_bn_weights,
+)
+from genesis.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from genesis.nn.utils.weight_norm import remove_weight_norm, weight_norm
+
+if TYPE_CHECKING:
+    from genesis.nn.utils import parametrizations as parametrizations
+    from genesis.nn.utils import parametrize as parametrize
+    from genesis.nn.utils import prune as prune
+    from genesis.nn.utils import stateless as stateless
+
+_SUBMODULES = ("parametrizations", "parametrize", "prune", "stateless")
+
+__all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
+    "get_total_norm",
+    "parameters_to_vector",
+    "remove_spectral_norm",
+    "remove_weight_norm",
+    "spectral_norm",
+    "vector_to_parameters",
+    "weight_norm",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"genesis.nn.utils.{name}")
+    raise AttributeError(f"module 'genesis.nn.utils' has no attribute {name!r}")

@@ -1,0 +1,42 @@
+"""All parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from genesis import _C
+from genesis._C import Tensor
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All elements of ``parameters``, one after the other, in the graph.
+
+    >>> parameters_to_vector(genesis.nn.Linear(2, 3).parameters()).shape
+    genesis.Size([9])
+    """
+    return _C.cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Give ``parameters`` the elements of a vector, whose memory they share from then on.
+
+    >>> layer = genesis.nn.Linear(1, 1)
+    >>> vector_to_parameters(genesis.tensor([2.0, 3.0]), layer.parameters())
+    >>> layer.weight.item(), layer.bias.item()
+    (2.0, 3.0)
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"vector_to_parameters: expected a tensor, got {type(vec).__name__}")
+    parameters = list(parameters)
+    wanted = sum(p.numel() for p in parameters)
+    if vec.ndim != 1 or vec.numel() != wanted:
+        raise ValueError(
+            f"vector_to_parameters: the parameters have {wanted} elements, the vector has shape "
+            f"{tuple(vec.shape)}"
+        )
+    at = 0
+    for p in parameters:
+        p.data = vec[at : at + p.numel()].view(p.shape).data
+        at += p.numel()
