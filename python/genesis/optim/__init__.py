@@ -6,6 +6,7 @@ implementations, are accepted and change nothing. ``differentiable=True`` record
 graph.
 """
 
+from genesis.optim import lr_scheduler
 from genesis.optim.adafactor import Adafactor
 from genesis.optim.adagrad import Adadelta, Adagrad, RMSprop
 from genesis.optim.adam import Adam, AdamW
@@ -34,4 +35,5 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "lr_scheduler",
 ]
