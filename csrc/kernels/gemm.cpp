@@ -12,10 +12,9 @@
 // packed; so the blocks may follow the number of threads while the result does not.
 #include "kernels/gemm.h"
 
-#include <new>
-
 #include "core/parallel.h"
 #include "kernels/gemm_micro.h"
+#include "kernels/scratch.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
@@ -51,30 +50,6 @@ int64_t threads_for(int64_t work) {
 
 // Tiles of at most `most` rows, about equally high.
 int64_t even_height(int64_t rows, int64_t most) { return ceil_div(rows, ceil_div(rows, most)); }
-
-// Scratch memory that a thread keeps from call to call. Contents do not survive get().
-template <class T>
-class Scratch {
- public:
-  ~Scratch() { release(); }
-  T* get(int64_t size) {
-    if (size > size_) {
-      release();
-      data_ = static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{64}));
-      size_ = size;
-    }
-    return data_;
-  }
-
- private:
-  void release() {
-    ::operator delete(data_, std::align_val_t{64});
-    data_ = nullptr;
-    size_ = 0;
-  }
-  T* data_ = nullptr;
-  int64_t size_ = 0;
-};
 
 template <class T>
 thread_local Scratch<T> packed_a;

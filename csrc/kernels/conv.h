@@ -1,0 +1,32 @@
+// Convolutions over three spatial dimensions, of which those that a tensor lacks have size 1; float32 and float64,
+// contiguous memory. Results are bitwise the same for any number of threads.
+//
+// With w of shape (groups * out_channels, in_channels, kernel) and channels counted within a group,
+//   y[n, g m, o] = bias[g m] + sum over c, t of w[g m, c, t] * x[n, g c, o * stride - padding + t * dilation],
+// x being zero outside. conv_input and conv_weight are the transposes of that map with w and with x held fixed.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "kernels/kernel.h"
+
+namespace genesis::kernels {
+
+struct ConvShape {
+  int64_t batch, groups, in_channels, out_channels;  // channels of one group
+  int64_t in[3] = {}, out[3] = {}, kernel[3] = {}, stride[3] = {}, padding[3] = {}, dilation[3] = {};
+
+  int64_t in_size() const { return in[0] * in[1] * in[2]; }
+  int64_t out_size() const { return out[0] * out[1] * out[2]; }
+  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+};
+
+// `bias`, of out_channels for conv_forward and of in_channels for conv_input, may be null.
+using ConvFn = void(DType dtype, const ConvShape& shape, const void* x, const void* w, const void* bias, void* y);
+inline constinit Kernel<ConvFn> conv_forward;
+inline constinit Kernel<ConvFn> conv_input;  // (dy, w) -> dx
+// dw from x and dy.
+inline constinit Kernel<void(DType dtype, const ConvShape& shape, const void* x, const void* dy, void* dw)> conv_weight;
+
+}  // namespace genesis::kernels

@@ -1,0 +1,153 @@
+// Input planes as the tiles of a convolution read them.
+//
+// The tiles address the input by position: tap t of the output at position p is at p + offset(t), for all outputs of
+// an image. In x itself that holds only without padding and with stride 1. Otherwise planes are first copied into a
+// grid that has the zeros of the padding in it and in which the input positions that a stride separates lie side by
+// side: one sub-grid for each residue of the position modulo the stride.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace genesis::kernels::GENESIS_ISA {
+namespace {
+
+struct Tap {
+  int64_t index;   // in the kernel
+  int64_t offset;  // in the input, from the lowest tap
+};
+
+// One spatial dimension: output o reads the input at low + o * step + tap.offset.
+struct Axis {
+  int64_t in, out, step, low;
+  std::vector<Tap> taps;
+
+  int64_t span() const {
+    int64_t most = 0;
+    for (const Tap& tap : taps) most = std::max(most, tap.offset);
+    return most + 1;
+  }
+  int64_t extent() const { return (out - 1) * step + span(); }
+  // Outputs [begin, begin + count) only.
+  Axis part(int64_t begin, int64_t count) const {
+    Axis axis = *this;
+    axis.low += begin * step;
+    axis.out = count;
+    return axis;
+  }
+};
+
+// One dimension of a grid: sub-grids of `size`, one for each residue that a tap has.
+struct Side {
+  int64_t size, count;
+  std::vector<int64_t> residues, slot;  // slot[residue]: which sub-grid
+
+  explicit Side(const Axis& axis) : size((axis.extent() + axis.step - 1) / axis.step), slot(axis.step, -1) {
+    for (const Tap& tap : axis.taps) {
+      int64_t& at = slot[tap.offset % axis.step];
+      if (at < 0) {
+        at = static_cast<int64_t>(residues.size());
+        residues.push_back(tap.offset % axis.step);
+      }
+    }
+    count = static_cast<int64_t>(residues.size());
+  }
+};
+
+// dst[a] = src[start + a * step], zero outside [0, in).
+template <class T>
+void copy_line(T* dst, int64_t size, const T* src, int64_t in, int64_t start, int64_t step) {
+  const int64_t first = start >= 0 ? 0 : std::min(size, (-start + step - 1) / step);
+  const int64_t last = std::clamp<int64_t>(in <= start ? 0 : (in - start + step - 1) / step, first, size);
+  std::fill_n(dst, first, T(0));
+  if (step == 1) {
+    std::copy_n(src + start + first, last - first, dst + first);
+  } else if (step == 2) {
+    const T* from = src + start + 2 * first;
+    for (int64_t a = 0; a < last - first; ++a) dst[first + a] = from[2 * a];
+  } else {
+    for (int64_t a = first; a < last; ++a) dst[a] = src[start + a * step];
+  }
+  std::fill_n(dst + last, size - last, T(0));
+}
+
+template <class T>
+class Planes {
+ public:
+  // may_stay: use x itself if that can be.
+  Planes(const Axis (&axes)[3], bool may_stay) : axes_{axes[0], axes[1], axes[2]}, sides_{Side(axes[0]), Side(axes[1]), Side(axes[2])} {
+    in_place_ = may_stay;
+    for (const Axis& axis : axes_)
+      in_place_ = in_place_ && axis.step == 1 && axis.low >= 0 && axis.low + axis.extent() <= axis.in;
+    int64_t grids = 1;
+    for (int d = 0; d < 3; ++d) {
+      size_[d] = in_place_ ? axes_[d].in : sides_[d].size;
+      grids *= sides_[d].count;
+    }
+    grid_ = size_[0] * size_[1] * size_[2];
+    if (in_place_) {
+      plane_ = grid_;
+      start_ = position(axes_[0].low, axes_[1].low, axes_[2].low);
+      readable_ = plane_ - start_;
+    } else {
+      constexpr int64_t line = 64 / sizeof(T);
+      plane_ = (grid_ * grids + line - 1) / line * line;
+      // Planes that lie a multiple of 4 KiB apart would compete for the same few places of the L1 cache.
+      if (plane_ * int64_t{sizeof(T)} % 2048 == 0) plane_ += line;
+      readable_ = std::numeric_limits<int64_t>::max();
+    }
+  }
+
+  bool in_place() const { return in_place_; }
+  int64_t plane() const { return plane_; }
+  int64_t start() const { return start_; }         // of output 0 under the lowest tap, within a plane
+  int64_t readable() const { return readable_; }   // how far one may read from there
+  int64_t size(int d) const { return size_[d]; }   // neighbours in dimension 1 are size(2) apart
+  int64_t position(int64_t o0, int64_t o1, int64_t o2) const { return (o0 * size_[1] + o1) * size_[2] + o2; }
+
+  int64_t offset(int64_t e0, int64_t e1, int64_t e2) const {
+    const int64_t at = position(e0 / axes_[0].step, e1 / axes_[1].step, e2 / axes_[2].step);
+    if (in_place_) return at;
+    auto slot = [&](int d, int64_t e) { return sides_[d].slot[e % axes_[d].step]; };
+    return ((slot(0, e0) * sides_[1].count + slot(1, e1)) * sides_[2].count + slot(2, e2)) * grid_ + at;
+  }
+  // Offsets of all taps, in the order of the axes.
+  std::vector<int64_t> offsets() const {
+    std::vector<int64_t> list;
+    for (const Tap& a : axes_[0].taps)
+      for (const Tap& b : axes_[1].taps)
+        for (const Tap& c : axes_[2].taps) list.push_back(offset(a.offset, b.offset, c.offset));
+    return list;
+  }
+
+  void fill(T* dst, const T* src) const {
+    for (int64_t r0 : sides_[0].residues)
+      for (int64_t r1 : sides_[1].residues)
+        for (int64_t r2 : sides_[2].residues) dst = fill_grid(dst, src, r0, r1, r2);
+  }
+
+ private:
+  T* fill_grid(T* dst, const T* src, int64_t r0, int64_t r1, int64_t r2) const {
+    const auto& [x, y, z] = axes_;
+    const int64_t line = size_[2];
+    for (int64_t a = 0; a < size_[0]; ++a) {
+      const int64_t i = x.low + r0 + a * x.step;
+      for (int64_t b = 0; b < size_[1]; ++b, dst += line) {
+        const int64_t j = y.low + r1 + b * y.step;
+        if (i < 0 || i >= x.in || j < 0 || j >= y.in) std::fill_n(dst, line, T(0));
+        else copy_line(dst, line, src + (i * y.in + j) * z.in, z.in, z.low + r2, z.step);
+      }
+    }
+    return dst;
+  }
+
+  Axis axes_[3];
+  Side sides_[3];
+  int64_t size_[3], plane_, grid_, start_ = 0, readable_;
+  bool in_place_;
+};
+
+}  // namespace
+}  // namespace genesis::kernels::GENESIS_ISA

@@ -1,0 +1,332 @@
+// The gradient of a convolution's weight: sums over all outputs of all images of x, seen through each tap, times dy.
+//
+// product_sums() is a matrix product with k = output positions: rows are (channel, tap), columns output channels. dy is
+// packed into panels, a few lines of an image at a time; the rows are read from the planes of x (conv_planes.h) by one
+// pointer for each, which all move together. Where a group has too few output channels to fill a vector (depthwise
+// convolution), dot_sums() runs vectors along the positions instead.
+//
+// The order of summation follows from the shape alone: positions are cut into blocks, blocks into at most kChunks chunks
+// with sums of their own, which are added up in order. Threads share chunks, groups and channels.
+#include "core/parallel.h"
+#include "kernels/conv.h"
+#include "kernels/conv_planes.h"
+#include "kernels/gemm_micro.h"
+#include "kernels/scratch.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+namespace {
+
+constexpr int64_t kChunks = 16;
+constexpr int64_t kSums = int64_t{1} << 20;      // most partial sums that are kept
+constexpr int64_t kPlaneBytes = 384 << 10;       // of x's planes that stay in L2
+constexpr int64_t kPanelBytes = 28 << 10;        // of packed dy that stay in L1
+constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+template <class T>
+thread_local Scratch<T> partial_sums;
+template <class T>
+thread_local Scratch<T> planes_of_x;
+template <class T>
+thread_local Scratch<T> packed_dy;
+
+// A line of outputs, or a part of one: `size` positions from `start` on, in the planes of x.
+struct Segment {
+  int64_t start, size;
+};
+
+// rows x vectors of c (+)= sum over segments of x[row][position] * b[position, columns].
+template <class T>
+struct WeightTile {
+  const T* const* x;
+  int64_t step;  // between neighbouring positions
+  const Segment* segments;
+  int64_t count;
+  const T* b;
+  T* c;
+  int64_t c_row;
+  bool add;
+};
+
+template <class T, int rows, int vectors>
+void weight_tile(const WeightTile<T>& t) {
+  constexpr int lanes = kLanes<T>;
+  Vec<T> sum[rows][vectors] = {};
+  const T* x[rows];
+  for (int i = 0; i < rows; ++i) x[i] = t.x[i];
+  const T* b = t.b;
+  const int64_t step = t.step;
+  for (const Segment *s = t.segments, *end = s + t.count; s < end; ++s) {
+    for (int64_t at = s->start, stop = at + s->size * step; at < stop; at += step, b += vectors * lanes) {
+      Vec<T> row[vectors];
+#pragma GCC unroll 8
+      for (int j = 0; j < vectors; ++j) row[j] = load(b + j * lanes);
+#pragma GCC unroll 16
+      for (int i = 0; i < rows; ++i) {
+        const Vec<T> factor = broadcast<T>(x[i][at]);
+#pragma GCC unroll 8
+        for (int j = 0; j < vectors; ++j) sum[i][j] = fma(factor, row[j], sum[i][j]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 8
+    for (int j = 0; j < vectors; ++j) {
+      T* c = t.c + i * t.c_row + j * lanes;
+      store(c, t.add ? load(c) + sum[i][j] : sum[i][j]);
+    }
+}
+
+template <class T, int index>
+constexpr auto weight_tile_at() -> void (*)(const WeightTile<T>&) {
+  constexpr int rows = index / kMaxVectors + 1, vectors = index % kMaxVectors + 1;
+  if constexpr (rows <= kMaxRows[vectors - 1]) return &weight_tile<T, rows, vectors>;
+  return nullptr;
+}
+
+template <class T>
+void run_tile(const WeightTile<T>& t, int64_t rows, int64_t vectors) {
+  static constexpr auto table = []<int... index>(std::integer_sequence<int, index...>) {
+    return std::array{weight_tile_at<T, index>()...};
+  }(std::make_integer_sequence<int, kMostRows * kMaxVectors>{});
+  table[(rows - 1) * kMaxVectors + vectors - 1](t);
+}
+
+// ----- How the positions are cut -----
+
+// A strip is some lines of an image, along the first axis that has several.
+struct Strips {
+  int64_t count, lines;
+  int axis;
+  Strips(const ConvShape& s, int64_t channels, int64_t size) {
+    axis = s.out[0] > 1 ? 0 : 1;
+    const int64_t bytes = std::max<int64_t>(1, channels * s.in_size() * size);
+    lines = std::clamp<int64_t>(s.out[axis] * kPlaneBytes / bytes, std::min<int64_t>(4, s.out[axis]), s.out[axis]);
+    count = ceil_div(s.out[axis], lines);
+    lines = ceil_div(s.out[axis], count);
+    count = ceil_div(s.out[axis], lines);
+  }
+};
+
+struct Strip {
+  int64_t image;
+  int64_t begin[3], size[3];  // of outputs
+  int64_t first;              // position of its first output within the plane of dy
+  Strip(const ConvShape& s, const Strips& strips, int64_t index) : image(index / strips.count) {
+    for (int d = 0; d < 3; ++d) begin[d] = 0, size[d] = s.out[d];
+    begin[strips.axis] = index % strips.count * strips.lines;
+    size[strips.axis] = std::min(strips.lines, s.out[strips.axis] - begin[strips.axis]);
+    first = (begin[0] * s.out[1] + begin[1]) * s.out[2];
+  }
+};
+
+// The planes that the outputs of a strip see; together: inputs that a stride separates lie side by side.
+template <class T>
+Planes<T> planes_of(const ConvShape& s, const Strip& strip, bool together) {
+  Axis axes[3];
+  for (int d = 0; d < 3; ++d) {
+    const int64_t low = strip.begin[d] * s.stride[d] - s.padding[d];
+    axes[d] = together ? Axis{s.in[d], strip.size[d], s.stride[d], low, {}}
+                       : Axis{s.in[d], (strip.size[d] - 1) * s.stride[d] + 1, 1, low, {}};
+    for (int64_t t = 0; t < s.kernel[d]; ++t) axes[d].taps.push_back({t, t * s.dilation[d]});
+  }
+  return Planes<T>(axes, true);
+}
+
+// Planes [begin, begin + count) of x, copied if need be; where the first output reads its lowest tap.
+template <class T>
+const T* read_planes(const Planes<T>& planes, const T* x, int64_t in_size, int64_t begin, int64_t count) {
+  if (planes.in_place()) return x + begin * in_size + planes.start();
+  T* copy = planes_of_x<T>.get(count * planes.plane());
+  for (int64_t c = 0; c < count; ++c) planes.fill(copy + c * planes.plane(), x + (begin + c) * in_size);
+  return copy;
+}
+
+// Work items that share nothing but what they read: chunk of strips, group, part of the channels.
+struct Plan {
+  int64_t strips, chunks, parts;
+  Plan(const ConvShape& s, int64_t strips, int64_t sums, int64_t unit) : strips(strips) {
+    chunks = std::clamp<int64_t>(std::min(strips, kSums / std::max<int64_t>(1, sums)), 1, kChunks);
+    const int64_t wanted = 2 * get_num_threads();
+    parts = std::clamp<int64_t>(ceil_div(wanted, chunks * s.groups), 1, std::max<int64_t>(1, s.in_channels / unit));
+  }
+  int64_t begin(int64_t chunk) const { return chunk * strips / chunks; }
+};
+
+// ----- The two ways -----
+
+template <class T>
+void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
+  const int64_t taps = s.taps(), rows = s.in_channels * taps, in_size = s.in_size(), out_size = s.out_size();
+  const int64_t all_vectors = ceil_div(s.out_channels, kLanes<T>);
+  constexpr int64_t most = kVectorBytes == 64 ? kMaxVectors : 2;
+  const int64_t panels = ceil_div(all_vectors, most), vectors = ceil_div(all_vectors, panels);
+  const int64_t width = vectors * kLanes<T>, columns = panels * width;
+  const int64_t block = std::max<int64_t>(32, kPanelBytes / (width * int64_t{sizeof(T)}));
+
+  const Strips strips(s, s.in_channels, sizeof(T));
+  const Plan plan(s, s.batch * strips.count, s.groups * rows * columns, ceil_div(64, taps));
+  const int64_t sums = s.groups * rows * columns;
+  T* partial = partial_sums<T>.get(plan.chunks * sums);
+  const int64_t work = s.batch * out_size * s.groups * rows * columns, tasks = plan.chunks * s.groups * plan.parts;
+
+  parallel_for(tasks, std::max<int64_t>(1, tasks * kTaskWork / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
+    std::vector<Segment> segments;
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t chunk = task % plan.chunks, g = task / plan.chunks % s.groups, part = task / plan.chunks / s.groups;
+      const int64_t c_begin = part * s.in_channels / plan.parts, c_end = (part + 1) * s.in_channels / plan.parts;
+      const int64_t height = ceil_div((c_end - c_begin) * taps, ceil_div((c_end - c_begin) * taps, kMaxRows[vectors - 1]));
+      T* c = partial + chunk * sums + (g * rows + c_begin * taps) * columns;
+      bool add = false;
+      for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
+        const Strip strip(s, strips, i);
+        const Planes<T> planes = planes_of<T>(s, strip, false);
+        const T* source = read_planes(planes, x + (strip.image * s.groups + g) * s.in_channels * in_size, in_size, c_begin,
+                                      c_end - c_begin);
+        const std::vector<int64_t> offsets = planes.offsets();
+        const T* dy_rows = dy + (strip.image * s.groups + g) * s.out_channels * out_size + strip.first;
+
+        const int64_t lines = strip.size[0] * strip.size[1], pieces = ceil_div(s.out[2], block);
+        int64_t at = 0;  // positions done
+        for (int64_t piece = 0; piece < lines * pieces;) {
+          segments.clear();
+          int64_t k = 0;
+          for (; piece < lines * pieces; ++piece) {
+            const int64_t line = piece / pieces, from = piece % pieces * s.out[2] / pieces;
+            const int64_t size = (piece % pieces + 1) * s.out[2] / pieces - from;
+            if (k > 0 && k + size > block) break;
+            segments.push_back({planes.position(line / strip.size[1] * s.stride[0], line % strip.size[1] * s.stride[1],
+                                                from * s.stride[2]), size});
+            k += size;
+          }
+          T* b = packed_dy<T>.get(k * columns);
+          pack(dy_rows + at, out_size, 1, s.out_channels, k, b, width);
+          at += k;
+          for (int64_t panel = 0; panel < panels; ++panel)
+            for (int64_t row = 0; row < (c_end - c_begin) * taps; row += height) {
+              const int64_t filled = std::min(height, (c_end - c_begin) * taps - row);
+              const T* pointers[kMostRows];
+              for (int64_t r = 0; r < filled; ++r)
+                pointers[r] = source + (row + r) / taps * planes.plane() + offsets[(row + r) % taps];
+              run_tile<T>({pointers, s.stride[2], segments.data(), static_cast<int64_t>(segments.size()),
+                           b + panel * width * k, c + row * columns + panel * width, columns, add},
+                          filled, vectors);
+            }
+          add = true;
+        }
+      }
+    }
+  });
+
+  // Adds up the chunks and transposes to (channel out, channel in, tap).
+  parallel_for(s.groups * rows, std::max<int64_t>(kLanes<T>, kTaskWork / 16 / (plan.chunks * columns)),
+               [&](int64_t begin, int64_t end) {
+    T* total = partial + begin * columns;
+    for (int64_t chunk = 1; chunk < plan.chunks; ++chunk) {
+      const T* more = total + chunk * sums;
+#pragma GCC ivdep
+      for (int64_t i = 0; i < (end - begin) * columns; ++i) total[i] += more[i];
+    }
+    for (int64_t row = begin; row < end;) {
+      const int64_t g = row / rows, stop = std::min(end, (g + 1) * rows);
+      scatter(partial + row * columns, columns, stop - row, s.out_channels, T(0),
+              dw + g * s.out_channels * rows + row - g * rows, 1, rows);
+      row = stop;
+    }
+  });
+}
+
+// out[t] += the sum of dy times x under tap t, over the lines of a strip.
+template <class T, int taps>
+void dot_taps(const Planes<T>& planes, const Strip& strip, const T* x, const int64_t* offsets, const T* dy, T* out) {
+  constexpr int lanes = kLanes<T>;
+  Vec<T> sum[taps] = {};
+  auto step = [&](const T* from, Vec<T> y, auto fetch) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+    for (int t = 0; t < taps; ++t) sum[t] = fma(fetch(from + offsets[t]), y, sum[t]);
+  };
+  const int64_t n = strip.size[2];
+  const Mask<T> mask(n % lanes);
+  for (int64_t a = 0; a < strip.size[0]; ++a)
+    for (int64_t b = 0; b < strip.size[1]; ++b, dy += n) {
+      const T* line = x + planes.position(a, b, 0);
+      int64_t i = 0;
+      for (; i + lanes <= n; i += lanes) step(line + i, load(dy + i), [](const T* p) { return load(p); });
+      if (i < n) step(line + i, load(dy + i, mask), [&](const T* p) { return load(p, mask); });
+    }
+  for (int t = 0; t < taps; ++t) {
+    T total = 0;
+    for (int lane = 0; lane < lanes; ++lane) total += sum[t][lane];
+    out[t] += total;
+  }
+}
+
+template <class T>
+void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
+  constexpr int most = 9;
+  static constexpr auto table = []<int... i>(std::integer_sequence<int, i...>) {
+    return std::array{&dot_taps<T, i + 1>...};
+  }(std::make_integer_sequence<int, most>{});
+  const int64_t taps = s.taps(), in_size = s.in_size(), out_size = s.out_size();
+  const Strips strips(s, 1, sizeof(T));
+  const int64_t per_group = s.out_channels * s.in_channels * taps, sums = s.groups * per_group;
+  const Plan plan(s, s.batch * strips.count, sums, s.in_channels + 1);
+  T* partial = partial_sums<T>.get(plan.chunks * sums);
+  const int64_t work = s.batch * out_size * sums, tasks = plan.chunks * s.groups;
+  parallel_for(tasks, std::max<int64_t>(1, tasks * kTaskWork / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t chunk = task % plan.chunks, g = task / plan.chunks;
+      T* out = partial + chunk * sums + g * per_group;
+      std::fill_n(out, per_group, T(0));
+      for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
+        const Strip strip(s, strips, i);
+        const Planes<T> planes = planes_of<T>(s, strip, true);
+        const std::vector<int64_t> offsets = planes.offsets();
+        const T* images = x + (strip.image * s.groups + g) * s.in_channels * in_size;
+        const T* dys = dy + (strip.image * s.groups + g) * s.out_channels * out_size + strip.first;
+        for (int64_t c = 0; c < s.in_channels; ++c) {
+          const T* source = read_planes(planes, images, in_size, c, 1);
+          for (int64_t m = 0; m < s.out_channels; ++m)
+            for (int64_t t = 0; t < taps; t += most) {
+              const int64_t count = std::min<int64_t>(most, taps - t);
+              table[count - 1](planes, strip, source, offsets.data() + t, dys + m * out_size,
+                               out + (m * s.in_channels + c) * taps + t);
+            }
+        }
+      }
+    }
+  });
+  for (int64_t i = 0; i < sums; ++i) {
+    T total = partial[i];
+    for (int64_t chunk = 1; chunk < plan.chunks; ++chunk) total += partial[chunk * sums + i];
+    dw[i] = total;
+  }
+}
+
+template <class T>
+void weight(const ConvShape& s, const T* x, const T* dy, T* dw) {
+  const int64_t count = s.groups * s.out_channels * s.in_channels * s.taps();
+  if (count == 0) return;
+  if (s.batch * s.out_size() == 0) {
+    std::fill_n(dw, count, T(0));
+  } else if (s.out_channels * 4 <= kLanes<T>) {
+    dot_sums(s, x, dy, dw);
+  } else {
+    product_sums(s, x, dy, dw);
+  }
+}
+
+}  // namespace
+
+void conv_weight(DType dtype, const ConvShape& shape, const void* x, const void* dy, void* dw) {
+  if (dtype == DType::Float32)
+    weight<float>(shape, static_cast<const float*>(x), static_cast<const float*>(dy), static_cast<float*>(dw));
+  else
+    weight<double>(shape, static_cast<const double*>(x), static_cast<const double*>(dy), static_cast<double*>(dw));
+}
+
+GENESIS_KERNEL(conv_weight)
+
+}  // namespace genesis::kernels::GENESIS_ISA

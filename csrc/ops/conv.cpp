@@ -1,0 +1,212 @@
+// Three maps, each linear in both of its arguments: y from (x, w), x from (y, w), w from (x, y). Each is the transpose of
+// the others, so their rules are made of each other and gradients of any order follow.
+#include "ops/conv.h"
+
+#include "autograd/record.h"
+#include "kernels/conv.h"
+#include "ops/create.h"
+#include "ops/reduce.h"
+#include "ops/view.h"
+
+namespace genesis::ops {
+
+namespace {
+
+using kernels::ConvShape;
+
+Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& s, int spatial);
+Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const ConvShape& s, int spatial);
+Tensor weight_from(const Tensor& x, const Tensor& y, const ConvShape& s, int spatial);
+
+Dims with_spatial(int64_t a, int64_t b, const int64_t (&sizes)[3], int spatial) {
+  Dims shape{a, b};
+  for (int d = 3 - spatial; d < 3; ++d) shape.push_back(sizes[d]);
+  return shape;
+}
+Dims input_shape(const ConvShape& s, int spatial) {
+  return with_spatial(s.batch, s.groups * s.in_channels, s.in, spatial);
+}
+Dims output_shape(const ConvShape& s, int spatial) {
+  return with_spatial(s.batch, s.groups * s.out_channels, s.out, spatial);
+}
+Dims weight_shape(const ConvShape& s, int spatial) {
+  return with_spatial(s.groups * s.out_channels, s.in_channels, s.kernel, spatial);
+}
+
+// An operand as the kernels take it: contiguous, half precision widened.
+struct Dense {
+  Tensor tensor;
+  explicit Dense(const Tensor& x) {
+    if (!x.defined()) return;
+    const WithGradMode off(false);
+    tensor = contiguous(is_half(x.dtype()) ? cast(x, DType::Float32) : x);
+  }
+  const void* data() const { return tensor.defined() ? tensor->data : nullptr; }
+};
+
+// A result computed in `compute(memory)`, through float32 if it is of half precision.
+template <class F>
+Tensor result(const Dims& shape, DType dtype, F compute) {
+  const DType wide = is_half(dtype) ? DType::Float32 : dtype;
+  Tensor y = empty(shape, wide);
+  compute(wide, y->data);
+  const WithGradMode off(false);
+  return wide == dtype ? y : cast(y, dtype);
+}
+
+Tensor channel_sum(const Tensor& dy) {
+  Dims dims{0};
+  for (int d = 2; d < dy.dim(); ++d) dims.push_back(d);
+  return sum(dy, dims, false);
+}
+
+Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& s, int spatial) {
+  Tensor y = result(output_shape(s, spatial), x.dtype(), [&](DType dtype, void* out) {
+    kernels::conv_forward(dtype, s, Dense(x).data(), Dense(w).data(), Dense(bias).data(), out);
+  });
+  return record("convolution", std::move(y), inputs(x, w, bias), save(x, w), [s, spatial](const Tensor& dy, const Saved& saved) {
+    Grads grads(3);
+    if (saved.needs(0)) grads[0] = input_from(dy, saved[1], Tensor(), s, spatial);
+    if (saved.needs(1)) grads[1] = weight_from(saved[0], dy, s, spatial);
+    if (saved.needs(2)) grads[2] = channel_sum(dy);
+    return grads;
+  });
+}
+
+Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const ConvShape& s, int spatial) {
+  Tensor x = result(input_shape(s, spatial), y.dtype(), [&](DType dtype, void* out) {
+    kernels::conv_input(dtype, s, Dense(y).data(), Dense(w).data(), Dense(bias).data(), out);
+  });
+  return record("convolution_transposed", std::move(x), inputs(y, w, bias), save(y, w),
+                [s, spatial](const Tensor& dx, const Saved& saved) {
+    Grads grads(3);
+    if (saved.needs(0)) grads[0] = output_from(dx, saved[1], Tensor(), s, spatial);
+    if (saved.needs(1)) grads[1] = weight_from(dx, saved[0], s, spatial);
+    if (saved.needs(2)) grads[2] = channel_sum(dx);
+    return grads;
+  });
+}
+
+Tensor weight_from(const Tensor& x, const Tensor& y, const ConvShape& s, int spatial) {
+  Tensor w = result(weight_shape(s, spatial), x.dtype(), [&](DType dtype, void* out) {
+    kernels::conv_weight(dtype, s, Dense(x).data(), Dense(y).data(), out);
+  });
+  return record("convolution_weight", std::move(w), inputs(x, y), save(x, y), [s, spatial](const Tensor& dw, const Saved& saved) {
+    Grads grads(2);
+    if (saved.needs(0)) grads[0] = input_from(saved[1], dw, Tensor(), s, spatial);
+    if (saved.needs(1)) grads[1] = output_from(saved[0], dw, Tensor(), s, spatial);
+    return grads;
+  });
+}
+
+// ---- arguments ------------------------------------------------------------------------------------------------------
+
+// The sizes of one argument, right-aligned in three dimensions, each at least `least`.
+void spread(const char* op, const char* argument, const Dims& given, int spatial, int64_t least, int64_t absent,
+            int64_t (&out)[3]) {
+  require(given.size() == 1 || given.size() == spatial, op, ": ", argument, " must be one number or ", spatial, ", got ", given);
+  for (int d = 0; d < 3 - spatial; ++d) out[d] = absent;
+  for (int d = 0; d < spatial; ++d) {
+    const int64_t value = given[given.size() == 1 ? 0 : d];
+    require(value >= least, op, ": ", argument, " must be at least ", least, ", got ", given);
+    out[3 - spatial + d] = value;
+  }
+}
+
+void require_operands(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias, int64_t groups) {
+  require<DTypeError>(is_floating(x.dtype()), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
+  require<DTypeError>(w.dtype() == x.dtype(), op, ": input is ", x.dtype(), " but weight is ", w.dtype(),
+                      "; convert one of them, e.g. input.to(weight.dtype)");
+  require(w.dim() == spatial + 2, op, ": weight must have ", spatial + 2, " dimensions, got shape ", w.shape());
+  require(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": input must be (batch, channels, ",
+          spatial == 1 ? "length" : spatial == 2 ? "height, width" : "depth, height, width",
+          "), or the same without batch; got shape ", x.shape());
+  require(groups > 0, op, ": groups must be positive, got ", groups);
+  if (bias.defined())
+    require<DTypeError>(bias.dtype() == x.dtype(), op, ": input is ", x.dtype(), " but bias is ", bias.dtype());
+}
+
+void require_bias(const char* op, const Tensor& bias, int64_t channels) {
+  if (bias.defined())
+    require(bias.dim() == 1 && bias.size(0) == channels, op, ": bias must have one number for each of the ", channels,
+            " output channels, got shape ", bias.shape());
+}
+
+template <class F>
+Tensor batched(const Tensor& x, int spatial, F run) {
+  return x.dim() == spatial + 2 ? run(x) : squeeze(run(unsqueeze(x, 0)), {0});
+}
+
+}  // namespace
+
+Tensor conv(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias, const ConvOptions& options) {
+  const int64_t groups = options.groups;
+  require_operands(op, spatial, x, w, bias, groups);
+  const int64_t channels = x.size(x.dim() - spatial - 1);
+  require(channels == w.size(1) * groups, op, ": input of shape ", x.shape(), " has ", channels, " channels, but weight of shape ",
+          w.shape(), " with groups=", groups, " takes ", w.size(1) * groups);
+  require(w.size(0) % groups == 0, op, ": weight of shape ", w.shape(), " makes ", w.size(0),
+          " channels, which groups=", groups, " does not divide");
+  require_bias(op, bias, w.size(0));
+  ConvShape s{.batch = 1, .groups = groups, .in_channels = w.size(1), .out_channels = w.size(0) / groups};
+  spread(op, "stride", options.stride, spatial, 1, 1, s.stride);
+  spread(op, "dilation", options.dilation, spatial, 1, 1, s.dilation);
+  if (!options.same) spread(op, "padding", options.padding, spatial, 0, 0, s.padding);
+  for (int d = 0; d < 3; ++d) {
+    const int at = d - 3 + spatial;  // among the spatial dimensions
+    s.in[d] = at < 0 ? 1 : x.size(x.dim() - spatial + at);
+    s.kernel[d] = at < 0 ? 1 : w.size(2 + at);
+    const int64_t span = (s.kernel[d] - 1) * s.dilation[d] + 1;
+    if (options.same) {
+      require(s.stride[d] == 1, op, ": padding='same' needs stride 1, got stride ", options.stride);
+      s.padding[d] = (span - 1) / 2;
+      s.out[d] = s.in[d];
+      continue;
+    }
+    require(s.kernel[d] > 0, op, ": weight of shape ", w.shape(), " has an empty kernel");
+    const int64_t padded = s.in[d] + 2 * s.padding[d];
+    require(padded >= span, op, ": the kernel spans ", span, " elements in spatial dimension ", at, " (size ", s.kernel[d],
+            ", dilation ", s.dilation[d], "), but input of shape ", x.shape(), " has ", padded,
+            " there with its padding; pad more, or take a smaller kernel");
+    s.out[d] = (padded - span) / s.stride[d] + 1;
+  }
+  return batched(x, spatial, [&](const Tensor& stack) {
+    s.batch = stack.size(0);
+    return output_from(stack, w, bias, s, spatial);
+  });
+}
+
+Tensor conv_transpose(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
+                      const ConvOptions& options, const Dims& output_padding) {
+  const int64_t groups = options.groups;
+  require_operands(op, spatial, x, w, bias, groups);
+  const int64_t channels = x.size(x.dim() - spatial - 1);
+  require(channels == w.size(0), op, ": input of shape ", x.shape(), " has ", channels, " channels, but weight of shape ", w.shape(),
+          " takes ", w.size(0), "; a transposed convolution's weight is (channels in, channels out / groups, ...)");
+  require(w.size(0) % groups == 0, op, ": weight of shape ", w.shape(), " takes ", w.size(0),
+          " channels, which groups=", groups, " does not divide");
+  require_bias(op, bias, w.size(1) * groups);
+  ConvShape s{.batch = 1, .groups = groups, .in_channels = w.size(1), .out_channels = w.size(0) / groups};
+  int64_t extra[3];
+  spread(op, "stride", options.stride, spatial, 1, 1, s.stride);
+  spread(op, "dilation", options.dilation, spatial, 1, 1, s.dilation);
+  spread(op, "padding", options.padding, spatial, 0, 0, s.padding);
+  spread(op, "output_padding", output_padding, spatial, 0, 0, extra);
+  for (int d = 0; d < 3; ++d) {
+    const int at = d - 3 + spatial;
+    s.out[d] = at < 0 ? 1 : x.size(x.dim() - spatial + at);
+    s.kernel[d] = at < 0 ? 1 : w.size(2 + at);
+    require(s.kernel[d] > 0, op, ": weight of shape ", w.shape(), " has an empty kernel");
+    require(extra[d] < std::max(s.stride[d], s.dilation[d]) || extra[d] == 0, op, ": output_padding must be smaller than stride or dilation, got ",
+            output_padding, " with stride ", options.stride, " and dilation ", options.dilation);
+    s.in[d] = (s.out[d] - 1) * s.stride[d] - 2 * s.padding[d] + (s.kernel[d] - 1) * s.dilation[d] + 1 + extra[d];
+    require(s.in[d] > 0, op, ": input of shape ", x.shape(), " would give size ", s.in[d], " in spatial dimension ", at,
+            "; take less padding");
+  }
+  return batched(x, spatial, [&](const Tensor& stack) {
+    s.batch = stack.size(0);
+    return input_from(stack, w, bias, s, spatial);
+  });
+}
+
+}  // namespace genesis::ops
