@@ -1,0 +1,284 @@
+// Pooling goes tap by tap along a line of outputs: one loop over neighbouring outputs for each tap, which vectorises.
+// Windows of different sizes (adaptive pooling), and windows that are longer than the line of outputs, are taken one by
+// one instead.
+#include "kernels/pool.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/parallel.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+namespace {
+
+constexpr int64_t kGrain = 1 << 15;  // elements worth a thread
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Along one dimension: which inputs each output sees.
+struct Windows {
+  std::vector<int64_t> begin, end, counted;  // inputs begin, begin + step, ... before end; how many an average counts
+  int64_t step;
+
+  Windows(const PoolShape& s, int d) : step(s.adaptive ? 1 : s.dilation[d]) {
+    const int64_t in = s.in[d];
+    for (int64_t o = 0; o < s.out[d]; ++o) {
+      if (s.adaptive) {
+        begin.push_back(o * in / s.out[d]);
+        end.push_back(ceil_div((o + 1) * in, s.out[d]));
+        counted.push_back(end.back() - begin.back());
+        continue;
+      }
+      const int64_t first = o * s.stride[d] - s.padding[d], last = first + (s.kernel[d] - 1) * step;
+      const int64_t clipped = first >= 0 ? first : first + ceil_div(-first, step) * step;
+      begin.push_back(std::min(clipped, in));
+      end.push_back(std::max(begin.back(), std::min(last + 1, in)));
+      counted.push_back(s.count_padding ? std::min(last + 1, in + s.padding[d]) - first : end.back() - begin.back());
+    }
+  }
+  bool empty(int64_t o) const { return begin[o] >= end[o]; }
+};
+
+// Outputs [first, last) see input o * stride + offset, which exists.
+struct Reach {
+  int64_t offset, first, last;
+  Reach(const PoolShape& s, int64_t tap) : offset(tap * s.dilation[2] - s.padding[2]) {
+    const int64_t stride = s.stride[2];
+    first = offset >= 0 ? 0 : std::min(s.out[2], ceil_div(-offset, stride));
+    last = s.in[2] <= offset ? first : std::clamp(ceil_div(s.in[2] - offset, stride), first, s.out[2]);
+  }
+};
+
+// Calls f with the stride as a constant where it is a usual one.
+template <class F>
+void with_stride(int64_t stride, F f) {
+  if (stride == 1) f(std::integral_constant<int64_t, 1>());
+  else if (stride == 2) f(std::integral_constant<int64_t, 2>());
+  else if (stride == 3) f(std::integral_constant<int64_t, 3>());
+  else f(stride);
+}
+
+bool tap_by_tap(const PoolShape& s) { return !s.adaptive && s.kernel[2] <= 2 * s.out[2]; }
+
+// ----- Maxima -----
+
+template <class T, class Index, class Stride>
+void max_line(const T* x, Index at, Stride stride, int64_t n, T* y, Index* index) {
+#pragma GCC ivdep
+  for (int64_t o = 0; o < n; ++o) {
+    const T v = x[o * stride], best = y[o];
+    const bool take = (v > best) | (v != v);
+    y[o] = take ? v : best;
+    index[o] = take ? static_cast<Index>(at + static_cast<Index>(o * stride)) : index[o];
+  }
+}
+
+template <class T, class Index>
+void max_planes(const PoolShape& s, const T* x, T* y, Index* index) {
+  const Windows w0(s, 0), w1(s, 1), w2(s, 2);
+  const int64_t lines = s.out[0] * s.out[1], n = s.out[2], in_size = s.in_size();
+  std::vector<Reach> reach;
+  if (tap_by_tap(s))
+    for (int64_t t = 0; t < s.kernel[2]; ++t) reach.emplace_back(s, t);
+  const int64_t work = n * (s.adaptive ? ceil_div(in_size, s.out_size()) + 4 : s.kernel[0] * s.kernel[1] * s.kernel[2]);
+  parallel_for(s.planes * lines, ceil_div(kGrain, work + 1), [&](int64_t first, int64_t last) {
+    for (int64_t line = first; line < last; ++line) {
+      const int64_t o0 = line % lines / s.out[1], o1 = line % s.out[1];
+      const T* plane = x + line / lines * in_size;
+      T* best = y + line * n;
+      Index* where = index + line * n;
+      const int64_t corner = (std::min(w0.begin[o0], s.in[0] - 1) * s.in[1] + std::min(w1.begin[o1], s.in[1] - 1)) * s.in[2];
+      for (int64_t o = 0; o < n; ++o) {
+        best[o] = -std::numeric_limits<T>::infinity();
+        where[o] = static_cast<Index>(corner + std::min(w2.begin[o], s.in[2] - 1));
+      }
+      for (int64_t i = w0.begin[o0]; i < w0.end[o0]; i += w0.step)
+        for (int64_t j = w1.begin[o1]; j < w1.end[o1]; j += w1.step) {
+          const int64_t start = (i * s.in[1] + j) * s.in[2];
+          if (!reach.empty()) {
+            for (const Reach& r : reach) {
+              const int64_t at = start + r.first * s.stride[2] + r.offset;
+              with_stride(s.stride[2], [&](auto stride) {
+                max_line(plane + at, static_cast<Index>(at), stride, r.last - r.first, best + r.first, where + r.first);
+              });
+            }
+            continue;
+          }
+          for (int64_t o = 0; o < n; ++o)
+            for (int64_t k = w2.begin[o]; k < w2.end[o]; k += w2.step) {
+              const T v = plane[start + k];
+              if (v > best[o] || v != v) {
+                best[o] = v;
+                where[o] = static_cast<Index>(start + k);
+              }
+            }
+        }
+    }
+  });
+}
+
+// ----- Averages -----
+
+// In 16 partial sums, which vectorise.
+template <class T>
+T sum_run(const T* x, int64_t n) {
+  constexpr int lanes = 16;
+  T part[lanes] = {}, total = 0;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    for (int l = 0; l < lanes; ++l) part[l] += x[i + l];
+  for (; i < n; ++i) total += x[i];
+  for (int l = 0; l < lanes; ++l) total += part[l];
+  return total;
+}
+
+// What the sums of a line are multiplied by.
+template <class T>
+void factors(const PoolShape& s, const Windows& w0, const Windows& w1, const Windows& w2, int64_t o0, int64_t o1, T* out) {
+  const int64_t outer = w0.counted[o0] * w1.counted[o1];
+  for (int64_t o = 0; o < s.out[2]; ++o)
+    out[o] = T(1) / static_cast<T>(s.divisor != 0 ? s.divisor : std::max<int64_t>(1, outer * w2.counted[o]));
+}
+
+template <class T, class A, class B>
+void add_lines(T* to, A to_step, const T* from, B from_step, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i * to_step] += from[i * from_step];
+}
+
+// A line of outputs in terms of a line of inputs: sums, or, backward, what is added to the inputs.
+template <class T, bool backward>
+void avg_line(const PoolShape& s, const Windows& w2, const std::vector<Reach>& reach, std::conditional_t<backward, T, const T>* x,
+              std::conditional_t<backward, const T, T>* y) {
+  if (!reach.empty()) {
+    for (const Reach& r : reach)
+      with_stride(s.stride[2], [&](auto stride) {
+        auto* from = x + r.first * stride + r.offset;
+        auto* to = y + r.first;
+        const int64_t n = r.last - r.first;
+        if constexpr (backward) add_lines<T>(from, stride, to, 1, n);
+        else add_lines<T>(to, 1, from, stride, n);
+      });
+    return;
+  }
+  for (int64_t o = 0; o < s.out[2]; ++o) {
+    if constexpr (backward) {
+      T* to = x + w2.begin[o];
+      const T value = y[o];
+      const int64_t n = w2.end[o] - w2.begin[o];
+      for (int64_t k = 0; k < n; ++k) to[k] += value;
+    } else {
+      y[o] += sum_run(x + w2.begin[o], w2.end[o] - w2.begin[o]);
+    }
+  }
+}
+
+template <class T, bool backward>
+void avg_planes(const PoolShape& s, std::conditional_t<backward, T, const T>* x, std::conditional_t<backward, const T, T>* y) {
+  const Windows w0(s, 0), w1(s, 1), w2(s, 2);
+  const int64_t lines = s.out[0] * s.out[1], n = s.out[2], in_size = s.in_size();
+  std::vector<Reach> reach;
+  if (tap_by_tap(s))
+    for (int64_t t = 0; t < s.kernel[2]; ++t) reach.emplace_back(s, t);
+  std::vector<T> factor(lines * n);
+  for (int64_t line = 0; line < lines; ++line)
+    factors(s, w0, w1, w2, line / s.out[1], line % s.out[1], factor.data() + line * n);
+  // Backward, the lines of a plane add to the same inputs: planes are the smallest unit there.
+  const int64_t unit = backward ? lines : 1;
+  parallel_for(s.planes * lines / unit, ceil_div(kGrain, ceil_div(in_size * unit, lines)), [&](int64_t first, int64_t last) {
+    std::vector<T> scaled(backward ? n : 0);
+    if constexpr (backward) std::fill_n(x + first * in_size, (last - first) * in_size, T(0));
+    for (int64_t line = first * unit; line < last * unit; ++line) {
+      const int64_t at = line % lines, o0 = at / s.out[1], o1 = at % s.out[1];
+      auto* plane = x + line / lines * in_size;
+      auto* result = y + line * n;
+      const T* scale = factor.data() + at * n;
+      auto* sums = result;
+      if constexpr (backward) {
+        for (int64_t o = 0; o < n; ++o) scaled[o] = result[o] * scale[o];
+        sums = scaled.data();
+      } else {
+        std::fill_n(sums, n, T(0));
+      }
+      for (int64_t i = w0.begin[o0]; i < w0.end[o0]; ++i)
+        for (int64_t j = w1.begin[o1]; j < w1.end[o1]; ++j)
+          avg_line<T, backward>(s, w2, reach, plane + (i * s.in[1] + j) * s.in[2], sums);
+      if constexpr (!backward)
+        for (int64_t o = 0; o < n; ++o) sums[o] *= scale[o];
+    }
+  });
+}
+
+// ----- By index -----
+
+// f(values, index) with pointers of the right types.
+template <class F>
+void by_types(DType dtype, DType index_dtype, F f) {
+  const auto with_index = [&](auto value) {
+    if (index_dtype == DType::Int32) f(value, int32_t());
+    else f(value, int64_t());
+  };
+  if (dtype == DType::Float32) with_index(float());
+  else with_index(double());
+}
+
+}  // namespace
+
+void max_pool(DType dtype, const PoolShape& shape, const void* x, void* y, DType index_dtype, void* index) {
+  by_types(dtype, index_dtype, [&]<class T, class Index>(T, Index) {
+    max_planes(shape, static_cast<const T*>(x), static_cast<T*>(y), static_cast<Index*>(index));
+  });
+}
+
+void avg_pool(DType dtype, const PoolShape& shape, const void* x, void* y) {
+  if (dtype == DType::Float32) avg_planes<float, false>(shape, static_cast<const float*>(x), static_cast<float*>(y));
+  else avg_planes<double, false>(shape, static_cast<const double*>(x), static_cast<double*>(y));
+}
+
+void avg_pool_backward(DType dtype, const PoolShape& shape, const void* dy, void* dx) {
+  if (dtype == DType::Float32) avg_planes<float, true>(shape, static_cast<float*>(dx), static_cast<const float*>(dy));
+  else avg_planes<double, true>(shape, static_cast<double*>(dx), static_cast<const double*>(dy));
+}
+
+void plane_gather(DType dtype, int64_t planes, int64_t few, int64_t many, const void* x, DType index_dtype, const void* index,
+                  void* y) {
+  by_types(dtype, index_dtype, [&]<class T, class Index>(T, Index) {
+    parallel_for(planes, ceil_div(kGrain, few + 1), [&](int64_t first, int64_t last) {
+      for (int64_t p = first; p < last; ++p) {
+        const T* from = static_cast<const T*>(x) + p * many;
+        const Index* at = static_cast<const Index*>(index) + p * few;
+        T* to = static_cast<T*>(y) + p * few;
+        for (int64_t i = 0; i < few; ++i) to[i] = from[at[i]];
+      }
+    });
+  });
+}
+
+void plane_scatter(DType dtype, int64_t planes, int64_t few, int64_t many, const void* y, DType index_dtype, const void* index,
+                   void* x, bool sum) {
+  by_types(dtype, index_dtype, [&]<class T, class Index>(T, Index) {
+    parallel_for(planes, ceil_div(kGrain, few + many + 1), [&](int64_t first, int64_t last) {
+      for (int64_t p = first; p < last; ++p) {
+        const T* from = static_cast<const T*>(y) + p * few;
+        const Index* at = static_cast<const Index*>(index) + p * few;
+        T* to = static_cast<T*>(x) + p * many;
+        std::fill_n(to, many, T(0));
+        if (sum) {
+          for (int64_t i = 0; i < few; ++i) to[at[i]] += from[i];
+        } else {
+          for (int64_t i = 0; i < few; ++i) to[at[i]] = from[i];
+        }
+      }
+    });
+  });
+}
+
+GENESIS_KERNEL(max_pool)
+GENESIS_KERNEL(avg_pool)
+GENESIS_KERNEL(avg_pool_backward)
+GENESIS_KERNEL(plane_gather)
+GENESIS_KERNEL(plane_scatter)
+
+}  // namespace genesis::kernels::GENESIS_ISA

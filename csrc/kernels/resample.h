@@ -1,0 +1,30 @@
+// Maps that read and write whole lines of memory: resampling along one dimension, and windows laid out as columns.
+// Contiguous float32 and float64.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "kernels/kernel.h"
+
+namespace genesis::kernels {
+
+// y[a, o, b] = sum over t < taps of weight[o, t] * x[a, index[o, t], b] for x of (outer, in, inner), y of (outer, out, inner).
+struct ResampleTable {
+  int64_t outer, in, out, inner, taps;
+  const int64_t* index;
+  const double* weight;
+};
+using ResampleFn = void(DType dtype, const ResampleTable& table, const void* x, void* y);
+inline constinit Kernel<ResampleFn> resample;
+inline constinit Kernel<ResampleFn> resample_transposed;  // from y's shape to x's
+
+// Planes (height, width) and columns (kernel taps, windows).
+struct UnfoldShape {
+  int64_t planes;
+  int64_t in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
+};
+inline constinit Kernel<void(DType dtype, const UnfoldShape& shape, const void* x, void* columns)> unfold;
+inline constinit Kernel<void(DType dtype, const UnfoldShape& shape, const void* columns, void* x)> fold;
+
+}  // namespace genesis::kernels

@@ -1,0 +1,208 @@
+// Maxima remember where they came from; what follows is gather_planes and scatter_planes, each the other's transpose.
+#include "ops/pool.h"
+
+#include <limits>
+
+#include "autograd/record.h"
+#include "kernels/pool.h"
+#include "ops/create.h"
+
+namespace genesis::ops {
+
+namespace {
+
+using kernels::PoolShape;
+
+Dims with_planes(const Tensor& x, int spatial, const Dims& size) {
+  Dims shape(x.shape().begin(), x.shape().end() - spatial);
+  for (int64_t n : size) shape.push_back(n);
+  return shape;
+}
+Dims spatial_size(const Tensor& x, int spatial) { return Dims(x.shape().end() - spatial, x.shape().end()); }
+int64_t num_planes(const Tensor& x, int spatial) { return numel(Dims(x.shape().begin(), x.shape().end() - spatial)); }
+
+// As kernels take it: contiguous, half precision widened.
+Tensor dense(const Tensor& x) {
+  const WithGradMode off(false);
+  return contiguous(is_half(x.dtype()) ? cast(x, DType::Float32) : x);
+}
+Tensor narrowed(Tensor y, DType dtype) {
+  const WithGradMode off(false);
+  return y.dtype() == dtype ? y : cast(y, dtype);
+}
+
+Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bool sum);
+
+Tensor gather_planes(const Tensor& x, const Tensor& index, const Dims& size) {
+  const int spatial = size.size();
+  const Tensor from = dense(x), at = dense(index);
+  Tensor y = empty(with_planes(x, spatial, spatial_size(index, spatial)), from.dtype());
+  if (y.numel() > 0) {
+    const int64_t planes = num_planes(x, spatial);
+    kernels::plane_gather(from.dtype(), planes, y.numel() / planes, numel(size), from->data, at.dtype(), at->data, y->data);
+  }
+  return record("gather_planes", narrowed(y, x.dtype()), inputs(x), save(index), [size](const Tensor& dy, const Saved& saved) {
+    return Grads{scatter_planes(dy, saved[0], size, true)};
+  });
+}
+
+// sum: elements that meet are added; else the last one stays.
+Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bool sum) {
+  const int spatial = size.size();
+  const Tensor from = dense(y), at = dense(index);
+  Tensor x = empty(with_planes(y, spatial, size), from.dtype());
+  if (x.numel() > 0) {
+    const int64_t planes = num_planes(y, spatial);
+    kernels::plane_scatter(from.dtype(), planes, y.numel() / planes, numel(size), from->data, at.dtype(), at->data, x->data, sum);
+  }
+  return record("scatter_planes", narrowed(x, y.dtype()), inputs(y), save(index), [size](const Tensor& dx, const Saved& saved) {
+    return Grads{gather_planes(dx, saved[0], size)};
+  });
+}
+
+Tensor run_max(const char* op, int spatial, const Tensor& x, const PoolShape& s, const Dims& out, Tensor* indices) {
+  const Tensor from = dense(x);
+  Tensor y = empty(with_planes(x, spatial, out), from.dtype());
+  const bool narrow = !indices && s.in_size() <= std::numeric_limits<int32_t>::max();
+  const Tensor index = empty(y.shape(), narrow ? DType::Int32 : DType::Int64);
+  if (y.numel() > 0) kernels::max_pool(from.dtype(), s, from->data, y->data, index.dtype(), index->data);
+  if (indices) *indices = untracked(index);
+  return record(op, narrowed(y, x.dtype()), inputs(x), save(index),
+                [size = spatial_size(x, spatial)](const Tensor& dy, const Saved& saved) {
+    return Grads{scatter_planes(dy, saved[0], size, true)};
+  });
+}
+
+Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& out);
+
+Tensor run_avg_backward(const char* op, const Tensor& dy, const PoolShape& s, const Dims& in) {
+  const Tensor from = dense(dy);
+  Tensor dx = empty(with_planes(dy, in.size(), in), from.dtype());
+  if (dx.numel() > 0) kernels::avg_pool_backward(from.dtype(), s, from->data, dx->data);
+  return record("avg_pool_backward", narrowed(dx, dy.dtype()), inputs(dy), save(),
+                [op, s, out = spatial_size(dy, in.size())](const Tensor& g, const Saved&) {
+    return Grads{run_avg(op, g, s, out)};
+  });
+}
+
+Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& out) {
+  const int spatial = out.size();
+  const Tensor from = dense(x);
+  Tensor y = empty(with_planes(x, spatial, out), from.dtype());
+  if (y.numel() > 0) kernels::avg_pool(from.dtype(), s, from->data, y->data);
+  return record(op, narrowed(y, x.dtype()), inputs(x), save(),
+                [op, s, in = spatial_size(x, spatial)](const Tensor& dy, const Saved&) {
+    return Grads{run_avg_backward(op, dy, s, in)};
+  });
+}
+
+// ---- arguments ------------------------------------------------------------------------------------------------------
+
+void require_input(const char* op, int spatial, const Tensor& x) {
+  require<DTypeError>(is_floating(x.dtype()), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
+  require(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": input must be (batch, channels, ",
+          spatial == 1 ? "length" : spatial == 2 ? "height, width" : "depth, height, width",
+          "), or the same without batch; got shape ", x.shape());
+  for (int d = x.dim() - spatial; d < x.dim(); ++d)
+    require(x.size(d) > 0, op, ": input of shape ", x.shape(), " has no elements in dimension ", d);
+}
+
+int64_t number_at(const char* op, const char* argument, const Dims& given, int spatial, int d, int64_t least) {
+  require(given.size() == 1 || given.size() == spatial, op, ": ", argument, " must be one number or ", spatial, ", got ", given);
+  const int64_t value = given[given.size() == 1 ? 0 : d];
+  require(value >= least, op, ": ", argument, " must be at least ", least, ", got ", given);
+  return value;
+}
+
+PoolShape plain_shape(const Tensor& x, int spatial) {
+  PoolShape s{.planes = num_planes(x, spatial), .in = {1, 1, 1}, .out = {1, 1, 1}, .kernel = {1, 1, 1}, .stride = {1, 1, 1},
+              .padding = {0, 0, 0}, .dilation = {1, 1, 1}};
+  for (int d = 0; d < spatial; ++d) s.in[3 - spatial + d] = x.size(x.dim() - spatial + d);
+  return s;
+}
+
+PoolShape window_shape(const char* op, int spatial, const Tensor& x, const PoolOptions& options, Dims& out) {
+  require_input(op, spatial, x);
+  PoolShape s = plain_shape(x, spatial);
+  for (int d = 0; d < spatial; ++d) {
+    const int at = 3 - spatial + d;
+    const int64_t kernel = s.kernel[at] = number_at(op, "kernel_size", options.kernel, spatial, d, 1);
+    const int64_t stride = s.stride[at] =
+        options.stride.empty() ? kernel : number_at(op, "stride", options.stride, spatial, d, 1);
+    const int64_t padding = s.padding[at] = number_at(op, "padding", options.padding, spatial, d, 0);
+    const int64_t dilation = s.dilation[at] = number_at(op, "dilation", options.dilation, spatial, d, 1);
+    const int64_t span = (kernel - 1) * dilation + 1, in = s.in[at];
+    require(padding <= span / 2, op, ": padding ", padding, " is more than half of the window, which spans ", span,
+            " elements; some windows would see nothing but padding");
+    const int64_t room = in + 2 * padding - span;
+    int64_t count = room < 0 ? (options.ceil_mode && room + stride > 0 ? 1 : 0) : room / stride + 1;
+    if (options.ceil_mode && room >= 0 && room % stride != 0) ++count;
+    if (options.ceil_mode && (count - 1) * stride >= in + padding) --count;  // it would see only padding
+    require(count > 0, op, ": a window of ", span, " elements does not fit in the ", in + 2 * padding, " of input of shape ",
+            x.shape(), " with its padding; take a smaller kernel_size or more padding");
+    s.out[at] = count;
+    out.push_back(count);
+  }
+  return s;
+}
+
+PoolShape adaptive_shape(const char* op, int spatial, const Tensor& x, const Dims& size, Dims& out) {
+  require_input(op, spatial, x);
+  PoolShape s = plain_shape(x, spatial);
+  s.adaptive = false;
+  for (int d = 0; d < spatial; ++d) {
+    const int at = 3 - spatial + d;
+    s.out[at] = number_at(op, "output_size", size, spatial, d, 0);
+    out.push_back(s.out[at]);
+    if (s.out[at] == 0 || s.in[at] % s.out[at] != 0) s.adaptive = true;
+    else s.kernel[at] = s.stride[at] = s.in[at] / s.out[at];
+  }
+  return s;
+}
+
+}  // namespace
+
+Tensor max_pool(const char* op, int spatial, const Tensor& x, const PoolOptions& options, Tensor* indices) {
+  Dims out;
+  const PoolShape s = window_shape(op, spatial, x, options, out);
+  return run_max(op, spatial, x, s, out, indices);
+}
+
+Tensor avg_pool(const char* op, int spatial, const Tensor& x, const PoolOptions& options, bool count_padding, int64_t divisor) {
+  Dims out;
+  PoolShape s = window_shape(op, spatial, x, options, out);
+  s.count_padding = count_padding;
+  s.divisor = divisor;
+  return run_avg(op, x, s, out);
+}
+
+Tensor adaptive_max_pool(const char* op, int spatial, const Tensor& x, const Dims& size, Tensor* indices) {
+  Dims out;
+  const PoolShape s = adaptive_shape(op, spatial, x, size, out);
+  return run_max(op, spatial, x, s, out, indices);
+}
+
+Tensor adaptive_avg_pool(const char* op, int spatial, const Tensor& x, const Dims& size) {
+  Dims out;
+  const PoolShape s = adaptive_shape(op, spatial, x, size, out);
+  return run_avg(op, x, s, out);
+}
+
+Tensor max_unpool(const char* op, const Tensor& x, const Tensor& indices, const Dims& size) {
+  const int spatial = size.size();
+  require_input(op, spatial, x);
+  require<DTypeError>(indices.dtype() == DType::Int64, op, ": indices must be int64, got ", indices.dtype(),
+                      "; take those of max pooling with return_indices=True");
+  require(indices.shape() == x.shape(), op, ": indices must have the shape of input, ", x.shape(), ", got ", indices.shape());
+  for (int64_t n : size) require(n >= 0, op, ": output_size must not be negative, got ", size);
+  const Tensor at = dense(indices);
+  const int64_t room = numel(size);
+  for (int64_t i = 0; i < at.numel(); ++i) {
+    const int64_t value = at.data<int64_t>()[i];
+    require<IndexError>(value >= 0 && value < room, op, ": index ", value, " is outside a plane of size ", size, " (0..", room - 1,
+                        "); pass the output_size that the indices were made with");
+  }
+  return scatter_planes(x, indices, size, false);
+}
+
+}  // namespace genesis::ops
