@@ -45,8 +45,10 @@ PARAMETERS = {
     "condition src source new_state a b bias gradient out_grad out sorted_sequence boundaries "
     "values",
     "SupportsIndex": "dim0 dim1 n m steps num_samples num_classes padding_idx k storage_offset "
-    "count offset seed start_dim end_dim length step_size dimension sections chunks minlength bins",
-    "_Dims": "dim dims size sizes shape stride shapes shifts repeats axis reps",
+    "count offset seed start_dim end_dim length step_size dimension sections chunks minlength bins "
+    "divisor_override",
+    "_Dims": "dim dims size sizes shape stride shapes shifts repeats axis reps kernel_size padding "
+    "dilation output_padding output_size",
     "_DType": "dtype d type1 type2",
     "_Device": "device",
     "bool": "keepdim requires_grad retain_graph create_graph replacement training inplace copy "
@@ -92,6 +94,11 @@ EXCEPTIONS = {
     ("var", "correction"): "_Number",
     ("quantile", "q"): "_Operand",
     ("split", "split_size_or_sections"): "_Dims",
+    ("conv1d", "padding"): "_Dims | str",
+    ("conv2d", "padding"): "_Dims | str",
+    ("conv3d", "padding"): "_Dims | str",
+    ("_resample", "mode"): "str",
+    ("_resample", "scales"): "Sequence[builtins.float]",
 }
 
 RETURNS = {
@@ -109,6 +116,7 @@ RETURNS = {
     "tuple[builtins.int, builtins.int] | None": "_graph_place",
     "tuple[Tensor, ...]": "_gate _grad split chunk unbind tensor_split split_with_sizes hsplit "
     "vsplit dsplit meshgrid broadcast_tensors",
+    "tuple[Tensor, Tensor]": "_adaptive_max_pool",
     "dtype": "result_type promote_types get_default_dtype _as_dtype",
     "Size": "broadcast_shapes",
     "Generator": "manual_seed",
@@ -119,7 +127,8 @@ RETURNS = {
     "npt.NDArray[Any]": "numpy __array__",
     "tuple[builtins.int, builtins.int]": "__dlpack_device__",
     "object": "__dlpack__",
-    "Any": "item tolist type where nonzero unique unique_consecutive max min median nanmedian",
+    "Any": "item tolist type where nonzero unique unique_consecutive max min median nanmedian "
+    "max_pool1d max_pool2d max_pool3d",
 }
 # Results with names; max() is a tensor, max(dim=0) a tuple, so the likes of it are Any above.
 NAMED = {

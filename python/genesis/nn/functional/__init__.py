@@ -4,6 +4,7 @@ from genesis.nn.functional import (
     activation,
     affine,
     classification,
+    conv,
     distance,
     dropouts,
     lookup,
@@ -12,11 +13,14 @@ from genesis.nn.functional import (
     native,
     normalization,
     padding,
+    pooling,
     shuffle,
+    upsampling,
 )
 from genesis.nn.functional.activation import *  # noqa: F403
 from genesis.nn.functional.affine import *  # noqa: F403
 from genesis.nn.functional.classification import *  # noqa: F403
+from genesis.nn.functional.conv import *  # noqa: F403
 from genesis.nn.functional.distance import *  # noqa: F403
 from genesis.nn.functional.dropouts import *  # noqa: F403
 from genesis.nn.functional.lookup import *  # noqa: F403
@@ -25,11 +29,14 @@ from genesis.nn.functional.margin import *  # noqa: F403
 from genesis.nn.functional.native import *  # noqa: F403
 from genesis.nn.functional.normalization import *  # noqa: F403
 from genesis.nn.functional.padding import *  # noqa: F403
+from genesis.nn.functional.pooling import *  # noqa: F403
 from genesis.nn.functional.shuffle import *  # noqa: F403
+from genesis.nn.functional.upsampling import *  # noqa: F403
 
 __all__: list[str] = [
     *activation.__all__,
     *affine.__all__,
+    *conv.__all__,
     *distance.__all__,
     *dropouts.__all__,
     *lookup.__all__,
@@ -39,5 +46,7 @@ __all__: list[str] = [
     *native.__all__,
     *normalization.__all__,
     *padding.__all__,
+    *pooling.__all__,
     *shuffle.__all__,
+    *upsampling.__all__,
 ]

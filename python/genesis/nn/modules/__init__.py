@@ -3,8 +3,10 @@
 from genesis.nn.modules import (
     activation,
     container,
+    conv,
     distance,
     dropout,
+    fold,
     linear,
     loss,
     margin,
@@ -12,13 +14,17 @@ from genesis.nn.modules import (
     padding,
     parameter_container,
     piecewise,
+    pooling,
     rearrange,
     sparse,
+    upsampling,
 )
 from genesis.nn.modules.activation import *  # noqa: F403
 from genesis.nn.modules.container import *  # noqa: F403
+from genesis.nn.modules.conv import *  # noqa: F403
 from genesis.nn.modules.distance import *  # noqa: F403
 from genesis.nn.modules.dropout import *  # noqa: F403
+from genesis.nn.modules.fold import *  # noqa: F403
 from genesis.nn.modules.linear import *  # noqa: F403
 from genesis.nn.modules.loss import *  # noqa: F403
 from genesis.nn.modules.margin import *  # noqa: F403
@@ -26,14 +32,18 @@ from genesis.nn.modules.module import *  # noqa: F403
 from genesis.nn.modules.padding import *  # noqa: F403
 from genesis.nn.modules.parameter_container import *  # noqa: F403
 from genesis.nn.modules.piecewise import *  # noqa: F403
+from genesis.nn.modules.pooling import *  # noqa: F403
 from genesis.nn.modules.rearrange import *  # noqa: F403
 from genesis.nn.modules.sparse import *  # noqa: F403
+from genesis.nn.modules.upsampling import *  # noqa: F403
 
 __all__: list[str] = [
     *activation.__all__,
     *container.__all__,
+    *conv.__all__,
     *distance.__all__,
     *dropout.__all__,
+    *fold.__all__,
     *linear.__all__,
     *loss.__all__,
     *margin.__all__,
@@ -41,6 +51,8 @@ __all__: list[str] = [
     *padding.__all__,
     *parameter_container.__all__,
     *piecewise.__all__,
+    *pooling.__all__,
     *rearrange.__all__,
     *sparse.__all__,
+    *upsampling.__all__,
 ]

@@ -1,0 +1,225 @@
+"""Convolution layers and kernels: PyTorch, a naive oracle, threads, instruction sets."""
+
+import hashlib
+import itertools
+import os
+import subprocess
+import sys
+
+import genesis
+import numpy as np
+import pytest
+from genesis import nn
+
+from tests.ops.table.conv import conv, conv_transpose
+
+LAYERS = [
+    (nn.Conv1d, (2, 6, 11), dict(kernel_size=3, stride=2, padding=1)),
+    (nn.Conv1d, (2, 6, 11), dict(kernel_size=4, padding="same", dilation=2, padding_mode="reflect")),
+    (nn.Conv2d, (2, 6, 9, 8), dict(kernel_size=(3, 2), padding="same")),
+    (nn.Conv2d, (2, 6, 9, 8), dict(kernel_size=3, padding="valid", groups=3, bias=False)),
+    (nn.Conv2d, (2, 6, 9, 8), dict(kernel_size=3, padding=(2, 1), padding_mode="circular")),
+    (nn.Conv2d, (2, 6, 9, 8), dict(kernel_size=3, padding=2, stride=2, padding_mode="replicate")),
+    (nn.Conv2d, (6, 9, 8), dict(kernel_size=5, padding=2, dilation=(2, 1))),
+    (nn.Conv3d, (1, 6, 5, 6, 4), dict(kernel_size=3, padding=1, padding_mode="reflect")),
+    (nn.ConvTranspose1d, (2, 6, 7), dict(kernel_size=3, stride=2, padding=1, output_padding=1)),
+    (nn.ConvTranspose2d, (2, 6, 7, 5), dict(kernel_size=(3, 4), stride=(2, 3), groups=2, dilation=2)),
+    (nn.ConvTranspose3d, (1, 6, 3, 4, 3), dict(kernel_size=2, stride=2, bias=False)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("layer, shape, kwargs", LAYERS)
+@pytest.mark.filterwarnings("ignore")  # of PyTorch: its copy for even kernels with padding 'same'
+def test_layer_is_pytorchs(layer, shape, kwargs, rng):
+    torch = pytest.importorskip("torch")
+    ours = layer(6, 12, **kwargs)
+    theirs = getattr(torch.nn, layer.__name__)(6, 12, **kwargs)
+    assert repr(ours) == repr(theirs)
+    assert {k: tuple(v.shape) for k, v in ours.state_dict().items()} == {
+        k: tuple(v.shape) for k, v in theirs.state_dict().items()
+    }
+    theirs.load_state_dict({k: torch.tensor(v.numpy()) for k, v in ours.state_dict().items()})
+    array = rng.normal(size=shape).astype(np.float32)
+    x, x_ = genesis.tensor(array, requires_grad=True), torch.tensor(array, requires_grad=True)
+    y, y_ = ours(x), theirs(x_)
+    np.testing.assert_allclose(y.detach().numpy(), y_.detach().numpy(), rtol=1e-4, atol=1e-5)
+    y.square().sum().backward()
+    y_.square().sum().backward()
+    for a, b in zip([x, *ours.parameters()], [x_, *theirs.parameters()], strict=True):
+        np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-3, atol=1e-4)
+
+
+def test_parameters_begin_uniform_within_their_bound():
+    genesis.manual_seed(0)
+    layer = nn.Conv2d(16, 64, 3)
+    bound = (16 * 9) ** -0.5
+    assert 0.98 * bound < layer.weight.abs().max().item() <= bound
+    assert 0.9 * bound < layer.bias.abs().max().item() <= bound
+
+
+def test_output_size_chooses_among_the_sizes_that_a_stride_leaves_open():
+    layer = nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1)
+    x = genesis.ones(1, 2, 5, 5)
+    assert layer(x, output_size=(10, 9)).shape == (1, 3, 10, 9)
+    assert layer(x, output_size=genesis.Size([1, 3, 9, 10])).shape == (1, 3, 9, 10)
+    with pytest.raises(ValueError, match="gives size 9 to 10"):
+        layer(x, output_size=(11, 10))
+    with pytest.raises(ValueError, match="must have 2 numbers"):
+        layer(x, output_size=(10, 10, 10))
+
+
+@pytest.mark.parametrize(
+    "make, text",
+    [
+        (lambda: nn.Conv2d(3, 4, 3, groups=2), "in_channels=3 must be divisible by groups=2"),
+        (lambda: nn.Conv2d(4, 3, 3, groups=2), "out_channels=3 must be divisible by groups=2"),
+        (lambda: nn.Conv2d(4, 4, 3, groups=0), "groups must be positive"),
+        (lambda: nn.Conv2d(4, 4, (3, 3, 3)), "kernel_size must be one number or 2"),
+        (lambda: nn.Conv2d(4, 4, 3, stride=2, padding="same"), "needs stride 1"),
+        (lambda: nn.Conv2d(4, 4, 3, padding="full"), "'same', 'valid' or numbers"),
+        (lambda: nn.Conv2d(4, 4, 3, padding_mode="mirror"), "padding_mode must be"),
+        (lambda: nn.ConvTranspose2d(4, 4, 3, padding_mode="reflect"), "must be 'zeros'"),
+        (
+            lambda: nn.Conv2d(1, 1, 3, padding=3, padding_mode="reflect")(genesis.ones(1, 1, 3, 3)),
+            "can add at most 2 elements",
+        ),
+    ],
+)
+def test_bad_arguments(make, text):
+    with pytest.raises(ValueError, match=text):
+        make()
+
+
+# --- kernels: shapes on both sides of every branch (vector widths, tiles, strips, chunks, groups)
+
+SHAPES = [
+    # batch, channels in and out of a group, groups, size, kernel, stride, padding, dilation
+    (2, 3, 5, 1, (9, 10), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (3, 1, 1, 20, (12, 17), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (2, 1, 2, 5, (13, 33), (5, 3), (2, 2), (2, 0), (1, 2)),
+    (1, 40, 70, 1, (6, 7), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (2, 17, 33, 2, (7, 7), (1, 1), (1, 1), (0, 0), (1, 1)),
+    (2, 8, 9, 1, (16, 16), (1, 1), (2, 2), (0, 0), (1, 1)),
+    (1, 4, 6, 1, (70, 300), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (5, 7, 10, 1, (1, 1), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (9, 20, 3, 1, (4, 3), (2, 3), (3, 2), (1, 2), (2, 1)),
+    (1, 2, 40, 1, (23, 19), (7, 7), (2, 2), (3, 3), (1, 1)),
+]
+
+
+def close(actual, expected, tolerance):
+    scale = max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(actual.numpy(), expected, rtol=tolerance, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("dtype, tolerance", [("float32", 3e-5), ("float64", 1e-12)])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_kernels_against_the_oracle(shape, dtype, tolerance, rng):
+    """Forward and both gradients; the gradients by the linearity of the map in x and in w."""
+    batch, ins, outs, groups, size, kernel, stride, padding, dilation = shape
+    x = rng.normal(size=(batch, ins * groups, *size)).astype(dtype)
+    w = rng.normal(size=(outs * groups, ins, *kernel)).astype(dtype)
+    options = dict(stride=stride, padding=padding, dilation=dilation, groups=groups)
+    expected = conv(x.astype(np.float64), w.astype(np.float64), **options)
+    g = [genesis.tensor(a, dtype=getattr(genesis, dtype), requires_grad=True) for a in (x, w)]
+    y = nn.functional.conv2d(*g, **options)
+    close(y.detach(), expected, tolerance)
+    dy = rng.normal(size=expected.shape).astype(dtype)
+    y.backward(genesis.tensor(dy, dtype=y.dtype))
+    rest = [
+        n + 2 * p - (k - 1) * d - 1 - (m - 1) * s
+        for n, p, k, d, m, s in zip(
+            size, padding, kernel, dilation, dy.shape[2:], stride, strict=True
+        )
+    ]
+    back = conv_transpose(
+        dy.astype(np.float64), w.astype(np.float64), None, stride, padding, rest, groups, dilation
+    )
+    close(g[0].grad, back, tolerance)
+    # <dw, v> = <dy, conv(x, v)> for some directions v
+    for _ in range(3):
+        v = rng.normal(size=w.shape)
+        wanted = (dy * conv(x.astype(np.float64), v, **options)).sum()
+        scale = np.abs(dy).sum() * np.abs(x).max() * 3
+        assert abs((g[1].grad.numpy() * v).sum() - wanted) < tolerance * scale
+
+
+def _digest() -> str:
+    """Of the results of all kernels over the shapes above."""
+    rng = np.random.default_rng(3)
+    digest = hashlib.sha256()
+    for batch, ins, outs, groups, size, kernel, stride, padding, dilation in SHAPES:
+        x = genesis.tensor(
+            rng.normal(size=(batch, ins * groups, *size)).astype("f"), requires_grad=True
+        )
+        w = genesis.tensor(
+            rng.normal(size=(outs * groups, ins, *kernel)).astype("f"), requires_grad=True
+        )
+        y = nn.functional.conv2d(x, w, None, stride, padding, dilation, groups)
+        y.square().sum().backward()
+        pooled = (
+            nn.functional.max_pool2d(y, 2, 1, 1).sum() + nn.functional.avg_pool2d(y, 2, 1, 1).sum()
+        )
+        for t in (y, x.grad, w.grad, pooled):
+            digest.update(t.detach().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def test_results_do_not_depend_on_the_number_of_threads(num_threads):
+    digests = set()
+    for n in (1, 2, 7):
+        genesis.set_num_threads(n)
+        digests.add(_digest())
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize("isa", ["baseline", "avx2"])
+def test_other_instruction_sets(isa):
+    """The same tests in a process that is held to fewer instructions."""
+    if genesis._C._isa() == isa:
+        pytest.skip(f"{isa} is what this process runs")
+    tests = [f"{__file__}::test_kernels_against_the_oracle"]
+    tests += [f"{__file__}::test_results_do_not_depend_on_the_number_of_threads"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests],
+        env={**os.environ, "GENESIS_ISA": isa}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-2000:]
+
+
+def test_half_precision_computes_in_float32(rng):
+    x = genesis.tensor(rng.normal(size=(1, 64, 6, 6)).astype("f")).bfloat16()
+    w = genesis.tensor(rng.normal(size=(4, 64, 3, 3)).astype("f")).bfloat16()
+    y = nn.functional.conv2d(x, w)
+    assert y.dtype == genesis.bfloat16
+    exact = nn.functional.conv2d(x.float(), w.float())
+    assert ((y.float() - exact).abs() <= exact.abs() * 2**-8).all()
+
+
+def test_inputs_that_are_views(rng):
+    base = rng.normal(size=(2, 9, 7, 4))
+    x = genesis.tensor(base, dtype=genesis.float64).permute(0, 3, 1, 2)  # channels last
+    w = genesis.tensor(rng.normal(size=(3, 4, 3, 6)), dtype=genesis.float64)[..., ::2]
+    close(nn.functional.conv2d(x, w), conv(base.transpose(0, 3, 1, 2), w.numpy()), 1e-12)
+    expanded = genesis.ones(1, 4, 1, 1, dtype=genesis.float64).expand(2, 4, 5, 5)
+    close(nn.functional.conv2d(expanded, w), conv(np.ones((2, 4, 5, 5)), w.numpy()), 1e-12)
+
+
+def test_third_derivative(rng):
+    """Gradients of gradients of gradients: the three maps are each other's rules."""
+    x, w = (genesis.tensor(rng.normal(size=s), dtype=genesis.float64, requires_grad=True)
+            for s in ((1, 2, 4, 4), (2, 2, 3, 3)))  # fmt: skip
+
+    def second(x, w):
+        y = nn.functional.conv2d(x, w, padding=1).pow(3).sum()
+        (dw,) = genesis.autograd.grad(y, w, create_graph=True)
+        (dx,) = genesis.autograd.grad(dw.pow(2).sum(), x, create_graph=True)
+        return dx
+
+    assert genesis.autograd.gradcheck(second, (x, w), rtol=1e-3, atol=1e-4)
+
+
+def test_padding_same_keeps_every_size():
+    for size, kernel, dilation in itertools.product((1, 4, 7), (1, 2, 3, 4), (1, 2)):
+        y = nn.Conv1d(1, 1, kernel, padding="same", dilation=dilation)(genesis.ones(1, 1, size))
+        assert y.shape == (1, 1, size)
