@@ -104,7 +104,7 @@ EXCEPTIONS = {
 RETURNS = {
     "bool": "is_floating_point is_complex is_signed is_inference is_tensor is_same_size "
     "is_contiguous is_grad_enabled is_inference_mode_enabled can_cast allclose equal has_nan "
-    "has_inf _is_parameter _reaches_beyond _shares_storage is_nonzero _pass_runs",
+    "has_inf _is_parameter _reaches_beyond _shares_storage _watched is_nonzero _pass_runs",
     "int": "numel nelement dim ndimension element_size storage_offset data_ptr get_num_threads "
     "seed initial_seed _memory_allocated _memory_peak _memory_cached _current_pass "
     "_tapes_recording",

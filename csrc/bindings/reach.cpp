@@ -1,4 +1,4 @@
-// How far a graph goes: the question that a functional transform asks before it returns a result.
+// Who is interested in a tensor: what transforms ask before they return a result, and checkpoints before they begin.
 #include <algorithm>
 #include <unordered_set>
 
@@ -38,6 +38,7 @@ static const Family family([] {
   def<"_reaches_beyond(tensors, leaves)", [](Args& a) {
     return reaches_beyond(a.tensors(0), a.tensors(1));
   }>(kFunction);
+  def<"_watched(tensor)", [](Args& a) { return watched(a.tensor(0)); }>(kFunction);
 });
 
 }  // namespace genesis::py

@@ -11,6 +11,7 @@ import pytest
 from genesis import nn
 from genesis.autograd import (
     CheckpointError,
+    Tape,
     checkpoint,
     checkpoint_sequential,
     gradcheck,
@@ -216,6 +217,21 @@ def test_inputs_that_need_no_gradient():
         assert counted.begun == 1
     assert checkpoint(lambda: 5) == 5
     assert not checkpoint(f, x).requires_grad
+
+
+@pytest.mark.parametrize("watch_all", [True, False])
+def test_on_a_tape(watch_all):
+    x, w = genesis.tensor([1.0, 2.0]), leaf(3.0)
+    tape = Tape(watch_all=watch_all)
+    if not watch_all:
+        tape.watch(x)
+    with tape:
+        y = checkpoint(lambda x: checkpoint(f, x * w).sin(), x).sum()
+    gradients = tape.backward(y)
+    x.requires_grad_()
+    expected = genesis.autograd.grad(f(x * w).sin().sum(), [x, w])
+    identical(gradients[x], expected[0])
+    identical(gradients[w], expected[1])
 
 
 def test_a_function_that_differs_is_noticed():

@@ -255,6 +255,13 @@ def test_transforms_work_where_gradients_are_off():
     same(grad(inner_is_constant)(x), [2.0, 4.0])
 
 
+def test_transforms_on_a_tape():
+    x, tape = vec(1.0, 2.0), genesis.autograd.Tape()
+    with tape:
+        y = grad(lambda x: (x**3).sum())(x).sum() + jvp(lambda x: x**3, (x,), (x,))[1].sum()
+    same(tape.backward(y)[x], 6 * x.numpy() + 9 * x.numpy() ** 2)
+
+
 def test_transforms_keep_names_and_call_once():
     calls = []
 

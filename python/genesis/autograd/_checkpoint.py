@@ -21,6 +21,7 @@ from genesis._C import Tensor
 from genesis._pytree import tree_flatten, tree_unflatten
 from genesis.autograd.function import Context, Function
 from genesis.autograd.graph import saved_tensors_hooks
+from genesis.autograd.tape import Tape
 
 __all__ = [
     "CheckpointError",
@@ -192,7 +193,7 @@ class _Everything(BaseException):
     """Ends the second run when nothing more is needed; no handler of errors should catch it."""
 
 
-class _KeepInputs(Function):
+class CheckpointInputs(Function):
     """A node that keeps the inputs, and has an enclosing checkpoint keep them in its way."""
 
     @staticmethod
@@ -231,7 +232,9 @@ class _Frame:
         # the places of tensors are empty: the node below keeps them
         self.leaves = [None if isinstance(x, Tensor) else x for x in leaves]
         self.places = [i for i, x in enumerate(leaves) if isinstance(x, Tensor)]
-        self.inputs = _KeepInputs.apply(_C.zeros((), requires_grad=True), *tensors).grad_fn
+        self.watched = [_C._watched(x) for x in tensors]
+        self.taped = _C._watched(_C.zeros(()))  # a tape watches every tensor
+        self.inputs = CheckpointInputs.apply(_C.zeros((), requires_grad=True), *tensors).grad_fn
 
     def pack(self, tensor: Tensor) -> _Holder:
         holder = _Holder(len(self.holders))
@@ -250,8 +253,9 @@ class _Frame:
 
     def run_again(self) -> None:
         leaves = list(self.leaves)
-        for place, tensor in zip(self.places, self.inputs.saved_tensors, strict=True):
-            leaves[place] = tensor.detach().requires_grad_(tensor.requires_grad)
+        inputs = zip(self.places, self.inputs.saved_tensors, self.watched, strict=True)
+        for place, tensor, watched in inputs:
+            leaves[place] = tensor.detach().requires_grad_(watched)
         args, kwargs = tree_unflatten(leaves, self.spec)
         second = _SecondRun(self)
         with contextlib.ExitStack() as stack:
@@ -259,6 +263,8 @@ class _Frame:
                 stack.enter_context(state())
             stack.enter_context(self.context)
             stack.enter_context(_C.enable_grad())
+            if self.taped:
+                stack.enter_context(Tape())
             stack.enter_context(saved_tensors_hooks(second.pack, _same))
             stack.enter_context(contextlib.suppress(_Everything))
             self.function(*args, **kwargs)
