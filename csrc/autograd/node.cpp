@@ -56,23 +56,29 @@ static Tensor placed(const Tensor& t, Node* node, uint32_t index) {
   return y;
 }
 
-// Unpacked once for each run of the rule, however often the rule looks at it.
+static NodeExtras::PackedSlot* packed_slot(const Node& node, const SavedTensor& s) {
+  for (NodeExtras::PackedSlot& p : node.extras_if_any()->packed)
+    if (&node.saved()[p.slot] == &s) return &p;
+  return nullptr;
+}
+
+// Unpacked once for each run of the rule, however often the rule looks at it. The hook may run anything, also a pass
+// that releases this node: nothing of the slot is held meanwhile.
 static Tensor unpack(const Node& node, const SavedTensor& s) {
-  for (NodeExtras::PackedSlot& p : node.extras_if_any()->packed) {
-    if (&node.saved()[p.slot] != &s) continue;
-    if (!p.unpacked.defined()) {
-      const bool differentiable = grad_mode.enabled;
-      const WithGradMode off(false);
-      Tensor t = p.what->unpack();
-      require(t.shape() == p.shape && t.dtype() == p.dtype, "saved_tensors_hooks: the unpack hook returned ", t.dtype(),
-              " of shape ", t.shape(), " for a tensor that '", node.op, "' saved as ", p.dtype, " of shape ", p.shape);
-      if (s.own_output && differentiable) t = placed(t, const_cast<Node*>(&node), s.output_index);
-      else if (p.edge.node) t = placed(t, p.edge.node.get(), p.edge.index);
-      p.unpacked = std::move(t);
-    }
-    return p.unpacked;
-  }
-  return Tensor();
+  NodeExtras::PackedSlot* p = packed_slot(node, s);
+  if (!p || p->unpacked.defined()) return p ? p->unpacked : Tensor();
+  const Ref<Packed> what = p->what;
+  const Ref<Node> maker = s.own_output && grad_mode.enabled ? Ref<Node>(const_cast<Node*>(&node)) : p->edge.node;
+  const uint32_t index = s.own_output ? s.output_index : p->edge.index;
+  const Dims shape = p->shape;
+  const DType dtype = p->dtype;
+  const WithGradMode off(false);
+  Tensor t = what->unpack();
+  require(t.shape() == shape && t.dtype() == dtype, "saved_tensors_hooks: the unpack hook returned ", t.dtype(),
+          " of shape ", t.shape(), " for a tensor that '", node.op, "' saved as ", dtype, " of shape ", shape);
+  if (maker) t = placed(t, maker.get(), index);
+  if ((p = packed_slot(node, s))) p->unpacked = t;
+  return t;
 }
 
 Tensor Saved::operator[](int i) const {

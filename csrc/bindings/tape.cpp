@@ -2,7 +2,6 @@
 //
 // The graph is the engine's; a tape holds no part of it. It knows tensors by their place in the graph (the sequence
 // number of a node and which of its outputs), which is never used twice, and looks at them through weak references.
-#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -18,9 +17,14 @@ namespace genesis::py {
 
 namespace {
 
-using Place = std::pair<uint64_t, uint32_t>;
-
-Place place_of(const Edge& edge) { return {edge.node->sequence, edge.index}; }
+struct Place {
+  uint64_t sequence;
+  uint32_t index;
+  bool operator==(const Place&) const = default;
+};
+struct PlaceHash {
+  size_t operator()(const Place& p) const { return p.sequence * 0x9e3779b97f4a7c15u + p.index; }
+};
 
 bool alive(const Object& weak) { return PyWeakref_GetObject(weak.get()) != Py_None; }
 
@@ -41,12 +45,15 @@ class WeakSet {
 
 class Tape final : public Recorder {
  public:
+  // Its inputs, outputs and their shapes are in the lists of the tape, up to where the next operation's begin.
   struct Operation {
-    const Node* node;  // compared with the next one told, never followed
     uint64_t sequence;
     const char* name;
-    std::vector<int64_t> inputs, outputs;  // numbers of tensors; -1 where there is no gradient
-    std::vector<Dims> shapes;
+    size_t first_input, first_output;
+  };
+  struct Known {
+    int64_t number;
+    Object weak;  // null for what was not made while the tape recorded
   };
 
   bool watches(const Tensor& x) const override {
@@ -55,20 +62,28 @@ class Tape final : public Recorder {
   void recorded(Node& node, const Tensor& y, uint32_t index) override {
     if (abandoned) return;
     if (operations.empty() || operations.back().sequence != node.sequence) {
-      Operation op{&node, node.sequence, node.op, {}, {}, {}};
-      for (const Edge& edge : node.edges()) op.inputs.push_back(edge.node ? number(place_of(edge)) : -1);
-      operations.push_back(std::move(op));
+      operations.push_back({node.sequence, node.op, inputs.size(), outputs.size()});
+      for (const Edge& edge : node.edges())
+        inputs.push_back(edge.node ? known({edge.node->sequence, edge.index}).number : -1);
     }
-    operations.back().outputs.push_back(number({node.sequence, index}));
-    operations.back().shapes.push_back(y.shape());
     const Object object(wrap(y));
-    seen[{node.sequence, index}] = Object(PyWeakref_NewRef(object.get(), nullptr));
+    Known& entry = known({node.sequence, index});
+    entry.weak = Object(PyWeakref_NewRef(object.get(), nullptr));
+    outputs.push_back(entry.number);
+    shapes.push_back(y.shape());
   }
-  int64_t number(Place place) { return numbers.try_emplace(place, static_cast<int64_t>(numbers.size())).first->second; }
+  Known& known(Place place) { return tensors.try_emplace(place, static_cast<int64_t>(tensors.size()), Object()).first->second; }
+  // The tensor at a place, borrowed, if it is still there.
+  PyObject* living(Place place) const {
+    const auto it = tensors.find(place);
+    return it != tensors.end() && it->second.weak && alive(it->second.weak) ? PyWeakref_GetObject(it->second.weak.get()) : nullptr;
+  }
   void forget() {
     operations.clear();
-    numbers.clear();
-    seen.clear();
+    inputs.clear();
+    outputs.clear();
+    shapes.clear();
+    tensors.clear();
     used = false;
   }
 
@@ -92,8 +107,9 @@ class Tape final : public Recorder {
   GradMode* home = nullptr;  // of the thread that records
   WeakSet included, excluded;
   std::vector<Operation> operations;
-  std::map<Place, int64_t> numbers;
-  std::map<Place, Object> seen;
+  std::vector<int64_t> inputs, outputs;  // numbers of tensors; -1 where there is no gradient
+  std::vector<Dims> shapes;              // of the outputs
+  std::unordered_map<Place, Known, PlaceHash> tensors;
 };
 
 struct PyTape {
@@ -123,9 +139,8 @@ class Collected final : public engine::Sink {
     for (int i = 0; i < grads.size(); ++i) {
       const Place place{node.sequence, static_cast<uint32_t>(i)};
       if (!grads[i].defined()) continue;
-      const auto it = tape_.seen.find(place);
-      if (it == tape_.seen.end() || !alive(it->second)) continue;
-      if (!tape_.excluded.has(unwrap(PyWeakref_GetObject(it->second.get())))) entries.push_back({place, Tensor(), grads[i]});
+      PyObject* tensor = tape_.living(place);
+      if (tensor && !tape_.excluded.has(unwrap(tensor))) entries.push_back({place, Tensor(), grads[i]});
     }
   }
   // Each gradient in memory of its own, which the user may write.
@@ -178,8 +193,8 @@ PyObject* gradients(PyObject* o, PyObject* args) {
     Object list(PyList_New(0));
     for (const auto& e : collected.entries) {
       const Object leaf(to_python(e.leaf)), value(wrap(e.grad));
-      const Object item(Py_BuildValue("(LO(KI)O)", static_cast<long long>(tape.number(e.place)), leaf.get(),
-                                      static_cast<unsigned long long>(e.place.first), e.place.second, value.get()));
+      const Object item(Py_BuildValue("(LO(KI)O)", static_cast<long long>(tape.known(e.place).number), leaf.get(),
+                                      static_cast<unsigned long long>(e.place.sequence), e.place.index, value.get()));
       if (PyList_Append(list.get(), item.get()) < 0) throw_python();
     }
     return list.release();
@@ -242,7 +257,7 @@ PyObject* set_watched(PyObject* o, PyObject* tensors) {
   });
 }
 
-PyObject* numbers(const std::vector<int64_t>& list) {
+PyObject* numbers(std::span<const int64_t> list) {
   Object tuple(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
   for (size_t i = 0; i < list.size(); ++i) {
     PyObject* item = list[i] < 0 ? Object::borrow(Py_None).release() : PyLong_FromLongLong(list[i]);
@@ -253,12 +268,19 @@ PyObject* numbers(const std::vector<int64_t>& list) {
 // [(name, inputs, outputs, shapes of the outputs)]
 PyObject* operations(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
+    const Tape& tape = get(o);
     Object list(PyList_New(0));
-    for (const Tape::Operation& op : get(o).operations) {
-      Object shapes(PyTuple_New(static_cast<Py_ssize_t>(op.shapes.size())));
-      for (size_t i = 0; i < op.shapes.size(); ++i)
-        PyTuple_SET_ITEM(shapes.get(), static_cast<Py_ssize_t>(i), Object(to_python(op.shapes[i])).release());
-      const Object inputs(numbers(op.inputs)), outputs(numbers(op.outputs));
+    for (size_t k = 0; k < tape.operations.size(); ++k) {
+      const Tape::Operation& op = tape.operations[k];
+      const bool last = k + 1 == tape.operations.size();
+      const size_t end_input = last ? tape.inputs.size() : tape.operations[k + 1].first_input;
+      const size_t end_output = last ? tape.outputs.size() : tape.operations[k + 1].first_output;
+      Object shapes(PyTuple_New(static_cast<Py_ssize_t>(end_output - op.first_output)));
+      for (size_t i = op.first_output; i < end_output; ++i)
+        PyTuple_SET_ITEM(shapes.get(), static_cast<Py_ssize_t>(i - op.first_output), Object(to_python(tape.shapes[i])).release());
+      const std::span<const int64_t> in(tape.inputs), out(tape.outputs);
+      const Object inputs(numbers(in.subspan(op.first_input, end_input - op.first_input)));
+      const Object outputs(numbers(out.subspan(op.first_output, end_output - op.first_output)));
       const Object item(Py_BuildValue("(sOOO)", op.name, inputs.get(), outputs.get(), shapes.get()));
       if (PyList_Append(list.get(), item.get()) < 0) throw_python();
     }

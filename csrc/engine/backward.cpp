@@ -193,9 +193,10 @@ void Pass::run_tensor_hooks(Node* node, Grads& grads) {
     Tensor& grad = grads[static_cast<int>(h.index)];
     if (grad.defined()) grad = call_hook(*h.hook, grad, options_.create_graph);
   }
-  for (const auto& r : extras->retained) {
-    Tensor& grad = grads[static_cast<int>(r.index)];
-    if (grad.defined()) accumulate_grad(Tensor(r.tensor), grad, options_.create_graph);
+  for (size_t i = 0; i < extras->retained.size(); ++i) {  // tensors take themselves off the list when they die
+    const Tensor tensor(extras->retained[i].tensor);
+    Tensor& grad = grads[static_cast<int>(extras->retained[i].index)];
+    if (grad.defined()) accumulate_grad(tensor, grad, options_.create_graph);
   }
 }
 
