@@ -31,6 +31,17 @@ def test_gradcheck_promotes_float32_and_takes_several_inputs_and_outputs():
     assert x.grad is None
 
 
+def test_gradcheck_of_modules():
+    layer, x = genesis.nn.Linear(3, 2), leaf([[1.0, 2.0, 3.0]])
+    assert gradcheck(layer, x, order=2)
+    assert layer.weight.dtype == genesis.float32
+    assert gradcheck(genesis.nn.Linear(3, 2).double(), x)
+    with pytest.raises(
+        TypeError, match=r"converted to float64, with tensors of another.*double\(\)"
+    ):
+        gradcheck(lambda x: layer(x), x)
+
+
 @pytest.mark.parametrize("fast_mode", [False, True])
 def test_gradcheck_shows_where_a_gradient_is_wrong(fast_mode):
     wrong = _function(lambda x: x.exp(), lambda dy, x: dy * x.exp() * genesis.tensor([1.0, 1.5]))

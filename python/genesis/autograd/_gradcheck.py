@@ -6,6 +6,7 @@ rounding. Inputs are perturbed through their NumPy buffers: an evaluation is one
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -60,11 +61,12 @@ def gradcheck(
     """Check the gradients of ``func(*inputs)`` against central differences of half-width ``eps``.
 
     ``inputs`` is a tensor or a tuple; those that require grad are checked, in float64 whatever
-    their dtype. ``fast_mode`` compares random projections of the Jacobian, and looks at every
-    element only if one is off. ``order=2`` also checks the gradient of the gradient. Two backward
-    passes over one graph may differ by ``nondet_tol``. With ``check_undefined_grad``, an output
-    whose gradient is missing must count as one whose gradient is zero. Returns True, or raises
-    :class:`GradcheckError` (returns False if ``raise_exception=False``).
+    their dtype (of a module, a copy in float64 is run). ``fast_mode`` compares random projections
+    of the Jacobian, and looks at every element only if one is off. ``order=2`` also checks the
+    gradient of the gradient. Two backward passes over one graph may differ by ``nondet_tol``. With
+    ``check_undefined_grad``, an output whose gradient is missing must count as one whose gradient
+    is zero. Returns True, or raises :class:`GradcheckError` (returns False if
+    ``raise_exception=False``).
 
     >>> x = genesis.tensor([1.0, 2.0], requires_grad=True)
     >>> gradcheck(lambda x: (x**2).sum(), x)
@@ -176,7 +178,14 @@ class _Function:
             return arg.detach().clone().double().requires_grad_(arg.requires_grad)
 
         inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
-        self.func = func
+        # a module has tensors of its own, which are to be as exact as the inputs
+        self.func: Any = func
+        if hasattr(func, "state_dict"):
+            self.func = copy.deepcopy(self.func).double()
+        self.converted = any(
+            isinstance(x, Tensor) and x.is_floating_point() and x.dtype != _C.float64
+            for x in inputs
+        )
         self.args = tuple(copied(arg) for arg in inputs)
         self.watched = [
             i for i, arg in enumerate(self.args) if getattr(arg, "requires_grad", False)
@@ -184,7 +193,15 @@ class _Function:
 
     def outputs(self, args: tuple[Any, ...]) -> _Outputs:
         """The floating outputs, each with its number among all outputs."""
-        result = self.func(*args)
+        try:
+            result = self.func(*args)
+        except _C.DTypeError as error:
+            if not self.converted:
+                raise
+            raise TypeError(
+                "gradcheck: the function mixes its inputs, which are converted to float64, with "
+                f"tensors of another dtype ({error}); convert what it uses, e.g. with .double()"
+            ) from error
         several = result if isinstance(result, (tuple, list)) else (result,)
         for i, out in enumerate(several):
             if not isinstance(out, Tensor):
