@@ -1,0 +1,52 @@
+// A recurrent layer over a whole sequence, in one direction, and its gradient.
+//
+// Sequences of different lengths lie packed: step t has sizes[t] rows, never more than the step before, which are the
+// first sizes[t] of the batch. A matrix "of all rows" has those of step 0, then those of step 1, and so on. Everything is
+// contiguous and float32 or float64. A View without data is zero as an input, and unwanted as a result.
+#pragma once
+
+#include "core/view.h"
+#include "kernels/kernel.h"
+
+namespace genesis::kernels {
+
+enum class Cell { Tanh, Relu, Lstm, Gru };
+inline int64_t gates_of(Cell cell) { return cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1; }
+
+struct Sequence {
+  const int64_t* sizes;
+  const int64_t* offsets;  // row at which step t begins
+  int64_t steps;
+  bool reverse;            // runs from the last step to the first
+};
+
+struct RecurrentLayer {
+  Cell cell;
+  Sequence sequence;
+  View h0, c0;             // (batch, outputs), (batch, hidden); c0 of an LSTM
+  View weight_hh;          // (gates * hidden, outputs)
+  View bias_hh;            // of a GRU: (3 * hidden,); in other cells it is part of `gates`
+  View weight_hr;          // of an LSTM with a projection: (outputs, hidden)
+};
+
+// `gates`, of all rows, comes with what the inputs contribute and leaves as what the gradient needs: for an LSTM the
+// gates i, f, g, o; for a GRU r, z, n and the hidden part of n, so that it has room for one more. Also of all rows:
+// `cells`, an LSTM's, and `out`. hn and cn are the last states of each sequence.
+inline constinit Kernel<void(const RecurrentLayer& layer, View out, View hn, View cn, View gates, View cells)>
+    recurrent_forward;
+
+struct RecurrentGradients {
+  View dout, dhn, dcn;     // of the results; any may be absent
+  View dgates;             // of all rows: of what the inputs contribute, (gates * hidden)
+  View dgates_hidden;      // of a GRU: of what the hidden state contributes
+  View dprojected;         // of an LSTM with a projection: of its results, of all rows
+  View dh0, dc0;
+};
+inline constinit Kernel<void(const RecurrentLayer& layer, const RecurrentGradients& grads, View out, View gates,
+                             View cells)>
+    recurrent_backward;
+
+// The hidden state before each row, of all rows.
+inline constinit Kernel<void(const Sequence& sequence, View previous, View out, View h0)> recurrent_previous;
+
+}  // namespace genesis::kernels
