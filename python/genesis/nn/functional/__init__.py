@@ -3,6 +3,7 @@
 from genesis.nn.functional import (
     activation,
     affine,
+    attention,
     classification,
     conv,
     distance,
@@ -19,6 +20,7 @@ from genesis.nn.functional import (
 )
 from genesis.nn.functional.activation import *  # noqa: F403
 from genesis.nn.functional.affine import *  # noqa: F403
+from genesis.nn.functional.attention import *  # noqa: F403
 from genesis.nn.functional.classification import *  # noqa: F403
 from genesis.nn.functional.conv import *  # noqa: F403
 from genesis.nn.functional.distance import *  # noqa: F403
@@ -36,11 +38,12 @@ from genesis.nn.functional.upsampling import *  # noqa: F403
 __all__: list[str] = [
     *activation.__all__,
     *affine.__all__,
+    *attention.__all__,
+    *classification.__all__,
     *conv.__all__,
     *distance.__all__,
     *dropouts.__all__,
     *lookup.__all__,
-    *classification.__all__,
     *loss.__all__,
     *margin.__all__,
     *native.__all__,

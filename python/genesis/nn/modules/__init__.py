@@ -2,6 +2,8 @@
 
 from genesis.nn.modules import (
     activation,
+    attention,
+    batchnorm,
     container,
     conv,
     distance,
@@ -11,15 +13,21 @@ from genesis.nn.modules import (
     loss,
     margin,
     module,
+    normalization,
     padding,
     parameter_container,
     piecewise,
     pooling,
     rearrange,
+    rnn,
+    rnn_cell,
     sparse,
+    transformer,
     upsampling,
 )
 from genesis.nn.modules.activation import *  # noqa: F403
+from genesis.nn.modules.attention import *  # noqa: F403
+from genesis.nn.modules.batchnorm import *  # noqa: F403
 from genesis.nn.modules.container import *  # noqa: F403
 from genesis.nn.modules.conv import *  # noqa: F403
 from genesis.nn.modules.distance import *  # noqa: F403
@@ -29,16 +37,22 @@ from genesis.nn.modules.linear import *  # noqa: F403
 from genesis.nn.modules.loss import *  # noqa: F403
 from genesis.nn.modules.margin import *  # noqa: F403
 from genesis.nn.modules.module import *  # noqa: F403
+from genesis.nn.modules.normalization import *  # noqa: F403
 from genesis.nn.modules.padding import *  # noqa: F403
 from genesis.nn.modules.parameter_container import *  # noqa: F403
 from genesis.nn.modules.piecewise import *  # noqa: F403
 from genesis.nn.modules.pooling import *  # noqa: F403
 from genesis.nn.modules.rearrange import *  # noqa: F403
+from genesis.nn.modules.rnn import *  # noqa: F403
+from genesis.nn.modules.rnn_cell import *  # noqa: F403
 from genesis.nn.modules.sparse import *  # noqa: F403
+from genesis.nn.modules.transformer import *  # noqa: F403
 from genesis.nn.modules.upsampling import *  # noqa: F403
 
 __all__: list[str] = [
     *activation.__all__,
+    *attention.__all__,
+    *batchnorm.__all__,
     *container.__all__,
     *conv.__all__,
     *distance.__all__,
@@ -48,11 +62,15 @@ __all__: list[str] = [
     *loss.__all__,
     *margin.__all__,
     *module.__all__,
+    *normalization.__all__,
     *padding.__all__,
     *parameter_container.__all__,
     *piecewise.__all__,
     *pooling.__all__,
     *rearrange.__all__,
+    *rnn.__all__,
+    *rnn_cell.__all__,
     *sparse.__all__,
+    *transformer.__all__,
     *upsampling.__all__,
 ]

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from genesis.nn.utils import parametrizations as parametrizations
     from genesis.nn.utils import parametrize as parametrize
     from genesis.nn.utils import prune as prune
+    from genesis.nn.utils import rnn as rnn
     from genesis.nn.utils import stateless as stateless
 
-_SUBMODULES = ("parametrizations", "parametrize", "prune", "stateless")
+_SUBMODULES = ("parametrizations", "parametrize", "prune", "rnn", "stateless")
 
 __all__ = [
     "clip_grad_norm",
