@@ -179,9 +179,9 @@ class _Function:
 
         inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
         # a module has tensors of its own, which are to be as exact as the inputs
-        self.func: Any = func
-        if hasattr(func, "state_dict"):
-            self.func = copy.deepcopy(self.func).double()
+        module: Any = func
+        is_module = hasattr(module, "state_dict")
+        self.func: Callable[..., Any] = copy.deepcopy(module).double() if is_module else func
         self.converted = any(
             isinstance(x, Tensor) and x.is_floating_point() and x.dtype != _C.float64
             for x in inputs
