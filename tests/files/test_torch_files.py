@@ -234,6 +234,74 @@ def test_a_missing_storage_is_named():
         genesis.load(file := io.BytesIO(file.getvalue()))
 
 
+@pytest.mark.parametrize("mmap", [False, True])
+def test_torch_loads_what_is_saved_as_pt(tmp_path, mmap):
+    torch = pytest.importorskip("torch")
+    x = genesis.arange(24.0).reshape(4, 6)
+    tied = genesis.nn.Parameter(genesis.ones(2))
+    state = OrderedDict(weight=x, half=genesis.ones(3, dtype=genesis.bfloat16))
+    state._metadata = OrderedDict({"": {"version": 1}})
+    plain = {
+        "numbers": [
+            0,
+            255,
+            256,
+            -1,
+            2**31,
+            -(2**31),
+            2**70,
+            -(2**63),
+            0.1,
+            float("inf"),
+            True,
+            None,
+        ],
+        "text": ["", "ü", "\n"],
+        "bytes": [b"\x00\xff", bytearray(b"ab")],
+        "containers": [(), (1, (2,)), {}, [], {"a": {1: 2, (3, "x"): 4}}, {1, 2}, 1 + 2j],
+    }
+    path = tmp_path / "x.pt"
+    genesis.save(
+        {**plain, "state": state, "part": x[1:, ::2], "t": x.t(), "tied": [tied, tied], "none": genesis.zeros(0, 2),
+         "zero": genesis.tensor(5), "grad": genesis.ones(1, requires_grad=True), "bool": genesis.tensor([True, False]),
+         "dtype": genesis.int8, "size": x.shape, "device": genesis.device("cpu")},
+        path,
+    )  # fmt: skip
+    for back, library in (
+        (torch.load(path, mmap=mmap), torch),
+        (genesis.load(path, mmap=mmap), genesis),
+    ):
+        assert {key: back[key] for key in plain} == plain
+        assert type(back["state"]) is OrderedDict and back["state"]._metadata == {
+            "": {"version": 1}
+        }
+        assert (
+            back["state"]["weight"].tolist() == x.tolist()
+            and back["state"]["half"].dtype == library.bfloat16
+        )
+        assert back["t"].tolist() == x.t().tolist() and back["part"].tolist() == x[1:, ::2].tolist()
+        back["state"]["weight"][1, 2] = 77.0
+        assert back["t"][2, 1] == 77 and back["part"][0, 1] == 77
+        assert back["tied"][0] is back["tied"][1] and isinstance(
+            back["tied"][0], library.nn.Parameter
+        )
+        assert (
+            back["none"].shape == (0, 2) and back["zero"].item() == 5 and back["grad"].requires_grad
+        )
+        assert back["bool"].tolist() == [True, False] and back["dtype"] == library.int8
+        assert back["size"] == (4, 6) and back["device"] == library.device("cpu")
+
+
+def test_what_pytorchs_files_cannot_hold(tmp_path):
+    x = genesis.ones(4)
+    for value in ([x, x.view(genesis.int32)], [np.ones(2)], [np.float64(1)], [slice(1, 2)]):
+        with pytest.raises(TypeError, match="PyTorch's files"):
+            genesis.save(value, tmp_path / "x.pt")
+    with pytest.raises(ValueError, match="metadata"):
+        genesis.save({}, tmp_path / "x.pt", metadata={"a": "b"})
+    assert os.listdir(tmp_path) == []
+
+
 def test_values_equal_those_of_torch_bit_for_bit(tmp_path):
     torch = pytest.importorskip("torch")
     x = torch.randn(1000, generator=torch.Generator().manual_seed(0))

@@ -2,7 +2,8 @@
 
 Nothing in a file is ever executed. `safetensors.py` is the format of `save`, `structure.py` keeps
 what lies around the tensors (dicts, lists, numbers), `torch_file.py` reads PyTorch's files through
-the machine of `unpickle.py`, `arrays.py` those of NumPy. `atomic.py` writes, `source.py` reads.
+the machine of `unpickle.py`, `torch_writer.py` writes them, `arrays.py` is for those of NumPy.
+`atomic.py` replaces files in one step, `source.py` reads within bounds.
 """
 
 from genesis.serialization.errors import FileFormatError

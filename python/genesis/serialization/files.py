@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from genesis import _C
-from genesis.serialization import arrays, safetensors, structure, torch_file
+from genesis.serialization import arrays, safetensors, structure, torch_file, torch_writer
 from genesis.serialization.atomic import replacing
 from genesis.serialization.source import PathLike, Source
 
@@ -16,8 +16,9 @@ from genesis.serialization.source import PathLike, Source
 def save(obj: Any, f: PathLike | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
     """Write tensors, and the dicts, lists, tuples, sets, numbers and strings around them, to ``f``.
 
-    The format is safetensors; a path that ends in .npy or .npz gives NumPy's. dtypes, shared
-    memory, ``requires_grad`` and `nn.Parameter` are kept. ``metadata`` are strings for others.
+    The format is safetensors; a path that ends in .pt or .pth gives one that torch.load reads, .npy
+    and .npz give NumPy's. dtypes, shared memory, ``requires_grad`` and `nn.Parameter` are kept.
+    ``metadata`` are strings for other readers of safetensors.
     A file at a path is replaced in one step: after a crash it is the old or the new one, whole.
 
     >>> genesis.save({"w": genesis.ones(2), "epoch": 3}, "model.safetensors")
@@ -37,9 +38,13 @@ def save(obj: Any, f: PathLike | IO[bytes], *, metadata: Mapping[str, str] | Non
 def _writer(obj: Any, path: str, metadata: Mapping[str, str] | None) -> Callable[[IO[bytes]], None]:
     """What writes ``obj``; whatever is wrong with it is found before a file is touched."""
     suffix = os.path.splitext(path)[1].lower()
+    if suffix in (".npy", ".npz", ".pt", ".pth") and metadata:
+        raise ValueError(f"save: a {suffix} file has no place for metadata; use .safetensors")
+    if suffix in (".pt", ".pth"):
+        entries, tree, table = structure.parts(obj)
+        data = torch_writer.pickled(entries, tree, table)
+        return lambda file: torch_writer.write(file, entries, data)
     if suffix in (".npy", ".npz"):
-        if metadata:
-            raise ValueError(f"save: a {suffix} file has no place for metadata; use .safetensors")
         write = arrays.write_npy if suffix == ".npy" else arrays.write_npz
         return lambda file: write(file, obj)
     found = safetensors.check_metadata(metadata)

@@ -142,11 +142,17 @@ class Encoder:
         return {"ndarray": entry.name}
 
 
-def encode(x: Any) -> tuple[list[Entry], dict[str, Any] | None]:
-    """Entries to be written, and the structure around them (None for a dict of plain tensors)."""
+def parts(x: Any) -> tuple[list[Entry], Any, list[Any]]:
+    """Entries to be written, the tree around them, and the table of tensors."""
     encoder = Encoder()
     tree = encoder.encode(x, [])
     entries, table = overlapping(encoder.tensors)
+    return [*entries, *encoder.arrays], tree, table
+
+
+def encode(x: Any) -> tuple[list[Entry], dict[str, Any] | None]:
+    """Entries to be written, and the structure around them (None for a dict of plain tensors)."""
+    entries, tree, table = parts(x)
     flat = (
         type(x) is dict
         and all(type(k) is str and type(v) is Tensor for k, v in x.items())
@@ -154,7 +160,7 @@ def encode(x: Any) -> tuple[list[Entry], dict[str, Any] | None]:
     )
     if flat:
         return entries, None
-    return [*entries, *encoder.arrays], {"version": VERSION, "tree": tree, "tensors": table}
+    return entries, {"version": VERSION, "tree": tree, "tensors": table}
 
 
 class Decoder:

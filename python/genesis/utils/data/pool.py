@@ -10,6 +10,7 @@ import selectors
 import signal
 import threading
 import time
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -66,7 +67,10 @@ class ProcessPool:
         inherited = list(_open) if forks else []
         process = context.Process(target=run_process, args=(job, theirs, inherited), daemon=True)
         process.name = f"DataLoader worker {job.id}"
-        process.start()
+        with warnings.catch_warnings():
+            # Later Pythons warn of a fork while threads run. Ours are ready for it (core/parallel).
+            warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
+            process.start()
         theirs.close()
         self.processes.append(process)
         self.selector.register(ours, selectors.EVENT_READ, job.id)
