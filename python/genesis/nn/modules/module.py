@@ -75,6 +75,8 @@ class Module(ModuleState, ModuleConvert, ModuleTree):
     call_super_init = False
     if not TYPE_CHECKING:
         _parameters = _buffers = _modules = _non_persistent_buffers_set = _MadeByInit()
+        _forward_hooks = _forward_pre_hooks = _backward_hooks = _backward_pre_hooks = _MadeByInit()
+        _state_dict_pre_hooks = _load_state_dict_pre_hooks = _MadeByInit()
     _forward_hooks: Hooks
     _forward_hooks_with_kwargs: OrderedDict[int, bool]
     _forward_hooks_always_called: Hooks
@@ -221,7 +223,7 @@ class Module(ModuleState, ModuleConvert, ModuleTree):
             raise KeyError(f'{what}: name must not contain ".", got {name!r}')
         if name == "":
             raise KeyError(f"{what}: name must not be empty")
-        if name not in registry and hasattr(self, name):
+        if name not in registry and (name in self.__dict__ or hasattr(type(self), name)):
             raise KeyError(f"{what}: attribute {name!r} already exists")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
@@ -277,18 +279,21 @@ class Module(ModuleState, ModuleConvert, ModuleTree):
             self.register_parameter(name, None)
         elif isinstance(value, Module):
             self._make_room(name, self._modules)
-            self.add_module(name, value)
+            if everywhere.module:
+                value = _hooks.registered(everywhere.module, self, name, value)
+            self._modules[name] = value
         elif name in self._modules:
             self._require_none(name, value, "child module", "Module")
-            self.add_module(name, None)
+            self._modules[name] = None
         elif isinstance(value, Buffer):
             self._make_room(name, self._buffers)
             self.register_buffer(name, value, value.persistent)
         elif name in self._buffers:
             self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
         elif name in _REGISTRIES:
+            items = dict(value)
             known[name].clear()
-            known[name].update(value)
+            known[name].update(items)
         else:
             object.__setattr__(self, name, value)
 
