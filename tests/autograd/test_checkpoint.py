@@ -59,6 +59,44 @@ def test_gradients_are_exact_and_the_function_runs_twice():
         identical(a, b)
 
 
+def _convolutional():
+    return nn.Sequential(
+        nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.5), nn.MaxPool2d(2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (_convolutional, (3, 2, 6, 6)),
+        (lambda: nn.LSTM(3, 4, num_layers=2, dropout=0.5, batch_first=True), (2, 5, 3)),
+        (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True), (2, 5, 8)),
+    ],
+    ids=["convolutional", "recurrent", "attention"],
+)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_of_modules_are_exact(make, shape, create_graph):
+    module, x = make(), genesis.randn(*shape, requires_grad=True)
+    wanted = [x, *module.parameters()]
+
+    def gradients(run):
+        genesis.manual_seed(3)
+        output = run(x)
+        output = output[0] if isinstance(output, tuple) else output
+        loss = (output**2).sum()
+        grads = genesis.autograd.grad(loss, wanted, create_graph=create_graph)
+        if create_graph:
+            penalty = sum((g**2).sum() for g in grads)
+            grads = genesis.autograd.grad(penalty, wanted, allow_unused=True)
+        return grads
+
+    plain, checkpointed = gradients(module), gradients(lambda x: checkpoint(module, x))
+    for a, b in zip(plain, checkpointed, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            identical(a, b)
+
+
 def test_nests_keywords_and_several_outputs():
     def function(pair, *, scale, options):
         assert options == {"text": "kept"}
