@@ -86,7 +86,7 @@ void detach_inplace(const Tensor& x) {
 }
 
 Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook) {
-  require<GraphError>(x->requires_grad, "register_hook: the tensor does not require grad, so no gradient will reach it; "
+  require<GraphError>(watched(x), "register_hook: the tensor does not require grad, so no gradient will reach it; "
                       "call requires_grad_() first");
   if (Node* node = grad_fn(x)) node->extras().output_hooks.push_back({x->output_index, hook});
   else meta(x).hooks.push_back(hook);

@@ -394,15 +394,19 @@ PyObject* finish(FunctionNode& node, PyObject* result, const std::vector<Tensor>
       returned = returned || (is_tensor(PyList_GET_ITEM(items.get(), i)) && unwrap(PyList_GET_ITEM(items.get(), i)).same(t));
     require<GraphError>(returned, node.op, ": an argument that was given to mark_dirty must be returned by forward");
   }
+  bool replaced = false;
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* item = PyList_GET_ITEM(items.get(), i);
     if (!is_tensor(item)) continue;
     const Tensor y = unwrap(item);
     node.outputs[static_cast<size_t>(i)] = {y.shape(), y.dtype(), true};
     Tensor placed = place(node, y, static_cast<uint32_t>(i), inputs);
-    if (!placed.same(y) && PyList_SetItem(items.get(), i, wrap(std::move(placed))) < 0) throw_python();
+    if (placed.same(y)) continue;
+    replaced = true;
+    if (PyList_SetItem(items.get(), i, wrap(std::move(placed))) < 0) throw_python();
   }
   node.save();
+  if (!replaced) return Object::borrow(result).release();  // a named tuple stays one
   if (!several) return Object::borrow(PyList_GET_ITEM(items.get(), 0)).release();
   return PyList_Check(result) ? Object(items).release() : PyList_AsTuple(items.get());
 }

@@ -69,6 +69,21 @@ def test_gradients_of_first_and_second_order():
     assert gradgradcheck(lambda x, y: Mul.apply(Exp.apply(x), Mul.apply(x, y)), (x, y))
 
 
+def test_transforms_go_through_functions():
+    x = genesis.tensor([0.3, -0.7], dtype=genesis.float64)
+
+    def f(x):
+        return Mul.apply(Exp.apply(x), x).sum()
+
+    def plain(x):
+        return (x.exp() * x).sum()
+
+    for transform in (genesis.func.grad, genesis.func.hessian, genesis.func.jacrev):
+        same(transform(f)(x), transform(plain)(x).numpy())
+    ones = genesis.ones_like(x)
+    same(genesis.func.jvp(f, (x,), (ones,))[1], genesis.func.jvp(plain, (x,), (ones,))[1].numpy())
+
+
 def test_forward_runs_outside_the_graph_and_sees_the_arguments_themselves():
     seen = []
 
@@ -316,6 +331,14 @@ def test_a_list_of_outputs_stays_a_list():
     out = function(lambda ctx, x: [x * 1, x * 2], lambda ctx, a, b: a + 2 * b).apply(leaf(1.0))
     assert isinstance(out, list)
     assert [type(t.grad_fn).__name__ for t in out] == ["Context", "Context"]
+
+
+def test_a_named_tuple_of_outputs_stays_one():
+    x = leaf(1.0, 3.0)
+    out = function(lambda ctx, x: x.sort(), lambda ctx, values, _: values * 2).apply(x)
+    out.values.sum().backward()
+    same(x.grad, [2, 2])
+    assert not out.indices.requires_grad
 
 
 def test_the_same_tensor_twice_is_two_outputs():

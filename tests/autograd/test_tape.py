@@ -280,6 +280,19 @@ def test_an_inner_tape_may_watch_less_than_the_outer():
     same(outer.backward(y)[x], [3])
 
 
+def test_hooks_on_what_a_tape_watches():
+    x, tape, seen = genesis.tensor([2.0]), Tape(), []
+    with tape:
+        y = x * x
+        y.register_hook(lambda g: g * 3)
+        handle = x.register_hook(lambda g: seen.append(float(g)))
+    same(tape.backward(y)[x], [12])
+    assert seen == [12]
+    handle.remove()
+    with pytest.raises(RuntimeError, match="require"):
+        x.register_hook(print)
+
+
 # --- errors
 
 
