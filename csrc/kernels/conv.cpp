@@ -1,8 +1,8 @@
 // Convolution as a matrix product whose right-hand side is never stored.
 //
 // correlate() is the whole of it; the forward map is one correlation, its transpose one for each residue of the output
-// position modulo the stride. Of a block of images (or of rows of an image), the planes are copied once into a grid with
-// the padding in it (conv_planes.h), small enough to stay in L2. There, 16 neighbouring outputs of any image read 16
+// position modulo the stride. Of a block (images, or groups or lines of an image), the planes are copied once into a grid
+// with the padding in it (conv_planes.h), small enough to stay in cache. There, 16 neighbouring outputs read 16
 // neighbouring inputs, whatever the tap, so a register tile of some channels by some such vectors runs over k = (channel,
 // tap) like the tile of a matrix product: it broadcasts packed weights, and finds the row of its right-hand side by a
 // table of offsets. A vector may run over the end of a line into the padding; the lanes that are no outputs are left out
@@ -20,6 +20,7 @@ namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 constexpr int64_t kBlockBytes = 512 << 10;       // of copied planes that stay in L2
+constexpr int64_t kGroupBytes = 32 << 10;        // of copied planes of some groups, in L1
 constexpr int64_t kTileBytes = 24 << 10;         // of input that a tile reads again and again, in L1
 constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread
 
@@ -76,6 +77,10 @@ struct ConvTile {
   int64_t out_row;
   const T* bias;  // of the rows, or null
   bool add;       // to what is there
+  // What the next vectors will read, if that is not in cache: these places under some of the offsets.
+  const T* ahead[kMaxVectors];
+  const int64_t* ahead_offsets;
+  int64_t ahead_count = 0;
 };
 
 template <class T, int rows, int vectors>
@@ -85,16 +90,30 @@ void conv_tile(const ConvTile<T>& t) {
   for (int j = 0; j < vectors; ++j) b[j] = t.b[j];
   const T* a = t.a;
   const int64_t a_k = t.a_k;
-  for (const int64_t *offset = t.offsets, *end = offset + t.k; offset < end; ++offset, a += a_k) {
-    const int64_t at = *offset;
-    Vec<T> row[vectors];
+  const int64_t* offset = t.offsets;
+  int fetched = 0;
+  const int64_t* ahead = t.ahead_offsets;
+  const int64_t ahead_step = t.ahead_count == 0 ? 0 : ceil_div(t.ahead_count, ceil_div(t.k, kSegment));
+  for (int64_t left = t.k; left > 0; left -= kSegment) {
+    // Outputs, and what lies ahead, are fetched a little at a time: a burst would hold up the loads.
+    if (fetched < rows) {
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.out[j] + t.spot[j]->first + fetched * t.out_row, 1);
+      ++fetched;
+    }
+    if (ahead_step > 0)
+      for (const int64_t* stop = std::min(ahead + ahead_step, t.ahead_offsets + t.ahead_count); ahead < stop; ++ahead)
+        for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.ahead[j] + *ahead);
+    for (const int64_t* end = offset + std::min(left, kSegment); offset < end; ++offset, a += a_k) {
+      const int64_t at = *offset;
+      Vec<T> row[vectors];
 #pragma GCC unroll 8
-    for (int j = 0; j < vectors; ++j) row[j] = load(b[j] + at);
+      for (int j = 0; j < vectors; ++j) row[j] = load(b[j] + at);
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-      const Vec<T> x = broadcast<T>(a[i]);
+      for (int i = 0; i < rows; ++i) {
+        const Vec<T> x = broadcast<T>(a[i]);
 #pragma GCC unroll 8
-      for (int j = 0; j < vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+        for (int j = 0; j < vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+      }
     }
   }
 #pragma GCC unroll 8
@@ -124,6 +143,29 @@ void run_tile(const ConvTile<T>& t, int64_t rows, int64_t vectors) {
     return std::array{conv_tile_at<T, index>()...};
   }(std::make_integer_sequence<int, kMostRows * kMaxVectors>{});
   table[(rows - 1) * kMaxVectors + vectors - 1](t);
+}
+
+// One row of outputs, at all spots: sums over k of a[p] * b[spot.at + offsets[p] + lane].
+template <class T>
+void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const std::vector<Spot>& spots, T bias, T* out) {
+  constexpr int together = 4;
+  const Spot *spot = spots.data(), *end = spot + spots.size();
+  auto step = [&]<int n>(std::integral_constant<int, n>) __attribute__((always_inline)) {
+    Vec<T> sum[n];
+    const T* from[n];
+    for (int j = 0; j < n; ++j) sum[j] = broadcast(bias), from[j] = b + spot[j].at;
+    for (int64_t p = 0; p < k; ++p) {
+      const Vec<T> x = broadcast<T>(a[p]);
+      const int64_t at = offsets[p];
+#pragma GCC unroll 4
+      for (int j = 0; j < n; ++j) sum[j] = fma(x, load(from[j] + at), sum[j]);
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < n; ++j) put<T>(out + spot[j].first, sum[j], spot[j]);
+    spot += n;
+  };
+  while (end - spot >= together) step(std::integral_constant<int, together>());
+  while (spot < end) step(std::integral_constant<int, 1>());
 }
 
 // Vectors that cover every output once, from the first on; those that hit padding between lines skip it.
@@ -208,35 +250,85 @@ void pack_weights(const Correlation<T>& x, int64_t height, T* dst) {
   });
 }
 
-// How a correlation is cut: into blocks of `images` whole images, or of `lines` outputs along `axis` of one.
+// How a correlation is cut into blocks: of `images` whole images; or of `groups` of one; or of `lines` outputs along
+// `axis` of that.
 struct Cut {
-  int64_t images = 1, lines = 0, strips = 1;
+  int64_t images = 1, groups, lines, strips = 1;
   int axis = 0;
 
   template <class T>
-  explicit Cut(const Correlation<T>& x) {
+  explicit Cut(const std::vector<Correlation<T>>& passes) : groups(passes[0].groups) {
+    const Correlation<T>& x = *std::max_element(passes.begin(), passes.end(), [](const auto& a, const auto& b) {
+      return a.taps() < b.taps();
+    });
     const Planes<T> planes(x.axes, true);
     axis = x.axes[0].out > 1 ? 0 : 1;
-    lines = x.axes[axis].out;
-    const int64_t bytes = std::max<int64_t>(1, x.groups * x.channels * planes.plane() * int64_t{sizeof(T)});
-    const int64_t threads = get_num_threads();
-    if (bytes < kBlockBytes) {
-      images = std::clamp<int64_t>(std::min(kBlockBytes / bytes, x.batch / (4 * threads)), 1, x.batch);
-    } else if (!planes.in_place()) {
-      lines = std::max<int64_t>(std::min<int64_t>(lines, 4), lines * kBlockBytes / bytes);
-      strips = ceil_div(x.axes[axis].out, lines);
-      lines = ceil_div(x.axes[axis].out, strips);
-      strips = ceil_div(x.axes[axis].out, lines);
+    int64_t out = 0;
+    for (const Correlation<T>& pass : passes) out = std::max(out, pass.axes[axis].out);
+    lines = out;
+    const int64_t group_bytes = std::max<int64_t>(1, x.channels * planes.plane() * int64_t{sizeof(T)});
+    const int64_t bytes = x.groups * group_bytes;
+    if (x.groups > 1 && bytes > kGroupBytes) groups = std::max<int64_t>(1, kGroupBytes / group_bytes);
+    if (groups == x.groups && bytes < kBlockBytes) {
+      const int64_t fair = x.batch / (4 * get_num_threads());
+      images = std::clamp<int64_t>(std::min(kBlockBytes / bytes, fair), 1, x.batch);
+    } else if (groups == 1 && group_bytes > kBlockBytes && !planes.in_place()) {
+      lines = std::max<int64_t>(std::min<int64_t>(lines, 4), lines * kBlockBytes / group_bytes);
+      lines = ceil_div(out, ceil_div(out, lines));
+      strips = ceil_div(out, lines);
     }
+  }
+};
+
+// Where a strip of a correlation reads and writes, for any image and group.
+template <class T>
+struct Layout {
+  Axis axes[3];
+  int64_t first[3];  // of the outputs in y
+  Planes<T> planes;
+  int64_t taps, depth, most_vectors;  // channels in one pass over k; vectors in a tile
+  std::vector<int64_t> offsets;       // of that many channels
+  std::vector<Spot> spots;
+
+  Layout(const Correlation<T>& x, const Cut& cut, int64_t strip, int64_t vectors, bool one_tile)
+      : axes{x.axes[0], x.axes[1], x.axes[2]}, first{x.first[0], x.first[1], x.first[2]}, planes(restricted(x, cut, strip), true),
+        taps(x.taps()), most_vectors(vectors) {
+    std::vector<int64_t> under = planes.offsets();
+    const int64_t reach = under.empty() ? 0 : *std::max_element(under.begin(), under.end());
+    if (planes.in_place() && planes.readable() - reach < kLanes<T>) {
+      planes = Planes<T>(axes, false);
+      under = planes.offsets();
+    }
+    spots = cover(planes, axes, planes.in_place() ? planes.readable() - reach : std::numeric_limits<int64_t>::max());
+    // k is cut so that what a tile reads of the input stays in L1 for the next rows.
+    constexpr int64_t line = 64 / sizeof(T);
+    const int64_t lines_read = ceil_div(vectors * kLanes<T> + static_cast<int64_t>(axes[2].taps.size()), line) + 1;
+    const int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(axes[0].taps.size() * axes[1].taps.size()) * lines_read * 64);
+    const int64_t most = one_tile ? x.channels : std::max<int64_t>(4, kTileBytes / bytes);
+    depth = std::max<int64_t>(1, ceil_div(x.channels, std::max<int64_t>(1, ceil_div(x.channels, most))));
+    for (int64_t c = 0; c < std::min(depth, x.channels); ++c)
+      for (int64_t tap : under) offsets.push_back(c * planes.plane() + tap);
+  }
+
+  int64_t outputs() const { return axes[0].out * axes[1].out * axes[2].out; }
+
+ private:
+  const Axis (&restricted(const Correlation<T>& x, const Cut& cut, int64_t strip))[3] {
+    const int64_t line = strip * cut.lines;
+    Axis& axis = axes[cut.axis];
+    axis = axis.part(line, std::max<int64_t>(0, std::min(cut.lines, axis.out - line)));
+    first[cut.axis] += line * x.every[cut.axis];
+    return axes;
   }
 };
 
 // From dense lines to every[2]-th element of y's.
 template <class T>
-void spread(const Correlation<T>& x, const Axis (&axes)[3], const int64_t (&first)[3], const T* src, T* dst) {
-  const int64_t n = axes[2].out, every = x.every[2];
-  for (int64_t a = 0; a < axes[0].out; ++a)
-    for (int64_t b = 0; b < axes[1].out; ++b, src += n) {
+void spread(const Correlation<T>& x, const Layout<T>& layout, const T* src, T* dst) {
+  const int64_t n = layout.axes[2].out, every = x.every[2];
+  const auto& first = layout.first;
+  for (int64_t a = 0; a < layout.axes[0].out; ++a)
+    for (int64_t b = 0; b < layout.axes[1].out; ++b, src += n) {
       T* line = dst + ((first[0] + a * x.every[0]) * x.y_size[1] + first[1] + b * x.every[1]) * x.y_size[2] + first[2];
       if (every == 2) {
         for (int64_t c = 0; c < n; ++c) line[2 * c] = src[c];
@@ -249,67 +341,63 @@ void spread(const Correlation<T>& x, const Axis (&axes)[3], const int64_t (&firs
 template <class T>
 struct Block {
   const Correlation<T>& x;
+  const Layout<T>& layout;
   const T* weights;
   int64_t height, vectors;
-  int64_t image, images;
-  Axis axes[3];
-  int64_t first[3];  // of the outputs in y
+  int64_t image, images, group, groups;
 
   void run() const {
-    Planes<T> planes(axes, true);
-    std::vector<int64_t> taps = planes.offsets();
-    const int64_t reach = taps.empty() ? 0 : *std::max_element(taps.begin(), taps.end());
-    if (planes.in_place() && planes.readable() - reach < kLanes<T>) {
-      planes = Planes<T>(axes, false);
-      taps = planes.offsets();
-    }
-    const int64_t all_channels = x.groups * x.channels, in_plane = axes[0].in * axes[1].in * axes[2].in;
-    const T* source = x.x + image * all_channels * in_plane;
-    if (!planes.in_place() && !taps.empty()) {
-      T* copy = copied_planes<T>.get(images * all_channels * planes.plane() + kLanes<T>);
-      parallel_for(images * all_channels, ceil_div(1 << 14, planes.plane() + 1), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) planes.fill(copy + i * planes.plane(), source + i * in_plane);
+    const Planes<T>& planes = layout.planes;
+    const int64_t in_plane = x.axes[0].in * x.axes[1].in * x.axes[2].in, channels = groups * x.channels;
+    const T* source = x.x + (image * x.groups + group) * x.channels * in_plane;
+    int64_t image_step = x.groups * x.channels * in_plane;
+    if (!planes.in_place() && layout.taps > 0) {
+      T* copy = copied_planes<T>.get(images * channels * planes.plane() + kLanes<T>);
+      parallel_for(images * channels, ceil_div(1 << 14, planes.plane() + 1), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          planes.fill(copy + i * planes.plane(), source + i / channels * image_step + i % channels * in_plane);
       });
       source = copy;
+      image_step = channels * planes.plane();
     }
-    const std::vector<Spot> spots =
-        cover(planes, axes, planes.in_place() ? planes.readable() - reach : std::numeric_limits<int64_t>::max());
+    source += planes.start();
 
-    const int64_t all_rows = x.groups * x.rows, y_plane = x.y_size[0] * x.y_size[1] * x.y_size[2];
-    const int64_t outputs = axes[0].out * axes[1].out * axes[2].out;
+    const int64_t y_plane = x.y_size[0] * x.y_size[1] * x.y_size[2], rows = groups * x.rows, outputs = layout.outputs();
+    T* y = x.y + (image * x.groups + group) * x.rows * y_plane;
     if (x.dense()) {
-      T* out = x.y + image * all_rows * y_plane + (first[0] * x.y_size[1] + first[1]) * x.y_size[2] + first[2];
-      return multiply(planes, taps, spots, source + planes.start(), out, y_plane);
+      y += (layout.first[0] * x.y_size[1] + layout.first[1]) * x.y_size[2] + layout.first[2];
+      return multiply(source, image_step, y, x.groups * x.rows * y_plane, y_plane);
     }
-    T* out = dense_outputs<T>.get(images * all_rows * outputs);
-    multiply(planes, taps, spots, source + planes.start(), out, outputs);
-    parallel_for(images * all_rows, ceil_div(1 << 14, outputs), [&](int64_t begin, int64_t end) {
+    T* out = dense_outputs<T>.get(images * rows * outputs);
+    multiply(source, image_step, out, rows * outputs, outputs);
+    parallel_for(images * rows, ceil_div(1 << 14, outputs), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        spread(x, axes, first, out + i * outputs, x.y + (image * all_rows + i) * y_plane);
+        spread(x, layout, out + i * outputs, y + i / rows * x.groups * x.rows * y_plane + i % rows * y_plane);
     });
   }
 
-  void multiply(const Planes<T>& planes, const std::vector<int64_t>& taps, const std::vector<Spot>& spots,
-                const T* source, T* out, int64_t out_plane) const {
-    constexpr int64_t line = 64 / sizeof(T);
-    const int64_t count = static_cast<int64_t>(taps.size()), k = count * x.channels;
-    const int64_t per_image = static_cast<int64_t>(spots.size()), total = images * per_image;
+  void multiply(const T* source, int64_t image_step, T* out, int64_t out_step, int64_t out_plane) const {
+    const Planes<T>& planes = layout.planes;
+    const int64_t k = layout.taps * x.channels;
+    if (x.rows == 1 && layout.depth >= x.channels) {
+      parallel_for(images * groups, std::max<int64_t>(1, kTaskWork / (layout.outputs() * (k + 4))), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t n = i / groups, g = i % groups;
+          conv_row(k, weights + (group + g) * k, layout.offsets.data(), source + n * image_step + g * x.channels * planes.plane(),
+                   layout.spots, x.bias ? x.bias[group + g] : T(0), out + n * out_step + g * out_plane);
+        }
+      });
+      return;
+    }
+    const int64_t per_image = static_cast<int64_t>(layout.spots.size()), total = images * per_image;
     const int64_t tiles = ceil_div(total, vectors), row_tiles = ceil_div(x.rows, height);
-    // k is cut so that what a tile reads of the input stays in L1 for the next rows.
-    const int64_t lines_read = ceil_div(vectors * kLanes<T> + static_cast<int64_t>(axes[2].taps.size()), line) + 1;
-    const int64_t channel_bytes = static_cast<int64_t>(axes[0].taps.size() * axes[1].taps.size()) * lines_read * 64;
-    const int64_t most = row_tiles == 1 ? x.channels : std::max<int64_t>(4, kTileBytes / std::max<int64_t>(1, channel_bytes));
-    const int64_t depth = std::max<int64_t>(1, ceil_div(x.channels, std::max<int64_t>(1, ceil_div(x.channels, most))));
-    std::vector<int64_t> offsets;
-    for (int64_t c = 0; c < std::min(depth, x.channels); ++c)
-      for (int64_t tap : taps) offsets.push_back(c * planes.plane() + tap);
-
     const int64_t work = vectors * kLanes<T> * std::max<int64_t>(k, 16) * x.rows;
+    const bool fetches = planes.in_place() && layout.taps == 1;  // x comes from memory, a little of many planes at a time
     // Where there are few vectors, the rows are shared out too.
     int64_t parts = 1;
-    if (const int64_t wanted = 4 * get_num_threads(); x.groups * tiles < wanted && !in_parallel_region())
-      parts = std::clamp<int64_t>(std::min(wanted / (x.groups * tiles), work / kTaskWork), 1, row_tiles);
-    parallel_for(x.groups * tiles * parts, std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work / parts)),
+    if (const int64_t wanted = 4 * get_num_threads(); groups * tiles < wanted && !in_parallel_region())
+      parts = std::clamp<int64_t>(std::min(wanted / (groups * tiles), work / kTaskWork), 1, row_tiles);
+    parallel_for(groups * tiles * parts, std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work / parts)),
                  [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
         const int64_t part = task % parts, g = task / parts / tiles, tile = task / parts % tiles;
@@ -318,24 +406,39 @@ struct Block {
         const int64_t vector = tile * vectors, filled = std::min(vectors, total - vector);
         const T* b[kMaxVectors];
         T* to[kMaxVectors];
+        auto place = [&](int64_t v, const Spot*& spot) {
+          spot = &layout.spots[static_cast<size_t>(v % per_image)];
+          return source + v / per_image * image_step + g * x.channels * planes.plane() + spot->at;
+        };
         for (int64_t j = 0; j < filled; ++j) {
-          const int64_t n = (vector + j) / per_image;
-          t.spot[j] = &spots[static_cast<size_t>((vector + j) % per_image)];
-          b[j] = source + (n * x.groups + g) * x.channels * planes.plane() + t.spot[j]->at;
-          to[j] = out + (n * x.groups + g) * x.rows * out_plane;
+          b[j] = place(vector + j, t.spot[j]);
+          to[j] = out + (vector + j) / per_image * out_step + g * x.rows * out_plane;
+        }
+        if (fetches && tile + 1 < tiles) {
+          const Spot* next;
+          for (int64_t j = 0; j < filled; ++j) t.ahead[j] = place(std::min(vector + vectors + j, total - 1), next);
         }
         t.a_k = height;
-        t.offsets = offsets.data();
+        t.offsets = layout.offsets.data();
         t.out_row = out_plane;
-        for (int64_t c = 0; c == 0 || c < x.channels; c += depth) {
-          t.k = std::min(depth, x.channels - c) * count;
+        for (int64_t c = 0; c == 0 || c < x.channels; c += layout.depth) {
+          const int64_t depth = std::min(layout.depth, x.channels - c), rows = row_end - row_begin;
+          t.k = depth * layout.taps;
           t.add = c > 0;
-          for (int64_t j = 0; j < filled; ++j) t.b[j] = b[j] + c * planes.plane();
+          for (int64_t j = 0; j < filled; ++j) {
+            t.b[j] = b[j] + c * planes.plane();
+            if (fetches && c > 0) t.ahead[j] += layout.depth * planes.plane();
+          }
           for (int64_t i = row_begin; i < row_end; ++i) {
             const int64_t row = i * height;
-            t.a = weights + (g * row_tiles + i) * height * k + c * count * height;
-            t.bias = x.bias ? x.bias + g * x.rows + row : nullptr;
+            t.a = weights + (group + g) * row_tiles * height * k + i * height * k + c * layout.taps * height;
+            t.bias = x.bias ? x.bias + (group + g) * x.rows + row : nullptr;
             for (int64_t j = 0; j < filled; ++j) t.out[j] = to[j] + row * out_plane;
+            if (fetches && tile + 1 < tiles) {  // each tile fetches its share of what the next vectors read
+              const int64_t from = (i - row_begin) * depth / rows;
+              t.ahead_offsets = layout.offsets.data() + from;
+              t.ahead_count = (i - row_begin + 1) * depth / rows - from;
+            }
             run_tile(t, std::min(height, x.rows - row), filled);
           }
         }
@@ -344,30 +447,46 @@ struct Block {
   }
 };
 
+// Correlations of the same planes with the same output; they differ in taps and in which outputs they make.
 template <class T>
-void correlate(const Correlation<T>& x) {
+void correlate(const std::vector<Correlation<T>>& passes) {
+  const Correlation<T>& x = passes[0];
   if (x.batch == 0 || x.groups == 0 || x.rows == 0 || x.outputs() == 0) return;
   // Wide and flat tiles for few rows, or else as high as the registers allow, and all about equally high.
   constexpr int most = kVectorBytes == 64 ? 3 : 2;
   const int64_t vectors = x.rows <= kMaxRows[kMaxVectors - 1] ? kMaxVectors : most;
   const int64_t height = ceil_div(x.rows, ceil_div(x.rows, kMaxRows[vectors - 1]));
-  T* weights = packed_weights<T>.get(x.groups * ceil_div(x.rows, height) * height * x.channels * x.taps());
-  pack_weights(x, height, weights);
+  const int64_t padded_rows = ceil_div(x.rows, height) * height;
 
-  const Cut cut(x);
-  const int64_t blocks = ceil_div(x.batch, cut.images) * cut.strips;
+  const Cut cut(passes);
+  int64_t weights_size = 0, work = 0;
+  for (const Correlation<T>& pass : passes) {
+    weights_size += x.groups * padded_rows * x.channels * pass.taps();
+    work += x.batch * x.groups * x.rows * pass.outputs() * std::max<int64_t>(1, x.channels * pass.taps());
+  }
+  T* packed = packed_weights<T>.get(weights_size);
+  std::vector<Layout<T>> layouts;
+  std::vector<const T*> weights;
+  for (const Correlation<T>& pass : passes) {
+    weights.push_back(packed);
+    pack_weights(pass, height, packed);
+    packed += x.groups * padded_rows * x.channels * pass.taps();
+    for (int64_t strip = 0; strip < cut.strips; ++strip) layouts.emplace_back(pass, cut, strip, vectors, x.rows <= height);
+  }
+
+  const int64_t group_blocks = ceil_div(x.groups, cut.groups), blocks = ceil_div(x.batch, cut.images) * group_blocks * cut.strips;
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t image = i / cut.strips * cut.images, line = i % cut.strips * cut.lines;
-      Block<T> block{x, weights, height, vectors, image, std::min(cut.images, x.batch - image), {x.axes[0], x.axes[1], x.axes[2]},
-                     {x.first[0], x.first[1], x.first[2]}};
-      Axis& axis = block.axes[cut.axis];
-      axis = axis.part(line, std::min(cut.lines, axis.out - line));
-      block.first[cut.axis] += line * x.every[cut.axis];
-      block.run();
+      const int64_t strip = i % cut.strips, group = i / cut.strips % group_blocks * cut.groups;
+      const int64_t image = i / cut.strips / group_blocks * cut.images;
+      for (size_t pass = 0; pass < passes.size(); ++pass) {
+        const Layout<T>& layout = layouts[pass * static_cast<size_t>(cut.strips) + static_cast<size_t>(strip)];
+        if (layout.outputs() > 0)
+          Block<T>{passes[pass], layout, weights[pass], height, vectors, image, std::min(cut.images, x.batch - image), group,
+                   std::min(cut.groups, x.groups - group)}.run();
+      }
     }
   };
-  const int64_t work = x.batch * x.groups * x.rows * x.outputs() * std::max<int64_t>(1, x.channels * x.taps());
   if (blocks < 2 * get_num_threads()) return run(0, blocks);
   parallel_for(blocks, std::max<int64_t>(1, blocks * kTaskWork / std::max<int64_t>(1, work)), run);
 }
@@ -381,10 +500,10 @@ Axis forward_axis(const ConvShape& s, int d) {
 template <class T>
 void forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   const int64_t taps = s.taps();
-  correlate<T>({s.batch, s.groups, s.in_channels, s.out_channels,
+  correlate<T>({{s.batch, s.groups, s.in_channels, s.out_channels,
                 {forward_axis(s, 0), forward_axis(s, 1), forward_axis(s, 2)}, x, w,
                 s.out_channels * s.in_channels * taps, s.in_channels * taps, taps,
-                {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, y, {s.out[0], s.out[1], s.out[2]}, {0, 0, 0}, {1, 1, 1}});
+                {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, y, {s.out[0], s.out[1], s.out[2]}, {0, 0, 0}, {1, 1, 1}}});
 }
 
 // Inputs i whose i + padding has a given residue modulo the stride: i is reached by the taps of that residue, from
@@ -410,15 +529,18 @@ Residue residue_axis(const ConvShape& s, int d, int64_t residue) {
 template <class T>
 void input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   const int64_t taps = s.taps();
+  std::vector<Correlation<T>> passes;
   for (int64_t r0 = 0; r0 < s.stride[0]; ++r0)
     for (int64_t r1 = 0; r1 < s.stride[1]; ++r1)
       for (int64_t r2 = 0; r2 < s.stride[2]; ++r2) {
         const Residue a = residue_axis(s, 0, r0), b = residue_axis(s, 1, r1), c = residue_axis(s, 2, r2);
-        correlate<T>({s.batch, s.groups, s.out_channels, s.in_channels, {a.axis, b.axis, c.axis}, dy, w,
-                      s.out_channels * s.in_channels * taps, taps, s.in_channels * taps,
-                      {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, dx, {s.in[0], s.in[1], s.in[2]},
-                      {a.first, b.first, c.first}, {s.stride[0], s.stride[1], s.stride[2]}});
+        if (a.axis.out == 0 || b.axis.out == 0 || c.axis.out == 0) continue;
+        passes.push_back({s.batch, s.groups, s.out_channels, s.in_channels, {a.axis, b.axis, c.axis}, dy, w,
+                          s.out_channels * s.in_channels * taps, taps, s.in_channels * taps,
+                          {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, dx, {s.in[0], s.in[1], s.in[2]},
+                          {a.first, b.first, c.first}, {s.stride[0], s.stride[1], s.stride[2]}});
       }
+  if (!passes.empty()) correlate(passes);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/gemm_micro.h"
+
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
@@ -56,21 +58,29 @@ struct Side {
   }
 };
 
+// Lines are too short to be worth a call of memcpy.
+template <class T>
+void copy_run(T* dst, const T* src, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) store(dst + i, load(src + i));
+  if (i < n) store(dst + i, load(src + i, Mask<T>(n - i)), Mask<T>(n - i));
+}
+
 // dst[a] = src[start + a * step], zero outside [0, in).
 template <class T>
 void copy_line(T* dst, int64_t size, const T* src, int64_t in, int64_t start, int64_t step) {
   const int64_t first = start >= 0 ? 0 : std::min(size, (-start + step - 1) / step);
   const int64_t last = std::clamp<int64_t>(in <= start ? 0 : (in - start + step - 1) / step, first, size);
-  std::fill_n(dst, first, T(0));
+  for (int64_t a = 0; a < first; ++a) dst[a] = T(0);
   if (step == 1) {
-    std::copy_n(src + start + first, last - first, dst + first);
+    copy_run(dst + first, src + start + first, last - first);
   } else if (step == 2) {
     const T* from = src + start + 2 * first;
     for (int64_t a = 0; a < last - first; ++a) dst[first + a] = from[2 * a];
   } else {
     for (int64_t a = first; a < last; ++a) dst[a] = src[start + a * step];
   }
-  std::fill_n(dst + last, size - last, T(0));
+  for (int64_t a = last; a < size; ++a) dst[a] = T(0);
 }
 
 template <class T>

@@ -110,29 +110,39 @@ struct Strips {
   }
 };
 
+// The planes that the outputs of a strip see, in any image; together: inputs that a stride separates lie side by side.
+template <class T>
 struct Strip {
-  int64_t image;
-  int64_t begin[3], size[3];  // of outputs
-  int64_t first;              // position of its first output within the plane of dy
-  Strip(const ConvShape& s, const Strips& strips, int64_t index) : image(index / strips.count) {
-    for (int d = 0; d < 3; ++d) begin[d] = 0, size[d] = s.out[d];
-    begin[strips.axis] = index % strips.count * strips.lines;
+  int64_t size[3];  // of outputs
+  int64_t first;    // position of its first output within the plane of dy
+  Planes<T> planes;
+  std::vector<int64_t> offsets;
+
+  Strip(const ConvShape& s, const Strips& strips, int64_t index, bool together)
+      : size{s.out[0], s.out[1], s.out[2]}, planes(seen(s, strips, index, together)), offsets(planes.offsets()) {}
+
+ private:
+  Planes<T> seen(const ConvShape& s, const Strips& strips, int64_t index, bool together) {
+    int64_t begin[3] = {};
+    begin[strips.axis] = index * strips.lines;
     size[strips.axis] = std::min(strips.lines, s.out[strips.axis] - begin[strips.axis]);
     first = (begin[0] * s.out[1] + begin[1]) * s.out[2];
+    Axis axes[3];
+    for (int d = 0; d < 3; ++d) {
+      const int64_t low = begin[d] * s.stride[d] - s.padding[d];
+      axes[d] = together ? Axis{s.in[d], size[d], s.stride[d], low, {}}
+                         : Axis{s.in[d], (size[d] - 1) * s.stride[d] + 1, 1, low, {}};
+      for (int64_t t = 0; t < s.kernel[d]; ++t) axes[d].taps.push_back({t, t * s.dilation[d]});
+    }
+    return Planes<T>(axes, true);
   }
 };
 
-// The planes that the outputs of a strip see; together: inputs that a stride separates lie side by side.
 template <class T>
-Planes<T> planes_of(const ConvShape& s, const Strip& strip, bool together) {
-  Axis axes[3];
-  for (int d = 0; d < 3; ++d) {
-    const int64_t low = strip.begin[d] * s.stride[d] - s.padding[d];
-    axes[d] = together ? Axis{s.in[d], strip.size[d], s.stride[d], low, {}}
-                       : Axis{s.in[d], (strip.size[d] - 1) * s.stride[d] + 1, 1, low, {}};
-    for (int64_t t = 0; t < s.kernel[d]; ++t) axes[d].taps.push_back({t, t * s.dilation[d]});
-  }
-  return Planes<T>(axes, true);
+std::vector<Strip<T>> all_strips(const ConvShape& s, const Strips& strips, bool together) {
+  std::vector<Strip<T>> list;
+  for (int64_t i = 0; i < strips.count; ++i) list.emplace_back(s, strips, i, together);
+  return list;
 }
 
 // Planes [begin, begin + count) of x, copied if need be; where the first output reads its lowest tap.
@@ -167,6 +177,7 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   const int64_t block = std::max<int64_t>(32, kPanelBytes / (width * int64_t{sizeof(T)}));
 
   const Strips strips(s, s.in_channels, sizeof(T));
+  const std::vector<Strip<T>> layouts = all_strips<T>(s, strips, false);
   const Plan plan(s, s.batch * strips.count, s.groups * rows * columns, ceil_div(64, taps));
   const int64_t sums = s.groups * rows * columns;
   T* partial = partial_sums<T>.get(plan.chunks * sums);
@@ -181,12 +192,12 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
       T* c = partial + chunk * sums + (g * rows + c_begin * taps) * columns;
       bool add = false;
       for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
-        const Strip strip(s, strips, i);
-        const Planes<T> planes = planes_of<T>(s, strip, false);
-        const T* source = read_planes(planes, x + (strip.image * s.groups + g) * s.in_channels * in_size, in_size, c_begin,
+        const int64_t image = i / strips.count;
+        const Strip<T>& strip = layouts[static_cast<size_t>(i % strips.count)];
+        const Planes<T>& planes = strip.planes;
+        const T* source = read_planes(planes, x + (image * s.groups + g) * s.in_channels * in_size, in_size, c_begin,
                                       c_end - c_begin);
-        const std::vector<int64_t> offsets = planes.offsets();
-        const T* dy_rows = dy + (strip.image * s.groups + g) * s.out_channels * out_size + strip.first;
+        const T* dy_rows = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
 
         const int64_t lines = strip.size[0] * strip.size[1], pieces = ceil_div(s.out[2], block);
         int64_t at = 0;  // positions done
@@ -209,7 +220,7 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
               const int64_t filled = std::min(height, (c_end - c_begin) * taps - row);
               const T* pointers[kMostRows];
               for (int64_t r = 0; r < filled; ++r)
-                pointers[r] = source + (row + r) / taps * planes.plane() + offsets[(row + r) % taps];
+                pointers[r] = source + (row + r) / taps * planes.plane() + strip.offsets[(row + r) % taps];
               run_tile<T>({pointers, s.stride[2], segments.data(), static_cast<int64_t>(segments.size()),
                            b + panel * width * k, c + row * columns + panel * width, columns, add},
                           filled, vectors);
@@ -240,7 +251,7 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
 
 // out[t] += the sum of dy times x under tap t, over the lines of a strip.
 template <class T, int taps>
-void dot_taps(const Planes<T>& planes, const Strip& strip, const T* x, const int64_t* offsets, const T* dy, T* out) {
+void dot_taps(const Strip<T>& strip, const T* x, const int64_t* offsets, const T* dy, T* out) {
   constexpr int lanes = kLanes<T>;
   Vec<T> sum[taps] = {};
   auto step = [&](const T* from, Vec<T> y, auto fetch) __attribute__((always_inline)) {
@@ -251,7 +262,7 @@ void dot_taps(const Planes<T>& planes, const Strip& strip, const T* x, const int
   const Mask<T> mask(n % lanes);
   for (int64_t a = 0; a < strip.size[0]; ++a)
     for (int64_t b = 0; b < strip.size[1]; ++b, dy += n) {
-      const T* line = x + planes.position(a, b, 0);
+      const T* line = x + strip.planes.position(a, b, 0);
       int64_t i = 0;
       for (; i + lanes <= n; i += lanes) step(line + i, load(dy + i), [](const T* p) { return load(p); });
       if (i < n) step(line + i, load(dy + i, mask), [&](const T* p) { return load(p, mask); });
@@ -271,6 +282,7 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   }(std::make_integer_sequence<int, most>{});
   const int64_t taps = s.taps(), in_size = s.in_size(), out_size = s.out_size();
   const Strips strips(s, 1, sizeof(T));
+  const std::vector<Strip<T>> layouts = all_strips<T>(s, strips, true);
   const int64_t per_group = s.out_channels * s.in_channels * taps, sums = s.groups * per_group;
   const Plan plan(s, s.batch * strips.count, sums, s.in_channels + 1);
   T* partial = partial_sums<T>.get(plan.chunks * sums);
@@ -281,17 +293,16 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
       T* out = partial + chunk * sums + g * per_group;
       std::fill_n(out, per_group, T(0));
       for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
-        const Strip strip(s, strips, i);
-        const Planes<T> planes = planes_of<T>(s, strip, true);
-        const std::vector<int64_t> offsets = planes.offsets();
-        const T* images = x + (strip.image * s.groups + g) * s.in_channels * in_size;
-        const T* dys = dy + (strip.image * s.groups + g) * s.out_channels * out_size + strip.first;
+        const int64_t image = i / strips.count;
+        const Strip<T>& strip = layouts[static_cast<size_t>(i % strips.count)];
+        const T* images = x + (image * s.groups + g) * s.in_channels * in_size;
+        const T* dys = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
         for (int64_t c = 0; c < s.in_channels; ++c) {
-          const T* source = read_planes(planes, images, in_size, c, 1);
+          const T* source = read_planes(strip.planes, images, in_size, c, 1);
           for (int64_t m = 0; m < s.out_channels; ++m)
             for (int64_t t = 0; t < taps; t += most) {
               const int64_t count = std::min<int64_t>(most, taps - t);
-              table[count - 1](planes, strip, source, offsets.data() + t, dys + m * out_size,
+              table[count - 1](strip, source, strip.offsets.data() + t, dys + m * out_size,
                                out + (m * s.in_channels + c) * taps + t);
             }
         }
