@@ -23,12 +23,32 @@ static PyObject* size_repr(PyObject* self) {
   return list ? PyUnicode_FromFormat("genesis.Size(%R)", list.get()) : nullptr;
 }
 
+static PyObject* shape_key() {
+  static PyObject* const key = PyUnicode_InternFromString("shape");
+  return key;
+}
+
 // x.size: the number of elements, an int, with the shape in its dict so that calling it answers as PyTorch's does.
+// Making one takes a microsecond, so those of recent shapes are kept.
 PyObject* size_property(const Tensor& t) {
+  struct Recent {
+    Dims shape;
+    PyObject* size = nullptr;
+  };
+  static Recent recent[64];
+  uint64_t hash = static_cast<uint64_t>(t.dim());
+  for (int64_t n : t.shape()) hash = (hash ^ static_cast<uint64_t>(n)) * 0x9E3779B97F4A7C15;
+  Recent& slot = recent[hash >> 58];
+  if (slot.size && slot.shape == t.shape()) {
+    Py_INCREF(slot.size);
+    return slot.size;
+  }
   const Object count(PyLong_FromLongLong(t.numel()));
   Object self(PyObject_CallOneArg(reinterpret_cast<PyObject*>(CountType), count.get()));
   const Object shape(size_tuple(t.shape()));
-  if (PyObject_SetAttrString(self.get(), "shape", shape.get()) < 0) throw_python();
+  if (PyObject_SetAttr(self.get(), shape_key(), shape.get()) < 0) throw_python();
+  const Object dropped = Object::maybe(std::exchange(slot.size, Object::borrow(self.get()).release()));
+  slot.shape = t.shape();
   return self.release();
 }
 
@@ -56,11 +76,15 @@ static PyObject* stride_call(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 static PyObject* count_call(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"dim", nullptr};
   PyObject* dim = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:size", const_cast<char**>(names), &dim)) return nullptr;
+  if (!kwargs && PyTuple_GET_SIZE(args) == 1) {
+    dim = PyTuple_GET_ITEM(args, 0);
+  } else {
+    static const char* names[] = {"dim", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:size", const_cast<char**>(names), &dim)) return nullptr;
+  }
   return guarded([&]() -> PyObject* {
-    Object shape(PyObject_GetAttrString(self, "shape"));
+    Object shape(PyObject_GetAttr(self, shape_key()));
     if (dim == Py_None) return shape.release();
     return at_dim("size", shape.get(), dim);
   });
@@ -86,9 +110,10 @@ void init_size(PyObject* module) {
   static PyMethodDef call{"__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(count_call)),
                           METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dimension."};
   CountType = reinterpret_cast<PyTypeObject*>(
-      Object(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){}", "_Count", &PyLong_Type)).release());
+      Object(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){ss}", "_Count", &PyLong_Type, "__module__", "genesis")).release());
   const Object method(PyDescr_NewMethod(CountType, &call));
   if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(CountType), "__call__", method.get()) < 0) throw_python();
+  CountType->tp_call = count_call;  // without the search for __call__
 }
 
 }  // namespace genesis::py
