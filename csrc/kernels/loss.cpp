@@ -8,6 +8,7 @@
 
 #include "kernels/loops.h"
 #include "kernels/reduce_loops.h"
+#include "kernels/reduce_monoids.h"
 #include "kernels/vecmath.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -15,25 +16,7 @@ namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 template <class T>
-struct Sum {
-  using In = T;
-  using Lane = T;
-  using Acc = double;
-  static constexpr int kStart = 0;
-  template <class V>
-  static V op(V a, V b) {
-    return a + b;
-  }
-  template <class V>
-  static V map(V x) {
-    return x;
-  }
-};
-
-template <class T>
-struct Max : Sum<T> {
-  using Acc = T;
-  static constexpr T kStart = -std::numeric_limits<T>::infinity();
+struct Larger : Max<T> {  // a NaN shows in the sum that follows
   template <class V>
   static V op(V a, V b) {
     return b > a ? b : a;
@@ -258,7 +241,7 @@ struct Scores {
 
 template <class T>
 T row_max(const T* x, int64_t n) {
-  if (n >= 4 * kLanes<T>) return Monoid<Max<T>>::block(x, n);
+  if (n >= 4 * kLanes<T>) return Monoid<Larger<T>>::block(x, n);
   T largest = x[0];
   for (int64_t i = 1; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
   return largest;

@@ -5,37 +5,12 @@
 #include "kernels/loops.h"
 #include "kernels/reduce.h"
 #include "kernels/reduce_loops.h"
+#include "kernels/reduce_monoids.h"
 #include "kernels/vecmath.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-template <class T>
-struct Sum {
-  using In = T;
-  using Lane = T;
-  using Acc = double;
-  static constexpr int kStart = 0;
-  template <class V>
-  static V op(V a, V b) {
-    return a + b;
-  }
-  template <class V>
-  static V map(V x) {
-    return x;
-  }
-};
-template <class T>
-struct Max : Sum<T> {
-  using Acc = T;
-  static constexpr T kStart = -std::numeric_limits<T>::infinity();
-  template <class V>
-  static V op(V a, V b) {
-    const V larger = b > a ? b : a;  // one instruction; what is left is a NaN in b
-    return b != b ? b : larger;
-  }
-};
 
 // ---- variance: distances from a point near the mean of the block, so that squares do not cancel ---------------------
 

@@ -7,6 +7,7 @@
 
 #include "kernels/loops.h"
 #include "kernels/reduce_lines.h"
+#include "kernels/reduce_monoids.h"
 #include "kernels/vecmath.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -14,32 +15,6 @@ namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 constexpr int64_t kWidth = 256;  // of a tile
-
-template <class T>
-struct Sum {
-  using In = T;
-  using Lane = T;
-  using Acc = double;
-  static constexpr int kStart = 0;
-  template <class V>
-  static V op(V a, V b) {
-    return a + b;
-  }
-  template <class V>
-  static V map(V x) {
-    return x;
-  }
-};
-template <class T>
-struct Max : Sum<T> {
-  using Acc = T;
-  static constexpr T kStart = -std::numeric_limits<T>::infinity();
-  template <class V>
-  static V op(V a, V b) {
-    const V larger = b > a ? b : a;  // one instruction; what is left is a NaN in b
-    return b != b ? b : larger;
-  }
-};
 
 // Of a whole line: blocks in T, then float64.
 template <class T>
