@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import struct
 import sys
 import time
 
@@ -121,6 +122,38 @@ class Unpicklable(Dataset):
 
     def __getitem__(self, i):
         return lambda: i
+
+
+class OneWay:
+    """Can be pickled, but not unpickled."""
+
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+class Sealed(Dataset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        return OneWay()
+
+
+class Halves(Dataset):
+    """Dies in the middle of sending a batch."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        from genesis.utils.data import transfer
+
+        def send(connection, message, limit):
+            os.write(connection.fileno(), struct.pack("!i", 1000) + b"half")
+            os._exit(7)
+
+        transfer.send = send
+        return i
 
 
 def mark(worker_id):

@@ -10,7 +10,7 @@ import time
 import pytest
 from genesis.utils.data import DataLoader
 
-from tests.data.examples import Fails, Slow, Unpicklable, fail_to_start
+from tests.data.examples import Fails, Halves, Sealed, Slow, Unpicklable, fail_to_start
 
 
 def children() -> set[int]:
@@ -121,6 +121,19 @@ def test_a_batch_that_cannot_be_pickled():
     with pytest.raises(Exception, match="pickle") as caught:
         list(DataLoader(Unpicklable(), None, num_workers=1))
     assert "DataLoader worker process 0" in str(caught.value)
+
+
+def test_a_batch_that_cannot_be_unpickled():
+    batches = iter(DataLoader(Sealed(), None, num_workers=1))
+    with pytest.raises(RuntimeError, match=r"cannot be unpickled.*no number"):
+        next(batches)
+    with pytest.raises(RuntimeError, match="have ended"):
+        next(batches)
+
+
+def test_a_worker_that_dies_while_it_sends():
+    with pytest.raises(RuntimeError, match="exited with code 7"):
+        list(DataLoader(Halves(), None, num_workers=2))
 
 
 def test_a_dataset_that_cannot_be_pickled_with_spawn():

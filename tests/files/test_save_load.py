@@ -2,6 +2,7 @@
 
 import io
 import math
+import pickle
 from collections import OrderedDict, namedtuple
 
 import genesis
@@ -291,6 +292,31 @@ def test_other_safetensors_libraries_read_it_and_the_other_way_round(tmp_path):
         for key, value in load_file(path).items():
             assert np.array_equal(read[key], value.numpy()), key
     assert "deep.0.w" in read
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickling(protocol):
+    tensors = [
+        genesis.arange(6.0).reshape(2, 3).t(), genesis.zeros(0, 2), genesis.tensor(2), genesis.tensor([True]),
+        genesis.ones(2, dtype=genesis.bfloat16), genesis.nn.Parameter(genesis.ones(2)),
+    ]  # fmt: skip
+    back = pickle.loads(pickle.dumps(tensors, protocol))
+    same(tensors, back)
+    back[0][0, 0] = 5.0  # writable, and memory of its own
+    assert tensors[0][0, 0] == 0
+
+
+def test_pickling_with_memory_beside_it():
+    x = genesis.arange(6.0)
+    buffers = []
+    data = pickle.dumps(x, 5, buffer_callback=buffers.append)
+    assert len(buffers) == 1 and len(data) < 300
+    shared = pickle.loads(data, buffers=buffers)
+    shared[0] = 7.0
+    assert x[0] == 7
+    fixed = pickle.loads(data, buffers=[bytes(buffers[0])])  # memory that must not be written to
+    fixed[0] = 8.0
+    assert x[0] == 7
 
 
 def test_a_newer_structure_asks_for_an_upgrade():

@@ -292,6 +292,26 @@ def test_torch_loads_what_is_saved_as_pt(tmp_path, mmap):
         assert back["size"] == (4, 6) and back["device"] == library.device("cpu")
 
 
+def test_weights_of_a_model_go_both_ways(tmp_path):
+    torch = pytest.importorskip("torch")
+
+    def model(nn):
+        return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2, bias=False))
+
+    ours, theirs = model(genesis.nn), model(torch.nn)
+    x = np.linspace(-1, 1, 6, dtype="f4").reshape(2, 3)
+    torch.save(theirs.state_dict(), tmp_path / "theirs.pth")
+    ours.load_state_dict(genesis.load(tmp_path / "theirs.pth"))
+    expected = theirs(torch.from_numpy(x)).detach().numpy()
+    np.testing.assert_allclose(
+        ours(genesis.from_numpy(x)).detach().numpy(), expected, rtol=1e-5, atol=1e-6
+    )
+    genesis.save(ours.state_dict(), tmp_path / "ours.pth")
+    other = model(torch.nn)
+    other.load_state_dict(torch.load(tmp_path / "ours.pth"))
+    assert torch.equal(other(torch.from_numpy(x)), theirs(torch.from_numpy(x)))
+
+
 def test_what_pytorchs_files_cannot_hold(tmp_path):
     x = genesis.ones(4)
     for value in ([x, x.view(genesis.int32)], [np.ones(2)], [np.float64(1)], [slice(1, 2)]):

@@ -1,14 +1,26 @@
-"""What stands beside models: data, and the states of training runs."""
+"""What stands beside models: data, activation checkpoints, and the states of training runs."""
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_SUBMODULES = ("data", "training")
+if TYPE_CHECKING:
+    from genesis.utils import checkpoint as checkpoint
+    from genesis.utils import data as data
+    from genesis.utils import random_state as random_state
+    from genesis.utils import training as training
+
+_SUBMODULES = ("checkpoint", "data", "random_state", "training")
+
+__all__ = [*_SUBMODULES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"genesis.utils.{name}")
     raise AttributeError(f"module 'genesis.utils' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -79,17 +79,31 @@ class ProcessPool:
     def send(self, worker: int, message: Begin | Task) -> None:
         # Reading first keeps room in the pipe for the worker's answers, so it never waits for us
         # while we wait for it.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # receive() says who died
+        try:
             while self.pipes[worker].poll(0):
                 if not self._read(worker):
                     return
             transfer.send(self.pipes[worker], message, self.limit)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # receive() finds out who died
+        except BaseException:  # Ctrl-C in the middle: what is in the pipe is of no use any more
+            self.stop()
+            raise
 
     def _read(self, worker: int) -> bool:
+        """Take the next answer of a worker; False if it died before it was whole."""
         try:
             self.arrived.append(transfer.receive(self.pipes[worker]))
-        except (EOFError, ConnectionResetError, BrokenPipeError):
+        except (EOFError, OSError):
             return False
+        except BaseException as error:
+            self.stop()
+            if not isinstance(error, Exception):
+                raise
+            raise RuntimeError(
+                f"DataLoader: the answer of worker {worker} cannot be unpickled in this process: "
+                f"{type(error).__name__}: {error}"
+            ) from error
         return True
 
     def receive(self, timeout: float | None) -> Answer | None:
