@@ -110,7 +110,7 @@ RETURNS = {
     "_tapes_recording",
     "None": "backward zero_grad retain_grad set_num_threads set_default_dtype set_rng_state "
     "_backward _memory_reset_peak _memory_empty_cache _set_parameter _set_function_base "
-    "_push_saved_hooks _pop_saved_hooks _increment_version",
+    "_observe_modules _push_saved_hooks _pop_saved_hooks _increment_version",
     "str | None": "_refuse_saved_hooks",
     "tuple[Node, builtins.int]": "_gradient_edge",
     "tuple[builtins.int, builtins.int] | None": "_graph_place",
@@ -289,6 +289,9 @@ class Context(Node):
     def set_materialize_grads(self, value: builtins.bool) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
     def __setattr__(self, name: str, value: Any) -> None: ...
+
+class _ModuleBase:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class _Function:
     @classmethod

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from genesis import _C
 from genesis._C import Tensor
 from genesis.nn.modules._backward_hooks import BackwardHooks
 
@@ -63,7 +64,7 @@ class _Everywhere:
     """Hooks of every module. ``active`` says whether there are any, for the quick way out."""
 
     def __init__(self) -> None:
-        self.active = False
+        self._active = False
         self.forward_pre: Hooks = OrderedDict()
         self.forward: Hooks = OrderedDict()
         self.forward_always: Hooks = OrderedDict()
@@ -72,6 +73,15 @@ class _Everywhere:
         self.parameter: Hooks = OrderedDict()
         self.buffer: Hooks = OrderedDict()
         self.module: Hooks = OrderedDict()
+
+    @property
+    def active(self) -> bool:
+        return self._active
+
+    @active.setter
+    def active(self, on: bool) -> None:
+        self._active = on
+        _C._observe_modules(on)
 
 
 everywhere = _Everywhere()

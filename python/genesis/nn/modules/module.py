@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from genesis import _C
 from genesis._C import Tensor
 from genesis.nn.modules import _hooks
 from genesis.nn.modules._convert import ModuleConvert
@@ -55,7 +56,7 @@ class _MadeByInit:
         )
 
 
-class Module(ModuleState, ModuleConvert, ModuleTree):
+class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
     """A function with parameters: a layer, or a model made of layers.
 
     A subclass calls ``super().__init__()``, assigns parameters and other modules to attributes, and
@@ -113,15 +114,10 @@ class Module(ModuleState, ModuleConvert, ModuleTree):
 
     # ---- calling --------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            hooked = self._hooked
-        except AttributeError:
-            if self._parameters is not None:  # says that __init__ was not called
-                raise
-        if hooked or everywhere.active:
-            return _hooks.call_with_hooks(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+    # __call__ is native: it calls forward, or if there may be hooks _call_impl.
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        return _hooks.call_with_hooks(self, args, kwargs)
 
     def _forward_unimplemented(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; every subclass defines it."""
