@@ -3,6 +3,8 @@
 // The context that forward and backward receive is the node's Python object: `y.grad_fn is ctx`, so what a user puts
 // on it is seen by the cycle collector, and one object is made for each call. Read apply() first, then
 // FunctionNode::apply, which is the way back.
+#include <algorithm>
+#include <string_view>
 #include <unordered_set>
 
 #include "autograd/record.h"
@@ -40,6 +42,8 @@ struct Output {
   bool tensor = false;
 };
 
+using Tensors = InlineVec<Tensor, 4>;
+
 class FunctionNode final : public Node {
  public:
   explicit FunctionNode(PyObject* cls) : Node(name_of(cls)), cls(Object::borrow(cls)) {}
@@ -47,8 +51,14 @@ class FunctionNode final : public Node {
   std::string name() const override { return std::string(op) + "Backward"; }
   int traverse(int (*visit)(void*, void*), void* arg) const override { return visit(cls.get(), arg); }
 
-  void set_edges(std::vector<Edge> edges) {
-    edge_space_ = std::move(edges);
+  void draw_edges(const Tensors& inputs) {
+    edge_space_.reserve(inputs.size());
+    for (const Tensor& x : inputs) {
+      Edge edge;
+      if (x.defined()) fill(edge, x, nullptr);
+      if (edge.node) edge.shape = std::make_unique<Dims>(x.shape());
+      edge_space_.push_back(std::move(edge));
+    }
     edges_ = edge_space_.data();
     num_edges_ = static_cast<uint32_t>(edge_space_.size());
   }
@@ -56,38 +66,41 @@ class FunctionNode final : public Node {
     saved_space_.resize(to_save.size());
     saved_ = saved_space_.data();
     num_saved_ = static_cast<uint32_t>(saved_space_.size());
-    for (size_t i = 0; i < to_save.size(); ++i) {
+    for (int i = 0; i < to_save.size(); ++i) {
       const Tensor& t = to_save[i];
       const bool own = t.defined() && t->grad_fn.get() == this;
-      fill(*this, i, ToSave(t, own, own ? t->output_index : 0));
+      fill(*this, static_cast<size_t>(i), ToSave(t, own, own ? t->output_index : 0));
     }
   }
   [[noreturn]] void fail(const std::string& text) const { genesis::fail<GraphError>(op, "Backward: ", text); }
 
   Object cls;
   Object attributes;  // the context's, on their way out: a chain of contexts must not be destroyed recursively
-  std::vector<Argument> arguments;
-  std::vector<Output> outputs;
+  InlineVec<Argument, 4> arguments;
+  InlineVec<Output, 1> outputs;
   bool materialize = true;
   // What forward asked for, until apply() has dealt with it.
   bool running = true;
-  std::vector<Tensor> to_save, dirty, non_differentiable;
+  Tensors to_save, dirty, non_differentiable;
 
  private:
+  // Kept for good: a tape shows the names of operations whose class is gone.
   static const char* name_of(PyObject* cls) {
-    static std::unordered_set<std::string> names;
-    const Object name(PyObject_GetAttrString(cls, "__name__"));
-    const char* text = PyUnicode_AsUTF8(name.get());
-    if (!text) throw_python();
-    return names.emplace(text).first->c_str();
+    struct Hash : std::hash<std::string_view> {
+      using is_transparent = void;
+    };
+    static std::unordered_set<std::string, Hash, std::equal_to<>> names;
+    const std::string_view name = reinterpret_cast<PyTypeObject*>(cls)->tp_name;
+    const auto it = names.find(name);
+    return it != names.end() ? it->c_str() : names.emplace(name).first->c_str();
   }
   void free() noexcept override { delete this; }
-  Grads call(PyObject* backward, std::span<PyObject*> gradients);
+  Grads call(PyObject* backward, std::span<const Object> gradients);
   void collect(PyObject* result, Grads& grads);
-  void take(PyObject* item, uint32_t edge, Py_ssize_t at, Grads& grads);
+  void take(PyObject* item, uint32_t edge, int at, Grads& grads);
 
-  std::vector<Edge> edge_space_;
-  std::vector<SavedTensor> saved_space_;
+  InlineVec<Edge, 4> edge_space_;
+  InlineVec<SavedTensor, 4> saved_space_;
 };
 
 struct PyContext {
@@ -127,23 +140,18 @@ Object find_backward(PyObject* cls) {
 Grads FunctionNode::apply(Grads&& dy) {
   const Object backward = find_backward(cls.get());
   const bool each = one_call_per_output(cls.get(), backward.get());
-  std::vector<Object> given;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    Tensor g = static_cast<int>(i) < dy.size() ? std::move(dy[static_cast<int>(i)]) : Tensor();
+  InlineVec<Object, 4> given;
+  for (int i = 0; i < outputs.size(); ++i) {
+    Tensor g = i < dy.size() ? std::move(dy[i]) : Tensor();
     if (!g.defined() && materialize && outputs[i].tensor && !each) g = ops::zeros(outputs[i].shape, outputs[i].dtype);
-    given.emplace_back(to_python(std::move(g)));
+    given.push_back(Object(to_python(std::move(g))));
   }
-  if (!each) {
-    std::vector<PyObject*> gradients;
-    for (const Object& g : given) gradients.push_back(g.get());
-    return call(backward.get(), gradients);
-  }
+  if (!each) return call(backward.get(), {given.data(), static_cast<size_t>(given.size())});
   Grads sum;
-  for (size_t i = 0; i < given.size(); ++i) {
+  for (int i = 0; i < given.size(); ++i) {
     if (given[i].get() == Py_None) continue;
-    const Object index(PyLong_FromSize_t(i));
-    PyObject* gradients[] = {given[i].get(), index.get()};
-    Grads part = call(backward.get(), gradients);
+    const Object pair[] = {given[i], Object(PyLong_FromLong(i))};
+    Grads part = call(backward.get(), pair);
     if (sum.empty()) sum = std::move(part);
     else
       for (int k = 0; k < sum.size(); ++k)
@@ -152,10 +160,10 @@ Grads FunctionNode::apply(Grads&& dy) {
   return sum;
 }
 
-Grads FunctionNode::call(PyObject* backward, std::span<PyObject*> gradients) {
+Grads FunctionNode::call(PyObject* backward, std::span<const Object> gradients) {
   InlineVec<PyObject*, 8> argv;
   argv.push_back(static_cast<PyObject*>(foreign()));
-  for (PyObject* g : gradients) argv.push_back(g);
+  for (const Object& g : gradients) argv.push_back(g.get());
   const Object result(PyObject_Vectorcall(backward, argv.data(), static_cast<size_t>(argv.size()), nullptr));
   Grads grads(static_cast<int>(num_edges_));
   collect(result.get(), grads);
@@ -168,47 +176,47 @@ bool is_list(PyObject* o) { return PyTuple_Check(o) || PyList_Check(o); }
 void FunctionNode::collect(PyObject* result, Grads& grads) {
   if (result == Py_None) return;
   const Object items = is_list(result) ? Object(PySequence_Tuple(result)) : Object(PyTuple_Pack(1, result));
-  const auto n = static_cast<size_t>(PyTuple_GET_SIZE(items.get()));
-  const auto item = [&](size_t i) { return PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)); };
+  const int n = static_cast<int>(PyTuple_GET_SIZE(items.get()));
+  const auto item = [&](int i) { return PyTuple_GET_ITEM(items.get(), i); };
 
   bool nested = n == arguments.size();
-  for (size_t i = 0; i < std::min(n, arguments.size()); ++i) nested = nested || (arguments[i].list && is_list(item(i)));
-  size_t expected = 0, needed = 0;  // None may be left out after the last tensor
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    expected = nested ? i + 1 : arguments[i].first + arguments[i].count;
+  for (int i = 0; i < std::min(n, arguments.size()); ++i) nested = nested || (arguments[i].list && is_list(item(i)));
+  int expected = 0, needed = 0;  // None may be left out after the last tensor
+  for (int i = 0; i < arguments.size(); ++i) {
+    expected = nested ? i + 1 : static_cast<int>(arguments[i].first + arguments[i].count);
     if (arguments[i].tensor) needed = expected;
   }
   bool surplus = false;
-  for (size_t i = expected; i < n; ++i) surplus = surplus || item(i) != Py_None;
+  for (int i = expected; i < n; ++i) surplus = surplus || item(i) != Py_None;
   if (n < needed || surplus)
     fail(str("backward returned an incorrect number of gradients (expected ", expected, ", got ", n,
              "); return one for each argument of forward, None where there is none"));
 
-  for (size_t i = 0; i < std::min(n, expected); ++i) {
+  for (int i = 0; i < std::min(n, expected); ++i) {
     if (!nested) {
-      take(item(i), static_cast<uint32_t>(i), static_cast<Py_ssize_t>(i), grads);
+      take(item(i), static_cast<uint32_t>(i), i, grads);
       continue;
     }
     const Argument& a = arguments[i];
     if (!a.list || !is_list(item(i))) {
       if (a.list && a.count > 1 && item(i) != Py_None)
         fail(str("gradient ", i, " belongs to a list of ", a.count, " tensors and must be a list of gradients or None"));
-      take(item(i), a.first, static_cast<Py_ssize_t>(i), grads);
+      take(item(i), a.first, i, grads);
       continue;
     }
     const Object inner(PySequence_Tuple(item(i)));
     if (PyTuple_GET_SIZE(inner.get()) != static_cast<Py_ssize_t>(a.count))
       fail(str("gradient ", i, " belongs to a list of ", a.count, " tensors, got ", PyTuple_GET_SIZE(inner.get()), " gradients"));
     for (uint32_t k = 0; k < a.count; ++k)
-      take(PyTuple_GET_ITEM(inner.get(), k), a.first + k, static_cast<Py_ssize_t>(i), grads);
+      take(PyTuple_GET_ITEM(inner.get(), k), a.first + k, i, grads);
   }
 }
 
-void FunctionNode::take(PyObject* item, uint32_t number, Py_ssize_t at, Grads& grads) {
+void FunctionNode::take(PyObject* item, uint32_t number, int at, Grads& grads) {
   if (item == Py_None) return;
   if (!is_tensor(item))
     throw_type_error(str(op, "Backward: gradient ", at, " must be a Tensor or None, got ", Py_TYPE(item)->tp_name));
-  const Edge& edge = edge_space_[number];
+  const Edge& edge = edge_space_[static_cast<int>(number)];
   if (!edge.node) return;  // nobody wants it
   const Tensor& g = unwrap(item);
   require<DTypeError>(is_floating(g.dtype()), op, "Backward: gradient ", at, " must be floating, got ", g.dtype());
@@ -285,8 +293,8 @@ struct Call {
 };
 
 // Describes the arguments in the node and, if one of them is tracked, draws its edges. Returns the input tensors.
-std::vector<Tensor> take_arguments(FunctionNode& node, const Call& call, bool& tracked) {
-  std::vector<Tensor> flat;
+Tensors take_arguments(FunctionNode& node, const Call& call, bool& tracked) {
+  Tensors flat;
   tracked = false;
   for (PyObject* o : call.positional()) {
     Argument a{.first = static_cast<uint32_t>(flat.size())};
@@ -301,31 +309,24 @@ std::vector<Tensor> take_arguments(FunctionNode& node, const Call& call, bool& t
         flat.push_back(item == Py_None ? Tensor() : unwrap(item));
       }
     } else {
-      flat.emplace_back();
+      flat.push_back(Tensor());
     }
     for (uint32_t i = 0; i < a.count; ++i)
-      if (const Tensor& t = flat[a.first + i]; t.defined() && watched(t)) a.watched = true;
+      if (const Tensor& t = flat[static_cast<int>(a.first + i)]; t.defined() && watched(t)) a.watched = true;
     tracked = tracked || a.watched;
     node.arguments.push_back(a);
   }
   tracked = tracked && grad_mode.enabled;
-  if (!tracked) return flat;
-  std::vector<Edge> edges(flat.size());
-  for (size_t i = 0; i < flat.size(); ++i) {
-    if (!flat[i].defined()) continue;
-    fill(edges[i], flat[i], nullptr);
-    if (edges[i].node) edges[i].shape = std::make_unique<Dims>(flat[i].shape());
-  }
-  node.set_edges(std::move(edges));
+  if (tracked) node.draw_edges(flat);
   return flat;
 }
 
-bool among(const Tensor& t, const std::vector<Tensor>& list) {
+bool among(const Tensor& t, const Tensors& list) {
   for (const Tensor& x : list)
     if (x.defined() && x.same(t)) return true;
   return false;
 }
-bool shares_memory(const Tensor& t, const std::vector<Tensor>& list) {
+bool shares_memory(const Tensor& t, const Tensors& list) {
   for (const Tensor& x : list)
     if (x.defined() && x->storage == t->storage) return true;
   return false;
@@ -339,7 +340,7 @@ bool belongs_elsewhere(const Tensor& y, const FunctionNode& node) {
 }
 
 // Output `index` of forward, given its place in the graph.
-Tensor place(FunctionNode& node, Tensor y, uint32_t index, const std::vector<Tensor>& inputs) {
+Tensor place(FunctionNode& node, Tensor y, uint32_t index, const Tensors& inputs) {
   if (!is_floating(y.dtype()) || among(y, node.non_differentiable)) {
     if (!y->requires_grad) return y;
     return alias(y);
@@ -358,7 +359,7 @@ Tensor place(FunctionNode& node, Tensor y, uint32_t index, const std::vector<Ten
   return y;
 }
 
-void check_dirty(FunctionNode& node, const std::vector<Tensor>& inputs, bool tracked) {
+void check_dirty(FunctionNode& node, const Tensors& inputs, bool tracked) {
   for (const Tensor& t : node.dirty) {
     require<GraphError>(among(t, inputs), node.op, ": mark_dirty was given a tensor of shape ", t.shape(),
                         " that is not an argument of forward");
@@ -370,7 +371,7 @@ void check_dirty(FunctionNode& node, const std::vector<Tensor>& inputs, bool tra
   }
 }
 
-PyObject* finish(FunctionNode& node, PyObject* result, const std::vector<Tensor>& inputs, bool tracked) {
+PyObject* finish(FunctionNode& node, PyObject* result, const Tensors& inputs, bool tracked) {
   if (PyDict_Check(result))
     throw_type_error(str(node.op, ": forward must return a tensor or a tuple, got a dict; return its values and build the dict "
                          "around apply()"));
@@ -380,35 +381,40 @@ PyObject* finish(FunctionNode& node, PyObject* result, const std::vector<Tensor>
     return result;
   }
   const bool several = is_list(result);
-  const Object items = several ? Object(PySequence_List(result)) : Object(PyList_New(1));
-  if (!several) {
-    Py_INCREF(result);
-    PyList_SET_ITEM(items.get(), 0, result);
-  }
-  const Py_ssize_t n = PyList_GET_SIZE(items.get());
-  node.num_outputs = static_cast<uint32_t>(n);
-  node.outputs.resize(static_cast<size_t>(n));
+  InlineVec<Object, 4> items;
+  if (several)
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i)
+      items.push_back(Object::borrow(PySequence_Fast_GET_ITEM(result, i)));
+  else
+    items.push_back(Object::borrow(result));
+  node.num_outputs = static_cast<uint32_t>(items.size());
+  node.outputs.resize(items.size());
   for (const Tensor& t : node.dirty) {
-    bool returned = false;
-    for (Py_ssize_t i = 0; i < n; ++i)
-      returned = returned || (is_tensor(PyList_GET_ITEM(items.get(), i)) && unwrap(PyList_GET_ITEM(items.get(), i)).same(t));
+    const bool returned = std::any_of(items.begin(), items.end(), [&](const Object& o) {
+      return is_tensor(o.get()) && unwrap(o.get()).same(t);
+    });
     require<GraphError>(returned, node.op, ": an argument that was given to mark_dirty must be returned by forward");
   }
   bool replaced = false;
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* item = PyList_GET_ITEM(items.get(), i);
-    if (!is_tensor(item)) continue;
-    const Tensor y = unwrap(item);
-    node.outputs[static_cast<size_t>(i)] = {y.shape(), y.dtype(), true};
+  for (int i = 0; i < items.size(); ++i) {
+    if (!is_tensor(items[i].get())) continue;
+    const Tensor y = unwrap(items[i].get());
+    node.outputs[i] = {y.shape(), y.dtype(), true};
     Tensor placed = place(node, y, static_cast<uint32_t>(i), inputs);
     if (placed.same(y)) continue;
     replaced = true;
-    if (PyList_SetItem(items.get(), i, wrap(std::move(placed))) < 0) throw_python();
+    items[i] = Object(wrap(std::move(placed)));
   }
   node.save();
   if (!replaced) return Object::borrow(result).release();  // a named tuple stays one
-  if (!several) return Object::borrow(PyList_GET_ITEM(items.get(), 0)).release();
-  return PyList_Check(result) ? Object(items).release() : PyList_AsTuple(items.get());
+  if (!several) return items[0].release();
+  const bool list = PyList_Check(result);
+  Object sequence(list ? PyList_New(items.size()) : PyTuple_New(items.size()));
+  for (int i = 0; i < items.size(); ++i) {
+    if (list) PyList_SET_ITEM(sequence.get(), i, items[i].release());
+    else PyTuple_SET_ITEM(sequence.get(), i, items[i].release());
+  }
+  return sequence.release();
 }
 
 PyObject* run_forward(PyObject* cls, PyObject* context, const Call& call, bool separate) {
@@ -450,7 +456,7 @@ PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject
     const Object context(new_context(cls));
     FunctionNode& node = node_of_context(context.get());
     bool tracked;
-    const std::vector<Tensor> inputs = take_arguments(node, call, tracked);
+    const Tensors inputs = take_arguments(node, call, tracked);
     struct Done {
       FunctionNode& node;
       ~Done() {
@@ -488,11 +494,11 @@ int context_clear(PyObject* o) {
   return node_clear(o);
 }
 
-void take_tensors(const char* method, FunctionNode& node, PyObject* args, std::vector<Tensor>& list, bool optional) {
+void take_tensors(const char* method, FunctionNode& node, PyObject* args, Tensors& list, bool optional) {
   if (!node.running) node.fail(str(method, " must be called in forward or setup_context"));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
     PyObject* o = PyTuple_GET_ITEM(args, i);
-    if (optional && o == Py_None) list.emplace_back();
+    if (optional && o == Py_None) list.push_back(Tensor());
     else if (is_tensor(o)) list.push_back(unwrap(o));
     else
       throw_type_error(str(node.op, ": ", method, " takes tensors", optional ? " or None" : "", ", argument ", i, " is ",
@@ -511,7 +517,7 @@ PyObject* mark(PyObject* o, PyObject* args) {
 PyObject* saved_tensors(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {
     FunctionNode& node = node_of_context(o);
-    if (node.running) return to_python(node.to_save);
+    if (node.running) return to_python(std::vector<Tensor>(node.to_save.begin(), node.to_save.end()));
     struct Forget {
       FunctionNode& node;
       ~Forget() { node.forget_unpacked(); }
@@ -527,8 +533,7 @@ PyObject* needs_input_grad(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {
     const auto& arguments = node_of_context(o).arguments;
     Object tuple(PyTuple_New(static_cast<Py_ssize_t>(arguments.size())));
-    for (size_t i = 0; i < arguments.size(); ++i)
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyBool_FromLong(arguments[i].watched));
+    for (int i = 0; i < arguments.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, PyBool_FromLong(arguments[i].watched));
     return tuple.release();
   });
 }

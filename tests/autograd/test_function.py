@@ -741,3 +741,83 @@ def test_the_same_as_pytorch():
     )
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def _written_for_pytorch(lib):
+    """Functions as they are written for PyTorch, run with `lib`; returns results and gradients."""
+
+    class Affine(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, weight, bias=None):
+            ctx.save_for_backward(x, weight, bias)
+            y = x.mm(weight.t())
+            if bias is not None:
+                y += bias.unsqueeze(0).expand_as(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, dy):
+            x, weight, bias = ctx.saved_tensors
+            dx = dweight = dbias = None
+            if ctx.needs_input_grad[0]:
+                dx = dy.mm(weight)
+            if ctx.needs_input_grad[1]:
+                dweight = dy.t().mm(x)
+            if bias is not None and ctx.needs_input_grad[2]:
+                dbias = dy.sum(0)
+            return dx, dweight, dbias
+
+    class StraightThrough(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return (x > 0).to(x.dtype)
+
+        @staticmethod
+        def backward(ctx, dy):
+            return dy.clamp(-1, 1)
+
+    class Reverse(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, strength):
+            ctx.strength = strength
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, dy):
+            return dy.neg() * ctx.strength, None
+
+    class Cube(lib.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x**3, 3 * x**2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            (x,) = inputs
+            _, derivative = output
+            ctx.save_for_backward(x, derivative)
+
+        @staticmethod
+        def backward(ctx, dy, dderivative):
+            x, derivative = ctx.saved_tensors
+            return dy * derivative + dderivative * 6 * x
+
+    rng = np.random.default_rng(0)
+    x, w, b = (
+        lib.tensor(rng.standard_normal(s), dtype=lib.float64, requires_grad=True)
+        for s in ((4, 3), (2, 3), (2,))
+    )
+    h = Affine.apply(x, w, b) + Affine.apply(x, w) * 0.5
+    gate = StraightThrough.apply(h)
+    y, slope = Cube.apply(Reverse.apply(h, 0.3))
+    loss = (gate * y + slope.sin()).sum()
+    first = lib.autograd.grad(loss, (x, w, b), create_graph=True)
+    second = lib.autograd.grad(sum((g * g).sum() for g in first), (x, w, b))
+    return [t.detach().numpy() for t in (h, gate, y, slope, *first, *second)]
+
+
+def test_functions_written_for_pytorch_do_here_what_they_do_there():
+    torch = pytest.importorskip("torch")
+    pairs = zip(_written_for_pytorch(genesis), _written_for_pytorch(torch), strict=True)
+    for ours, theirs in pairs:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)

@@ -270,6 +270,30 @@ def test_ten_thousand_training_steps_need_no_more_memory():
     handle.remove()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.skipif(hasattr(genesis._C, "_canary_address"), reason="a sanitizer keeps freed memory")
+def test_training_a_module_with_an_optimizer_needs_no_more_memory():
+    nn = genesis.nn
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+    model.register_forward_hook(lambda module, args, out: None)
+    optimizer = genesis.optim.Adam(model.parameters())
+    x, t = genesis.randn(8, 4), genesis.randn(8, 2)
+
+    def steps(n):
+        for _ in range(n):
+            optimizer.zero_grad()
+            ((model(x) - t) ** 2).mean().backward()
+            optimizer.step()
+
+    steps(500)
+    gc.collect()
+    resident, allocated = _resident(), genesis.memory.allocated()
+    steps(10_000)
+    gc.collect()
+    assert genesis.memory.allocated() == allocated
+    assert _resident() - resident < 1 << 20
+
+
 # --- threads
 
 

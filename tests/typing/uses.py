@@ -100,3 +100,28 @@ def training() -> None:
     optimizer.step()
     assert_type(genesis.finfo(genesis.float32).eps, float)
     assert_type(genesis.memory.allocated(), int)
+
+
+class Square(genesis.Function):
+    @staticmethod
+    def forward(ctx: genesis.autograd.Context, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.note = "free"
+        return x * x
+
+    @staticmethod
+    def backward(ctx: genesis.autograd.Context, dy: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return 2 * x * dy
+
+
+def recording(x: Tensor) -> None:
+    tape = genesis.Tape()
+    with tape:
+        y = Square.apply(x)
+    grads = tape.backward(y)
+    assert_type(grads[x], Tensor)
+    assert_type(grads.get(x), Tensor | None)
+    assert_type(tape.operations[0].name, str)
+    with genesis.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        x.exp()
