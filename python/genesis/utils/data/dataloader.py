@@ -211,7 +211,6 @@ class _Here(Iterator[Any]):
     def __init__(self, loader: DataLoader[Any], epoch: Epoch) -> None:
         self.epoch = epoch
         self.fetcher = Fetcher(loader.recipe, epoch.seed, 0, isolate=True)
-        self.number = 0
         if loader.recipe.iterable:
             for _ in range(epoch.delivered):  # what comes next is known only after what came before
                 self.fetcher.fetch(0, None)

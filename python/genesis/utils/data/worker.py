@@ -29,7 +29,18 @@ ORPHAN_CHECK = 5.0  # seconds after which an idle worker looks whether its paren
 
 @dataclass
 class WorkerInfo:
-    """Which worker of a `DataLoader` this is: ``id`` of ``num_workers``, its seed and dataset."""
+    """Which worker of a `DataLoader` this is: ``id`` of ``num_workers``, its seed and dataset.
+
+    A stream takes its share with it:
+
+    >>> class Lines(genesis.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         info = get_worker_info()
+    ...         start, step = (info.id, info.num_workers) if info else (0, 1)
+    ...         return iter(range(start, 6, step))
+    >>> sorted(genesis.utils.data.DataLoader(Lines(), batch_size=None, num_workers=2))
+    [0, 1, 2, 3, 4, 5]
+    """
 
     id: int
     num_workers: int
