@@ -4,6 +4,7 @@
 #include <map>
 
 #include "autograd/meta.h"
+#include "bindings/autocast.h"
 #include "bindings/module.h"
 
 namespace genesis::py {
@@ -92,6 +93,8 @@ Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize
   for (size_t p = 0; p < sig.params.size(); ++p)
     if (sig.params[p].required && !slot_[p])
       throw_type_error(str(sig.name, "(): missing argument '", sig.params[p].name, "'; signature: ", sig.text));
+  if (autocast_used) [[unlikely]]
+    autocast_arguments(sig, slot_, converted_);
 }
 
 void Args::fail(int i, const char* expected) const {
@@ -127,6 +130,8 @@ std::vector<Tensor> Args::tensors(int i) {
       if (!is_tensor(rest_[k])) fail(i, "tensors");
       list.push_back(unwrap(rest_[k]));
     }
+    if (autocast_used) [[unlikely]]
+      autocast_list(sig_, list);
     return list;
   }
   if (!o || is_tensor(o) || !PySequence_Check(o)) fail(i, "a tuple or list of tensors");
@@ -140,6 +145,8 @@ std::vector<Tensor> Args::tensors(int i) {
                            "' must be a Tensor, got ", Py_TYPE(item)->tp_name));
     list.push_back(unwrap(item));
   }
+  if (autocast_used) [[unlikely]]
+    autocast_list(sig_, list);
   return list;
 }
 

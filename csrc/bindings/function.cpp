@@ -9,6 +9,7 @@
 
 #include "autograd/record.h"
 #include "bindings/args.h"
+#include "bindings/autocast.h"
 #include "bindings/module.h"
 #include "bindings/node.h"
 #include "ops/create.h"
@@ -447,6 +448,13 @@ bool has_setup_context(PyObject* cls) {
 
 PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
+    std::optional<WideArguments> wide;
+    std::optional<WithoutAutocast> off;
+    if (functions_are_wide()) [[unlikely]] {
+      wide.emplace(args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+      off.emplace();
+      args = wide->data();
+    }
     Call call{args, nargs, kwnames, {}};
     const bool separate = has_setup_context(cls);
     bool bind = separate;

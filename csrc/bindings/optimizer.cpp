@@ -225,6 +225,8 @@ static const Family family([] {
   def<"_rprop_step(group, state)", step<rprop>>(kFunction | kTool);
   def<"_asgd_step(group, state)", step<asgd>>(kFunction | kTool);
   def<"_lion_step(group, state)", step<lion>>(kFunction | kTool);
+  def<"_unscale_grads(grads, factor)", [](Args& a) { return ops::unscale(a.tensors(0), a.number(1)); }>(
+      kFunction | kTool, "Multiplies gradients in place; whether all products are finite.");
   def<"_zero_grads(params, set_to_none=True)", [](Args& a) -> PyObject* {
     const bool drop = a.boolean(1, true);
     const Object params(PySequence_Fast(a[0], "expected a list of parameters"));

@@ -1,6 +1,7 @@
 // The type Tensor: its slots and properties. Methods are added by the files of their families (def<...>(kMethod)).
 #include "autograd/meta.h"
 #include "bindings/args.h"
+#include "bindings/autocast.h"
 #include "bindings/compare.h"
 #include "bindings/module.h"
 #include "bindings/sides.h"
@@ -49,6 +50,8 @@ PyObject* matmul_slot(PyObject* a, PyObject* b) {
     Sides sides;
     if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
     if (sides.x->is_scalar() || sides.y->is_scalar()) throw_type_error("matmul: both operands must be tensors; use * for numbers");
+    if (autocast_used) [[unlikely]]
+      return to_python(ops::matmul(autocast_factor(*sides.x->tensor), autocast_factor(*sides.y->tensor)));
     return to_python(ops::matmul(*sides.x->tensor, *sides.y->tensor));
   });
 }

@@ -4,7 +4,9 @@
 #include "kernels/optimizer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "core/parallel.h"
@@ -305,8 +307,53 @@ struct LionStep {
   }
 };
 
+// The largest exponent is that of infinities and NaN. Looking for it is a reduction of integers, which vectorises.
+template <class T, class Bits, Bits kExponent>
+bool multiply(T* g, T factor, int64_t n) {
+  Bits bad = 0;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const T y = g[i] * factor;
+    Bits bits;
+    std::memcpy(&bits, &y, sizeof bits);
+    bad |= (bits & kExponent) == kExponent;
+    g[i] = y;
+  }
+  return bad == 0;
+}
+bool multiply(float* g, double factor, int64_t n) {
+  return multiply<float, uint32_t, 0x7f800000>(g, static_cast<float>(factor), n);
+}
+bool multiply(double* g, double factor, int64_t n) {
+  return multiply<double, uint64_t, 0x7ff0000000000000>(g, factor, n);
+}
+
+bool unscale_piece(const Update<Unscale>& u, int64_t begin, int64_t n) {
+  const double factor = u.algorithm.factor;
+  if (u.dtype == DType::Float32) return multiply(static_cast<float*>(u.arrays[0]) + begin, factor, n);
+  if (u.dtype == DType::Float64) return multiply(static_cast<double*>(u.arrays[0]) + begin, factor, n);
+  alignas(64) float buffer[kTile];
+  const int64_t item = itemsize(u.dtype);
+  bool finite = true;
+  for (int64_t end = begin + n; begin < end; begin += kTile) {
+    const int64_t m = std::min(kTile, end - begin);
+    char* at = static_cast<char*>(u.arrays[0]) + begin * item;
+    gather(buffer, DType::Float32, at, item, u.dtype, m);
+    finite &= multiply(buffer, factor, m);
+    scatter(at, item, u.dtype, buffer, DType::Float32, m);
+  }
+  return finite;
+}
+
 }  // namespace
 
+bool unscale(Updates<Unscale> updates) {
+  std::atomic<bool> finite{true};
+  run(updates, [&](const Update<Unscale>& u, int64_t begin, int64_t n) {
+    if (!unscale_piece(u, begin, n)) finite.store(false, std::memory_order_relaxed);
+  });
+  return finite.load();
+}
 void sgd(Updates<Sgd> updates) {
   run(updates, [](const Update<Sgd>& u, int64_t begin, int64_t n) {
     return u.algorithm.momentum == 0 ? piece<2, PlainSgd>(u, begin, n) : piece<3, MomentumSgd>(u, begin, n);
@@ -344,5 +391,6 @@ GENESIS_KERNEL(adadelta)
 GENESIS_KERNEL(rprop)
 GENESIS_KERNEL(asgd)
 GENESIS_KERNEL(lion)
+GENESIS_KERNEL(unscale)
 
 }  // namespace genesis::kernels::GENESIS_ISA

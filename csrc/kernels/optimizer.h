@@ -76,6 +76,11 @@ struct Lion {
   double sign, shrink, lr, beta1, beta2;
 };
 
+// no value: the gradient is the only array
+struct Unscale {
+  double factor;
+};
+
 inline constinit Kernel<void(Updates<Sgd>)> sgd;
 inline constinit Kernel<void(Updates<Adam>)> adam;
 inline constinit Kernel<void(Updates<NAdam>)> nadam;
@@ -87,5 +92,7 @@ inline constinit Kernel<void(Updates<RMSprop>)> rmsprop;
 inline constinit Kernel<void(Updates<Rprop>)> rprop;
 inline constinit Kernel<void(Updates<Asgd>)> asgd;
 inline constinit Kernel<void(Updates<Lion>)> lion;
+// Multiplies gradients by a factor; whether all products are finite.
+inline constinit Kernel<bool(Updates<Unscale>)> unscale;
 
 }  // namespace genesis::kernels

@@ -232,4 +232,27 @@ void lion_step(const TrainedList& list, const LionOptions& o) {
   batch.run(kernels::lion);
 }
 
+bool unscale(const std::vector<Tensor>& grads, double factor) {
+  const char* op = "GradScaler.unscale_";
+  for (const Tensor& g : grads) {
+    require_floating(op, "a gradient", g);
+    require_writable(op, g);
+  }
+  std::vector<kernels::Update<kernels::Unscale>> updates;
+  std::vector<std::pair<Tensor, Tensor>> back;
+  for (const Tensor& g : grads) {
+    Tensor memory = g;
+    if (!g.contiguous()) {
+      memory = empty(g.shape(), g.dtype());
+      kernels::copy(memory.view(), g.view());
+      back.emplace_back(g, memory);
+    }
+    if (g.numel() > 0) updates.push_back({{memory->data}, g.numel(), g.dtype(), {factor}});
+  }
+  const bool finite = kernels::unscale(updates);
+  for (const auto& [to, from] : back) kernels::copy(to.view(), from.view());
+  for (const Tensor& g : grads) g->storage->written(op);
+  return finite;
+}
+
 }  // namespace genesis::ops

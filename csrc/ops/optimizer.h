@@ -106,4 +106,7 @@ struct LionOptions {
 };
 void lion_step(const TrainedList& list, const LionOptions& options);
 
+// Multiplies gradients in place; whether all products are finite.
+bool unscale(const std::vector<Tensor>& grads, double factor);
+
 }  // namespace genesis::ops

@@ -19,6 +19,7 @@ from genesis._C import float16, float32, float64, int16, int32, int64
 from genesis._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from genesis import amp as amp
     from genesis import autograd as autograd
     from genesis import cuda as cuda
     from genesis import func as func
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
     from genesis._printing import get_printoptions as get_printoptions
     from genesis._printing import printoptions as printoptions
     from genesis._printing import set_printoptions as set_printoptions
+    from genesis.amp import autocast as autocast
+    from genesis.amp import clear_autocast_cache as clear_autocast_cache
+    from genesis.amp import get_autocast_dtype as get_autocast_dtype
+    from genesis.amp import is_autocast_cache_enabled as is_autocast_cache_enabled
+    from genesis.amp import is_autocast_enabled as is_autocast_enabled
+    from genesis.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
+    from genesis.amp import set_autocast_dtype as set_autocast_dtype
     from genesis.autograd.function import Function as Function
     from genesis.autograd.tape import Tape as Tape
     from genesis.random import fork_rng as fork_rng
@@ -42,6 +50,7 @@ if TYPE_CHECKING:
     from genesis.serialization import save as save
 
 _SUBMODULES = (
+    "amp",
     "autograd",
     "cuda",
     "func",
@@ -57,13 +66,20 @@ _SUBMODULES = (
 _HOME = {
     "Function": "autograd.function",
     "Tape": "autograd.tape",
+    "autocast": "amp",
+    "clear_autocast_cache": "amp",
     "finfo": "_dtype_info",
     "fork_rng": "random",
+    "get_autocast_dtype": "amp",
     "get_printoptions": "_printing",
     "iinfo": "_dtype_info",
+    "is_autocast_cache_enabled": "amp",
+    "is_autocast_enabled": "amp",
     "load": "serialization",
     "printoptions": "_printing",
     "save": "serialization",
+    "set_autocast_cache_enabled": "amp",
+    "set_autocast_dtype": "amp",
     "set_printoptions": "_printing",
 }
 
@@ -74,6 +90,7 @@ __all__ = sorted({
     "__version__",
     "double",
     "e",
+    "enable_autocast",
     "float",
     "half",
     "inf",
@@ -101,6 +118,9 @@ def __dir__() -> list[str]:
 
 
 newaxis = None  # x[newaxis] adds a dimension
+
+# Assignable: True gives every autograd.Function float32, also outside autocast blocks.
+enable_autocast = False
 
 # PyTorch's other names of dtypes. They shadow builtins from here on, so they come last.
 half, float, double = float16, float32, float64

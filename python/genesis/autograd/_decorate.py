@@ -12,7 +12,7 @@ _ASYNC = 0x80 | 0x200
 
 
 def decorate(
-    mode: Callable[..., AbstractContextManager[None]],
+    mode: Callable[..., AbstractContextManager[Any]],
     args: tuple[Any, ...],
     function: Callable[..., Any],
 ) -> Callable[..., Any]:

@@ -1,0 +1,206 @@
+#include "bindings/autocast.h"
+
+#include <string_view>
+#include <unordered_map>
+
+#include "autograd/meta.h"
+#include "bindings/module.h"
+#include "ops/create.h"
+
+namespace genesis::py {
+
+namespace {
+
+enum class Policy { AsIs, Low, Wide };
+
+// Products, whose cost is in the multiplication.
+constexpr const char* kLow[] = {"matmul", "mm", "bmm", "mv", "addmm", "addmv", "addr", "addbmm", "baddbmm", "linear",
+                                "einsum", "tensordot", "inner", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
+                                "conv_transpose2d", "conv_transpose3d"};
+// Sums of many terms, and functions that leave the range of half precision or lose its digits.
+constexpr const char* kWide[] = {
+    "sum", "nansum", "mean", "nanmean", "prod", "cumsum", "cumprod", "logcumsumexp", "logsumexp", "var", "std", "var_mean",
+    "std_mean", "norm", "vector_norm", "dist", "cdist", "pdist", "trace", "quantile", "nanquantile", "cov", "corrcoef",
+    "trapezoid", "cumulative_trapezoid", "softmax", "log_softmax", "softmin", "layer_norm", "group_norm", "rms_norm",
+    "_batch_norm", "exp", "exp2", "expm1", "log", "log10", "log2", "log1p", "erfinv", "acos", "asin", "cosh", "sinh", "tan",
+    "reciprocal", "rsqrt", "softplus", "logit", "polygamma", "digamma", "lgamma", "det", "logdet", "slogdet", "inverse",
+    "matrix_power", "linalg_cholesky", "linalg_det", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_matrix_norm",
+    "linalg_matrix_power", "linalg_norm", "linalg_pinv", "linalg_qr", "linalg_slogdet", "linalg_solve",
+    "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vector_norm", "_mse_loss", "_l1_loss",
+    "_smooth_l1_loss", "_huber_loss", "_binary_cross_entropy", "_binary_cross_entropy_with_logits", "_cross_entropy",
+    "_nll_loss", "_ctc_loss"};
+
+// What an operator computes in. What is not named takes what comes: types promote as they always do.
+Policy policy(const std::string& name) {
+  static const std::unordered_map<std::string_view, Policy> table = [] {
+    std::unordered_map<std::string_view, Policy> t;
+    for (const char* low : kLow) t[low] = Policy::Low;
+    for (const char* wide : kWide) t[wide] = Policy::Wide;
+    return t;
+  }();
+  const auto found = table.find(name);
+  return found == table.end() ? Policy::AsIs : found->second;
+}
+
+// A parameter is cast once in a block, however often it is used.
+struct CachedCast {
+  Tensor source, cast;
+  uint32_t version;
+};
+
+struct State {
+  bool enabled = false;
+  DType low = DType::BFloat16;
+  bool caching = true;
+  int depth = 0;           // blocks entered
+  bool suspended = false;  // by a user's Function, in a block that is enabled
+};
+thread_local State state;
+thread_local std::unordered_map<TensorImpl*, CachedCast> cache;
+int blocks = 0;  // of all threads
+DType low_by_default = DType::BFloat16;
+bool caching_by_default = true;
+
+bool lasting(const Tensor& x) {
+  const TensorMeta* m = meta_if_any(x);
+  return x->requires_grad && !x->grad_fn && !(m && m->base.defined());
+}
+
+Tensor to_low(const Tensor& x) {
+  if (!is_floating(x.dtype()) || x.dtype() == DType::Float64 || x.dtype() == state.low) return x;
+  const bool cached = state.caching && state.depth > 0 && !grad_mode.recorder && lasting(x);
+  if (!cached) return ops::cast(x, state.low);
+  CachedCast& entry = cache[x.impl()];
+  const bool fresh = entry.cast.defined() && entry.cast.dtype() == state.low && entry.version == x->storage->version &&
+                     entry.cast->requires_grad == grad_mode.enabled;
+  if (!fresh) entry = {x, ops::cast(x, state.low), x->storage->version};
+  return entry.cast;
+}
+Tensor to_wide(const Tensor& x) { return is_half(x.dtype()) ? ops::cast(x, DType::Float32) : x; }
+
+// Cached casts may hold Python objects whose destruction runs code, so the map is emptied before they go.
+void clear_cache() {
+  const auto gone = std::move(cache);
+  cache.clear();
+}
+
+bool has_out(const Signature& sig, PyObject* const* slots) {
+  for (size_t i = 0; i < sig.params.size(); ++i)
+    if (sig.params[i].name == "out" && slots[i] && slots[i] != Py_None) return true;
+  return false;
+}
+
+PyObject* describe() {
+  return Py_BuildValue("(OOOO)", state.enabled ? Py_True : Py_False, dtype_object(state.depth > 0 ? state.low : low_by_default),
+                       (state.depth > 0 ? state.caching : caching_by_default) ? Py_True : Py_False,
+                       state.suspended ? Py_True : Py_False);
+}
+
+DType low_dtype(Args& a, int i) {
+  const DType t = a.dtype(i);
+  require<DTypeError>(is_half(t), "autocast: dtype must be bfloat16 or float16, got ", t);
+  return t;
+}
+
+}  // namespace
+
+bool autocast_on() { return autocast_used && state.enabled; }
+
+void autocast_arguments(const Signature& sig, PyObject** slots, std::vector<Tensor>& keep) {
+  if (!state.enabled) return;
+  const Policy p = policy(sig.name);
+  if (p == Policy::AsIs || has_out(sig, slots)) return;
+  keep.reserve(kMaxArgs);
+  for (size_t i = 0; i < sig.params.size(); ++i) {
+    if (!slots[i] || !is_tensor(slots[i])) continue;
+    const Tensor& x = unwrap(slots[i]);
+    Tensor cast = p == Policy::Low ? to_low(x) : to_wide(x);
+    if (cast.same(x)) continue;
+    keep.push_back(cast);
+    slots[i] = Object(wrap(std::move(cast))).get();  // `keep` holds the tensor, and with it its object
+  }
+}
+
+void autocast_list(const Signature& sig, std::vector<Tensor>& list) {
+  if (!state.enabled) return;
+  const Policy p = policy(sig.name);
+  if (p == Policy::AsIs) return;
+  for (Tensor& x : list) x = p == Policy::Low ? to_low(x) : to_wide(x);
+}
+
+Tensor autocast_factor(const Tensor& x) { return state.enabled ? to_low(x) : x; }
+
+WideArguments::WideArguments(PyObject* const* args, Py_ssize_t n) {
+  const auto wide = [](PyObject* o) {
+    return is_tensor(o) ? Object(wrap(to_wide(unwrap(o)))) : Object::borrow(o);
+  };
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (PyList_CheckExact(args[i]) || PyTuple_CheckExact(args[i])) {
+      Object list(PySequence_List(args[i]));
+      for (Py_ssize_t k = 0; k < PyList_GET_SIZE(list.get()); ++k)
+        PyList_SetItem(list.get(), k, wide(PyList_GET_ITEM(list.get(), k)).release());
+      owned_.push_back(PyTuple_CheckExact(args[i]) ? Object(PyList_AsTuple(list.get())) : std::move(list));
+    } else {
+      owned_.push_back(wide(args[i]));
+    }
+    pointers_.push_back(owned_.back().get());
+  }
+}
+
+bool functions_are_wide() {
+  if (autocast_on()) return true;
+  static PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "genesis");
+  static PyObject* const key = PyUnicode_InternFromString("enable_autocast");
+  PyObject* flag = module ? PyDict_GetItem(PyModule_GetDict(module), key) : nullptr;
+  return flag && flag != Py_False && PyObject_IsTrue(flag) == 1;
+}
+
+WithoutAutocast::WithoutAutocast() : enabled_(state.enabled), suspended_(state.suspended) {
+  state.suspended = state.suspended || state.enabled;
+  state.enabled = false;
+}
+WithoutAutocast::~WithoutAutocast() {
+  state.enabled = enabled_;
+  state.suspended = suspended_;
+}
+
+static const Family family([] {
+  def<"_autocast_enter(enabled, dtype=None, cache_enabled=None)", [](Args& a) -> PyObject* {
+    const Object before(Py_BuildValue("(iii)", state.enabled, static_cast<int>(state.low), state.caching));
+    state = {a.boolean(0, true), a.has(1) ? low_dtype(a, 1) : low_by_default,
+             a.boolean(2, state.depth > 0 ? state.caching : caching_by_default), state.depth + 1, state.suspended};
+    ++blocks;
+    autocast_used = true;
+    return Object(before).release();
+  }>(kFunction | kTool, "Begins a block; returns what _autocast_exit() wants.");
+  def<"_autocast_exit(before)", [](Args& a) -> PyObject* {
+    int enabled, low, caching;
+    if (!PyArg_ParseTuple(a[0], "iii", &enabled, &low, &caching)) throw_python();
+    state = {enabled != 0, static_cast<DType>(low), caching != 0, state.depth - 1, state.suspended};
+    if (state.depth == 0) clear_cache();
+    --blocks;
+    autocast_used = blocks != 0;
+    Py_RETURN_NONE;
+  }>(kFunction | kTool, "Ends a block.");
+  def<"_autocast_state()", [](Args&) { return describe(); }>(kFunction | kTool, "(enabled, dtype, cache_enabled, suspended) of this thread.");
+  def<"_set_autocast_defaults(dtype=None, cache_enabled=None)", [](Args& a) -> PyObject* {
+    if (a.has(0)) low_by_default = low_dtype(a, 0);
+    if (a.has(1)) caching_by_default = a.boolean(1, true);
+    Py_RETURN_NONE;
+  }>(kFunction | kTool, "What blocks begin with that do not say.");
+  def<"_autocast_policies()", [](Args&) -> PyObject* {
+    const Object low(PyList_New(0)), wide(PyList_New(0));
+    const auto add = [](PyObject* list, const char* name) {
+      if (PyList_Append(list, Object(PyUnicode_FromString(name)).get()) < 0) throw_python();
+    };
+    for (const char* name : kLow) add(low.get(), name);
+    for (const char* name : kWide) add(wide.get(), name);
+    return Py_BuildValue("(OO)", low.get(), wide.get());
+  }>(kFunction | kTool, "The names of operators that cast to half precision, and of those that cast to float32.");
+  def<"_clear_autocast_cache()", [](Args&) -> PyObject* {
+    clear_cache();
+    Py_RETURN_NONE;
+  }>(kFunction | kTool, "Forgets the casts of parameters in this block.");
+});
+
+}  // namespace genesis::py

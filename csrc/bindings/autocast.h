@@ -1,0 +1,46 @@
+// Mixed precision: inside an autocast block, operators called from Python cast their arguments, by name. Rules of the
+// backward pass call operators directly and are not touched: they run in the types that the forward pass used.
+#pragma once
+
+#include <vector>
+
+#include "bindings/args.h"
+
+namespace genesis::py {
+
+// Whether any thread is inside a block: the one test that is paid outside.
+inline bool autocast_used = false;
+// Whether this thread is inside a block that is enabled.
+bool autocast_on();
+
+// Casts the tensors among the arguments of a function. `keep` owns what is made; slots borrow.
+void autocast_arguments(const Signature& sig, PyObject** slots, std::vector<Tensor>& keep);
+// The same for a list, and for the operands of the operator @.
+void autocast_list(const Signature& sig, std::vector<Tensor>& list);
+Tensor autocast_factor(const Tensor& x);
+
+// The arguments of a user's Function: half precision, also in lists and tuples, becomes float32.
+class WideArguments {
+ public:
+  WideArguments(PyObject* const* args, Py_ssize_t n);
+  PyObject* const* data() const { return pointers_.data(); }
+
+ private:
+  std::vector<Object> owned_;
+  std::vector<PyObject*> pointers_;
+};
+// Whether a user's Function gets float32: inside a block, or by genesis.enable_autocast.
+bool functions_are_wide();
+// No autocast for a scope.
+class WithoutAutocast {
+ public:
+  WithoutAutocast();
+  ~WithoutAutocast();
+  WithoutAutocast(const WithoutAutocast&) = delete;
+  WithoutAutocast& operator=(const WithoutAutocast&) = delete;
+
+ private:
+  bool enabled_, suspended_;
+};
+
+}  // namespace genesis::py

@@ -1,0 +1,208 @@
+"""Blocks in which operators choose their own precision."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor
+from genesis.autograd._decorate import decorate
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether ``autocast`` works on such a device: on "cpu" it does.
+
+    >>> is_autocast_available("cpu"), is_autocast_available("cuda")
+    (True, False)
+    """
+    return device_type == "cpu"
+
+
+class autocast:
+    """Inside a ``with`` block, or a decorated function, products are made in half precision.
+
+    Products of matrices, convolutions and attention cast their arguments to ``dtype`` (bfloat16 or
+    float16; bfloat16 if not given). Sums, norms, softmax, exponentials, logarithms and losses get
+    float32. All other operators take what comes. float64 stays float64. Parameters are cast once
+    in a block (``cache_enabled``). Gradients have the dtype of their leaves; call ``backward``
+    outside the block. A ``Function`` of your own gets float32, and no autocast inside.
+
+    >>> x, w = genesis.ones(2, 3), genesis.ones(3, 2)
+    >>> with autocast():
+    ...     y = x @ w
+    ...     print(y.dtype, y.sum().dtype)
+    genesis.bfloat16 genesis.float32
+    """
+
+    def __init__(
+        self,
+        device_type: str = "cpu",
+        dtype: _C.dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise TypeError(
+                f"autocast: device_type must be a str such as 'cpu', got {device_type!r}"
+            )
+        if enabled and not is_autocast_available(device_type):
+            warnings.warn(
+                f"autocast: there is no device {device_type!r} here, so nothing is cast; use 'cpu'",
+                stacklevel=2,
+            )
+            enabled = False
+        if enabled and dtype is not None and dtype not in (_C.bfloat16, _C.float16):
+            warnings.warn(
+                f"autocast: casts to bfloat16 or float16, not to {dtype}, so nothing is cast",
+                stacklevel=2,
+            )
+            enabled = False
+        self.device = device_type
+        self.fast_dtype = dtype if enabled else None
+        self._enabled = enabled
+        self._cache_enabled = cache_enabled
+        self._before: list[Any] = []
+
+    def __enter__(self) -> autocast:
+        self._before.append(_C._autocast_enter(self._enabled, self.fast_dtype, self._cache_enabled))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _C._autocast_exit(self._before.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        given = (self.device, self.fast_dtype, self._enabled, self._cache_enabled)
+        return decorate(autocast, given, function)
+
+
+def _state() -> tuple[bool, _C.dtype, bool, bool]:
+    """Enabled, dtype, caching, and suspended by a Function: of this thread."""
+    state: Any = _C._autocast_state()
+    return tuple(state)
+
+
+def is_autocast_enabled(device_type: str = "cpu") -> bool:
+    """Whether this thread is inside an ``autocast`` block that is enabled.
+
+    >>> is_autocast_enabled()
+    False
+    """
+    return device_type == "cpu" and _state()[0]
+
+
+def get_autocast_dtype(device_type: str = "cpu") -> _C.dtype:
+    """What ``autocast`` casts to here, or would if it said nothing.
+
+    >>> get_autocast_dtype("cpu")
+    genesis.bfloat16
+    """
+    _require_cpu("get_autocast_dtype", device_type)
+    return _state()[1]
+
+
+def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
+    """What blocks cast to that do not say.
+
+    >>> set_autocast_dtype("cpu", genesis.bfloat16)
+    """
+    _require_cpu("set_autocast_dtype", device_type)
+    _C._set_autocast_defaults(dtype)
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether parameters are cast once in a block.
+
+    >>> is_autocast_cache_enabled()
+    True
+    """
+    return _state()[2]
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Whether blocks that do not say cast each parameter only once.
+
+    >>> set_autocast_cache_enabled(True)
+    """
+    _C._set_autocast_defaults(None, enabled)
+
+
+def clear_autocast_cache() -> None:
+    """Forget the casts of parameters in this block; leaving it does so too.
+
+    >>> clear_autocast_cache()
+    """
+    _C._clear_autocast_cache()
+
+
+def _require_cpu(function: str, device_type: str) -> None:
+    if device_type != "cpu":
+        raise ValueError(f"{function}: there is no device {device_type!r} here; use 'cpu'")
+
+
+def _cast(value: Any, dtype: _C.dtype) -> Any:
+    if isinstance(value, Tensor):
+        floating = value.is_floating_point() and value.dtype != _C.float64
+        return value.to(dtype) if floating else value
+    if isinstance(value, dict):
+        return {_cast(k, dtype): _cast(v, dtype) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_cast(v, dtype) for v in value)
+    return value
+
+
+def custom_fwd(
+    fwd: Callable[..., Any] | None = None,
+    *,
+    device_type: str = "cpu",
+    cast_inputs: _C.dtype | None = None,
+) -> Callable[..., Any]:
+    """For ``forward`` of a ``Function``: the precision that it wants.
+
+    Inside a block, floating arguments are cast to ``cast_inputs``, if given, and nothing is cast
+    in forward. Without this decorator a Function gets float32.
+
+    >>> class Square(genesis.autograd.Function):
+    ...     @staticmethod
+    ...     @custom_fwd(cast_inputs=genesis.float32)
+    ...     def forward(ctx, x):
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     @custom_bwd
+    ...     def backward(ctx, g):
+    ...         return g
+    >>> Square.apply(genesis.tensor([3.0]))
+    tensor([9.])
+    """
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+    _require_cpu("custom_fwd", device_type)
+    forward = fwd
+
+    @functools.wraps(forward)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        enabled, _, _, suspended = _state()
+        if cast_inputs is None or not (enabled or suspended):
+            return forward(*args, **kwargs)
+        with autocast(enabled=False):
+            return forward(*_cast(args, cast_inputs), **_cast(kwargs, cast_inputs))
+
+    return decorated
+
+
+def custom_bwd(
+    bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu"
+) -> Callable[..., Any]:
+    """For ``backward`` of a ``Function``: nothing is cast there, as in its forward.
+
+    >>> @custom_bwd
+    ... def backward(ctx, g):
+    ...     return g
+    """
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+    _require_cpu("custom_bwd", device_type)
+    return decorate(autocast, ("cpu", None, False), bwd)
