@@ -92,7 +92,7 @@ void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alph
     case DType::Float64: return run<double>(kernels::dgemm_batched, x, y, z, alpha, beta);
     case DType::Float16:
     case DType::BFloat16: {
-      const Tensor wide = cast(z, DType::Float32);
+      const Tensor wide = beta == 0 ? empty_like(z, DType::Float32) : cast(z, DType::Float32);
       product_into(wide, cast(x, DType::Float32), cast(y, DType::Float32), alpha, beta);
       kernels::copy(z.view(), wide.view());
       return;
