@@ -12,7 +12,6 @@ from genesis.nn.modules import (
     linear,
     loss,
     margin,
-    module,
     normalization,
     padding,
     parameter_container,
@@ -36,7 +35,7 @@ from genesis.nn.modules.fold import *  # noqa: F403
 from genesis.nn.modules.linear import *  # noqa: F403
 from genesis.nn.modules.loss import *  # noqa: F403
 from genesis.nn.modules.margin import *  # noqa: F403
-from genesis.nn.modules.module import *  # noqa: F403
+from genesis.nn.modules.module import Module
 from genesis.nn.modules.normalization import *  # noqa: F403
 from genesis.nn.modules.padding import *  # noqa: F403
 from genesis.nn.modules.parameter_container import *  # noqa: F403
@@ -50,6 +49,7 @@ from genesis.nn.modules.transformer import *  # noqa: F403
 from genesis.nn.modules.upsampling import *  # noqa: F403
 
 __all__: list[str] = [
+    "Module",
     *activation.__all__,
     *attention.__all__,
     *batchnorm.__all__,
@@ -61,7 +61,6 @@ __all__: list[str] = [
     *linear.__all__,
     *loss.__all__,
     *margin.__all__,
-    *module.__all__,
     *normalization.__all__,
     *padding.__all__,
     *parameter_container.__all__,

@@ -21,6 +21,18 @@ def _indent(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
+def _below(root: Any) -> Iterable[Any]:
+    """What ``root.modules()`` yields, without the names."""
+    seen: dict[int, Any] = {}
+    waiting = [root]
+    while waiting:
+        module = waiting.pop()
+        if id(module) not in seen:
+            seen[id(module)] = module
+            waiting += [m for m in reversed(module._modules.values()) if m is not None]
+    return seen.values()
+
+
 class ModuleTree:
     """The part of Module that knows its submodules."""
 
@@ -107,7 +119,14 @@ class ModuleTree:
         >>> len(genesis.nn.Linear(2, 3).parameters())
         2
         """
-        return SizedIterator(p for _, p in self.named_parameters(recurse=recurse))
+        if type(self).named_parameters is not ModuleTree.named_parameters:
+            return SizedIterator(p for _, p in self.named_parameters(recurse=recurse))
+        found: dict[int, Parameter] = {}
+        for module in _below(self) if recurse else (self,):
+            for parameter in module._parameters.values():
+                if parameter is not None:
+                    found.setdefault(id(parameter), parameter)
+        return SizedIterator(found.values())
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True

@@ -27,19 +27,16 @@ from genesis.nn.modules._state import ModuleState
 from genesis.nn.modules._tree import ModuleTree
 from genesis.nn.parameter import Buffer, Parameter
 
-__all__ = ["Module"]
-
-# PyTorch has these in torch.nn.modules.module, and so have we here.
-GLOBAL_HOOKS = (
-    register_module_buffer_registration_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-    register_module_module_registration_hook,
-    register_module_parameter_registration_hook,
-)
-
+__all__ = [
+    "Module",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
