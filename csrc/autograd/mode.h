@@ -1,6 +1,8 @@
 // Whether operations are recorded: state of each thread.
 #pragma once
 
+#include <cstdint>
+
 namespace genesis {
 
 class Recorder;    // autograd/recorder.h
@@ -11,9 +13,16 @@ struct GradMode {
   bool inference = false;  // inference_mode: results can never enter a graph
   Recorder* recorder = nullptr;       // the innermost tape that records: floating tensors are watched
   SavedHooks* saved_hooks = nullptr;  // the innermost pair of hooks that packs what is saved
+  uint32_t thread = 0;                // this thread's number from 1 on, 0 until it first records
 };
 
 inline thread_local constinit GradMode grad_mode;
+
+inline uint32_t this_thread() {
+  static constinit uint32_t threads = 0;  // counted with the interpreter lock held
+  if (!grad_mode.thread) [[unlikely]] grad_mode.thread = ++threads;
+  return grad_mode.thread;
+}
 
 class WithGradMode {
  public:

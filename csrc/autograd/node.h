@@ -93,9 +93,30 @@ struct NodeExtras {
   }
 };
 
+// What an output looked like, for those who look at the graph: node and tensor know nothing of each other otherwise.
+struct Look {
+  static constexpr uint8_t kUnknown = 255;
+  uint32_t sizes[6];
+  uint8_t dims = kUnknown;  // also of shapes that do not fit here
+  DType dtype = DType::Float32;
+
+  void set(const Tensor& y) {
+    dtype = y.dtype();
+    const int n = y.dim();
+    if (n > 6) return;
+    const int64_t* shape = y.shape().data();
+    int64_t largest = 0;
+    for (int d = 0; d < n; ++d) {
+      sizes[d] = static_cast<uint32_t>(shape[d]);
+      largest |= shape[d];
+    }
+    if (largest <= UINT32_MAX) dims = static_cast<uint8_t>(n);
+  }
+};
+
 class Node : public Counted {
  public:
-  explicit Node(const char* op) : op(op), sequence(next_sequence++), next_(newest_) {
+  explicit Node(const char* op) : op(op), sequence(next_sequence++), thread(this_thread()), next_(newest_) {
     if (newest_) newest_->previous_ = this;
     newest_ = this;
   }
@@ -120,7 +141,9 @@ class Node : public Counted {
 
   const char* op;
   uint64_t sequence;
+  uint32_t thread;  // the one that recorded it (autograd/mode.h)
   uint32_t num_outputs = 1;
+  Look look;        // of the first output
   bool released = false;  // saved tensors are gone: a second backward is an error
 
   // Scratch space of the backward pass that runs (engine/backward.cpp).

@@ -299,16 +299,17 @@ static std::vector<std::string>& published() {
 }
 const std::vector<std::string>& op_names() { return published(); }
 
-void publish(const Signature& sig, PyMethodDef* function, PyMethodDef* method, int where) {
+void publish(Signature& sig, PyMethodDef* entry, int where) {
   if (static_cast<int>(sig.params.size()) > kMaxArgs) fail("too many parameters: ", sig.text);
-  if (!(where & kTool) && sig.name[0] != '_') published().push_back(sig.name);
+  sig.tool = where & kTool;
+  if (!sig.tool && sig.name[0] != '_') published().push_back(sig.name);
   if (where & kFunction) {
-    const Object f(PyCFunction_NewEx(function, nullptr, module_name()));
-    PyModule_AddObjectRef(current_module(), function->ml_name, f.get());
+    const Object f(PyCFunction_NewEx(entry, nullptr, module_name()));
+    PyModule_AddObjectRef(current_module(), entry->ml_name, f.get());
   }
   if (where & kMethod) {
-    const Object f(PyDescr_NewMethod(TensorType, method));
-    if (PyDict_SetItemString(TensorType->tp_dict, method->ml_name, f.get()) < 0) throw_python();
+    const Object f(PyDescr_NewMethod(TensorType, entry));
+    if (PyDict_SetItemString(TensorType->tp_dict, entry->ml_name, f.get()) < 0) throw_python();
   }
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "autograd/observe.h"
 #include "bindings/object.h"
 #include "core/scalar.h"
 #include "ops/inplace.h"
@@ -32,6 +33,7 @@ struct Signature {
   std::vector<Param> params;
   int positional = 0;          // how many may be given by position
   int variadic = -1;           // the one that collects integers
+  bool tool = false;           // kTool: nothing that an observer looks at
   explicit Signature(const char* text);
 };
 
@@ -118,37 +120,39 @@ constexpr auto join() {
 // kTool marks what is not an operator (threads, hooks, conversion to Python): it needs no row in the table of tests.
 enum Where { kFunction = 1, kMethod = 2, kBoth = 3, kStatic = 4, kTool = 8 };
 // Adds a callable to the module and/or to the type.
-void publish(const Signature& sig, PyMethodDef* function, PyMethodDef* method, int where);
+void publish(Signature& sig, PyMethodDef* entry, int where);
+
+// A call from Python, of a method or of a function, which CPython gives no self.
+using Call = PyObject*(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
+// The call under the eyes of the observer (observe.cpp).
+PyObject* observed(const Signature& sig, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 
 template <FixedString Text, auto F>
 struct Binding {
-  static const Signature& signature() {
-    static const Signature s(Text.text);
+  static Signature& signature() {
+    static Signature s(Text.text);
     return s;
   }
-  static PyObject* function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-    return guarded([&]() -> PyObject* {
-      Args a(signature(), nullptr, args, n, kwnames);
-      return to_python(F(a));
-    });
-  }
-  static PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  [[gnu::always_inline]] static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return guarded([&]() -> PyObject* {
       Args a(signature(), self, args, n, kwnames);
       return to_python(F(a));
     });
+  }
+  static PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    if (observer) [[unlikely]] return observed(signature(), call, self, args, n, kwnames);
+    return call(self, args, n, kwnames);
   }
 };
 
 template <FixedString Text, auto F>
 void def(int where = kBoth, const char* doc = nullptr) {
   using B = Binding<Text, F>;
-  const Signature& sig = B::signature();
+  Signature& sig = B::signature();
   static const std::string text = doc ? sig.text + "\n--\n\n" + doc : sig.text + "\n--\n\n";
   static const auto cast = [](auto* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); };
-  static PyMethodDef function{sig.name.c_str(), cast(&B::function), METH_FASTCALL | METH_KEYWORDS, text.c_str()};
-  static PyMethodDef method{sig.name.c_str(), cast(&B::method), METH_FASTCALL | METH_KEYWORDS, text.c_str()};
-  publish(sig, &function, &method, where);
+  static PyMethodDef entry{sig.name.c_str(), cast(&B::entry), METH_FASTCALL | METH_KEYWORDS, text.c_str()};
+  publish(sig, &entry, where);
 }
 
 // Shared conversions.

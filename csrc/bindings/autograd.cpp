@@ -117,7 +117,7 @@ static const Family family([] {
     }
     Py_RETURN_NONE;
   }>(kMethod | kTool, "Drops the gradient, or with set_to_none=False fills it with zeros.");
-  def<"_backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None)", run_backward>(kFunction);
+  def<"_backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None)", run_backward>(kFunction | kTool);
   def<"_grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False)", [](Args& a) {
     const std::vector<Tensor> roots = tensor_list(a[0], "grad"), wanted = input_list(a[1], "grad"), grads = tensor_list(a[2], "grad");
     require_wanted("grad", wanted);
@@ -129,7 +129,7 @@ static const Family family([] {
         require<GraphError>(result[i].defined(), "grad: input ", i, " of shape ", wanted[i].shape(),
                             " was not used to compute the outputs; pass allow_unused=True to get None for it");
     return to_python(result);
-  }>(kFunction);
+  }>(kFunction | kTool);
 
   def<"requires_grad_(input, requires_grad=True)", [](Args& a) {
     set_requires_grad(a.tensor(0), a.boolean(1, true));

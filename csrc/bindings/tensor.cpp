@@ -7,6 +7,7 @@
 #include "bindings/sides.h"
 #include "bindings/size.h"
 #include "bindings/subscript.h"
+#include "bindings/watched.h"
 #include "ops/bitwise.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"
@@ -26,16 +27,15 @@ namespace {
 // ---- numbers ------------------------------------------------------------------------------------------------------
 
 template <auto Op>
-PyObject* binary(PyObject* a, PyObject* b) {
+PyObject* compute_binary(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Sides sides;
     if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
     return to_python(Op(*sides.x, *sides.y));
   });
 }
-
 template <auto Op>
-PyObject* inplace_binary(PyObject* a, PyObject* b) {
+PyObject* compute_inplace(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Sides sides;
     if (!is_tensor(a) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
@@ -43,6 +43,14 @@ PyObject* inplace_binary(PyObject* a, PyObject* b) {
     Py_INCREF(a);
     return a;
   });
+}
+template <FixedString Name, auto Op>
+PyObject* binary(PyObject* a, PyObject* b) {
+  return watched<Name, compute_binary<Op>>(a, b);
+}
+template <FixedString Name, auto Op>
+PyObject* inplace_binary(PyObject* a, PyObject* b) {
+  return watched<Name, compute_inplace<Op>>(a, b);
 }
 
 PyObject* matmul_slot(PyObject* a, PyObject* b) {
@@ -59,16 +67,16 @@ PyObject* matmul_slot(PyObject* a, PyObject* b) {
 // The third argument belongs to pow(x, y, modulus), which tensors do not have.
 PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary<[](const Operand& x, const Operand& y) { return ops::pow(x, y); }>(a, b);
+  return binary<"pow", [](const Operand& x, const Operand& y) { return ops::pow(x, y); }>(a, b);
 }
 PyObject* inplace_power_slot(PyObject* a, PyObject* b, PyObject*) {
-  return inplace_binary<[](const Tensor& x, const Operand& y) { ops::pow_(x, y); }>(a, b);
+  return inplace_binary<"pow_", [](const Tensor& x, const Operand& y) { ops::pow_(x, y); }>(a, b);
 }
 
 // x op= y of the operator Op(x, y, out), which errors call `name`.
 template <FixedString Name, auto Op>
 PyObject* inplace_operator(PyObject* a, PyObject* b) {
-  return inplace_binary<[](const Tensor& x, const Operand& y) { ops::inplace_zip<Op>(Name.text, x, y); }>(a, b);
+  return inplace_binary<Name, [](const Tensor& x, const Operand& y) { ops::inplace_zip<Op>(Name.text, x, y); }>(a, b);
 }
 
 PyObject* divmod_slot(PyObject* a, PyObject* b) {
@@ -82,8 +90,12 @@ PyObject* divmod_slot(PyObject* a, PyObject* b) {
 }
 
 template <auto Op>
-PyObject* unary(PyObject* a) {
+PyObject* compute_unary(PyObject* a) {
   return guarded([&] { return to_python(Op(unwrap(a))); });
+}
+template <FixedString Name, auto Op>
+PyObject* unary(PyObject* a) {
+  return watched_unary<Name, compute_unary<Op>>(a);
 }
 
 int truth(PyObject* a) {
@@ -110,6 +122,25 @@ PyObject* as_index(PyObject* a) {
       throw_type_error(str("only an integer tensor with one element can be used as an index, got ", t.dtype(), " of shape ", t.shape()));
     return PyLong_FromLongLong(tensor_item(t).to_int());
   });
+}
+
+// ---- what else an observer sees -------------------------------------------------------------------------------------
+
+PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
+  static constexpr const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};  // in the order of Py_LT and the others
+  if (observer) [[unlikely]]
+    return observed_as(names[op], {a, b}, [&] { return tensor_compare(a, b, op); });
+  return tensor_compare(a, b, op);
+}
+int assign_slot(PyObject* self, PyObject* key, PyObject* value) {
+  if (!observer || !value) [[likely]] return tensor_ass_subscript(self, key, value);
+  PyObject* done = observed_as("index_put_", {self, key, value}, [&]() -> PyObject* {
+    if (tensor_ass_subscript(self, key, value) < 0) return nullptr;
+    Py_INCREF(self);
+    return self;
+  });
+  Py_XDECREF(done);
+  return done ? 0 : -1;
 }
 
 // ---- sequence -----------------------------------------------------------------------------------------------------
@@ -312,31 +343,31 @@ void init_tensor_type(PyObject* module) {
       {Py_tp_clear, slot(tensor_clear)},
       {Py_tp_repr, slot(repr)},
       {Py_tp_hash, slot(hash)},
-      {Py_tp_richcompare, slot(tensor_compare)},
+      {Py_tp_richcompare, slot(compare_slot)},
       {Py_tp_getset, getset},
       {Py_tp_members, members},
       {Py_bf_getbuffer, slot(get_buffer)},
       {Py_bf_releasebuffer, slot(release_tensor_buffer)},
       {Py_mp_length, slot(length)},
       {Py_sq_length, slot(length)},
-      {Py_mp_subscript, slot(tensor_subscript)},
-      {Py_mp_ass_subscript, slot(tensor_ass_subscript)},
+      {Py_mp_subscript, slot(watched<"index", tensor_subscript>)},
+      {Py_mp_ass_subscript, slot(assign_slot)},
       {Py_sq_item, slot(tensor_item_at)},
       {Py_tp_iter, slot(tensor_iter)},
       {Py_sq_contains, slot(tensor_contains)},
-      {Py_nb_add, slot(binary<[](const Operand& x, const Operand& y) { return ops::add(x, y); }>)},
-      {Py_nb_subtract, slot(binary<[](const Operand& x, const Operand& y) { return ops::sub(x, y); }>)},
-      {Py_nb_multiply, slot(binary<[](const Operand& x, const Operand& y) { return ops::mul(x, y); }>)},
-      {Py_nb_true_divide, slot(binary<[](const Operand& x, const Operand& y) { return ops::div(x, y); }>)},
-      {Py_nb_floor_divide, slot(binary<[](const Operand& x, const Operand& y) { return ops::floor_divide(x, y); }>)},
-      {Py_nb_remainder, slot(binary<[](const Operand& x, const Operand& y) { return ops::remainder(x, y); }>)},
-      {Py_nb_divmod, slot(divmod_slot)},
-      {Py_nb_and, slot(binary<[](const Operand& x, const Operand& y) { return ops::bitwise_and(x, y); }>)},
-      {Py_nb_or, slot(binary<[](const Operand& x, const Operand& y) { return ops::bitwise_or(x, y); }>)},
-      {Py_nb_xor, slot(binary<[](const Operand& x, const Operand& y) { return ops::bitwise_xor(x, y); }>)},
-      {Py_nb_lshift, slot(binary<[](const Operand& x, const Operand& y) { return ops::bitwise_left_shift(x, y); }>)},
-      {Py_nb_rshift, slot(binary<[](const Operand& x, const Operand& y) { return ops::bitwise_right_shift(x, y); }>)},
-      {Py_nb_invert, slot(unary<[](const Tensor& x) { return ops::bitwise_not(x); }>)},
+      {Py_nb_add, slot(binary<"add", [](const Operand& x, const Operand& y) { return ops::add(x, y); }>)},
+      {Py_nb_subtract, slot(binary<"sub", [](const Operand& x, const Operand& y) { return ops::sub(x, y); }>)},
+      {Py_nb_multiply, slot(binary<"mul", [](const Operand& x, const Operand& y) { return ops::mul(x, y); }>)},
+      {Py_nb_true_divide, slot(binary<"div", [](const Operand& x, const Operand& y) { return ops::div(x, y); }>)},
+      {Py_nb_floor_divide, slot(binary<"floor_divide", [](const Operand& x, const Operand& y) { return ops::floor_divide(x, y); }>)},
+      {Py_nb_remainder, slot(binary<"remainder", [](const Operand& x, const Operand& y) { return ops::remainder(x, y); }>)},
+      {Py_nb_divmod, slot(watched<"divmod", divmod_slot>)},
+      {Py_nb_and, slot(binary<"bitwise_and", [](const Operand& x, const Operand& y) { return ops::bitwise_and(x, y); }>)},
+      {Py_nb_or, slot(binary<"bitwise_or", [](const Operand& x, const Operand& y) { return ops::bitwise_or(x, y); }>)},
+      {Py_nb_xor, slot(binary<"bitwise_xor", [](const Operand& x, const Operand& y) { return ops::bitwise_xor(x, y); }>)},
+      {Py_nb_lshift, slot(binary<"bitwise_left_shift", [](const Operand& x, const Operand& y) { return ops::bitwise_left_shift(x, y); }>)},
+      {Py_nb_rshift, slot(binary<"bitwise_right_shift", [](const Operand& x, const Operand& y) { return ops::bitwise_right_shift(x, y); }>)},
+      {Py_nb_invert, slot(unary<"bitwise_not", [](const Tensor& x) { return ops::bitwise_not(x); }>)},
       {Py_nb_inplace_floor_divide, slot(inplace_operator<"floor_divide_", ops::floor_divide>)},
       {Py_nb_inplace_remainder, slot(inplace_operator<"remainder_", ops::remainder>)},
       {Py_nb_inplace_and, slot(inplace_operator<"bitwise_and_", ops::bitwise_and>)},
@@ -344,16 +375,16 @@ void init_tensor_type(PyObject* module) {
       {Py_nb_inplace_xor, slot(inplace_operator<"bitwise_xor_", ops::bitwise_xor>)},
       {Py_nb_inplace_lshift, slot(inplace_operator<"bitwise_left_shift_", ops::bitwise_left_shift>)},
       {Py_nb_inplace_rshift, slot(inplace_operator<"bitwise_right_shift_", ops::bitwise_right_shift>)},
-      {Py_nb_matrix_multiply, slot(matmul_slot)},
+      {Py_nb_matrix_multiply, slot(watched<"matmul", matmul_slot>)},
       {Py_nb_power, slot(power_slot)},
       {Py_nb_inplace_power, slot(inplace_power_slot)},
-      {Py_nb_absolute, slot(unary<[](const Tensor& x) { return ops::abs(x); }>)},
-      {Py_nb_negative, slot(unary<[](const Tensor& x) { return ops::neg(x); }>)},
-      {Py_nb_positive, slot(unary<[](const Tensor& x) { return x; }>)},
-      {Py_nb_inplace_add, slot(inplace_binary<[](const Tensor& x, const Operand& y) { ops::add_(x, y); }>)},
-      {Py_nb_inplace_subtract, slot(inplace_binary<[](const Tensor& x, const Operand& y) { ops::sub_(x, y); }>)},
-      {Py_nb_inplace_multiply, slot(inplace_binary<[](const Tensor& x, const Operand& y) { ops::mul_(x, y); }>)},
-      {Py_nb_inplace_true_divide, slot(inplace_binary<[](const Tensor& x, const Operand& y) { ops::div_(x, y); }>)},
+      {Py_nb_absolute, slot(unary<"abs", [](const Tensor& x) { return ops::abs(x); }>)},
+      {Py_nb_negative, slot(unary<"neg", [](const Tensor& x) { return ops::neg(x); }>)},
+      {Py_nb_positive, slot(compute_unary<[](const Tensor& x) { return x; }>)},
+      {Py_nb_inplace_add, slot(inplace_binary<"add_", [](const Tensor& x, const Operand& y) { ops::add_(x, y); }>)},
+      {Py_nb_inplace_subtract, slot(inplace_binary<"sub_", [](const Tensor& x, const Operand& y) { ops::sub_(x, y); }>)},
+      {Py_nb_inplace_multiply, slot(inplace_binary<"mul_", [](const Tensor& x, const Operand& y) { ops::mul_(x, y); }>)},
+      {Py_nb_inplace_true_divide, slot(inplace_binary<"div_", [](const Tensor& x, const Operand& y) { ops::div_(x, y); }>)},
       {Py_nb_bool, slot(truth)},
       {Py_nb_float, slot(as_float)},
       {Py_nb_int, slot(as_int)},

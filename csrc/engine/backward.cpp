@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "autograd/observe.h"
 #include "core/parallel.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
@@ -219,6 +220,7 @@ void Pass::run_leaf(AccumulateGrad& node, Grads& grads) {
 
 void Pass::run_node(uint32_t number) {
   Ref<Node> node(slots_[number].node);
+  const ObservedNode observed(*node);
   Grads grads = std::move(slots_[number].grads);
   bool any = false;
   for (const Tensor& g : grads) any = any || g.defined();
@@ -245,10 +247,10 @@ void Pass::run_node(uint32_t number) {
       } const forget{*node};
       run_before(*node, grads);
       const Grads seen = extras->post_hooks.empty() ? Grads{} : grads;
-      out = node->apply(std::move(grads));
+      out = observer ? observer->apply(*node, std::move(grads)) : node->apply(std::move(grads));
       run_after(*node, out, seen);
     } else {
-      out = node->apply(std::move(grads));
+      out = observer ? observer->apply(*node, std::move(grads)) : node->apply(std::move(grads));
     }
     if (!options_.retain_graph) node->release_saved();
   }
@@ -309,6 +311,7 @@ void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph) {
 
 std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, std::span<const Tensor> grads,
                              std::span<const Tensor> wanted, Options options) {
+  const ObservedPass observed(caller);
   Pass pass(wanted, options);
   for (size_t i = 0; i < roots.size(); ++i) {
     const Tensor& root = roots[i];

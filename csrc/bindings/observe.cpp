@@ -1,0 +1,429 @@
+// The observer (autograd/observe.h): one object that serves the profiler, the checks for NaN and Inf, and anomaly mode.
+//
+// A forward operation comes here from the call trampoline (args.h) and the slots of the type (watched.h), a backward node
+// from the engine. What is found wrong is told by Python (genesis/autograd/_anomaly.py), which computes the statistics
+// and raises; while it does, this thread is not observed.
+#include <cmath>
+#include <cstring>
+#include <unordered_map>
+
+#include "autograd/meta.h"
+#include "bindings/module.h"
+#include "bindings/node.h"
+#include "bindings/recording.h"
+#include "bindings/watched.h"
+#include "ops/reduce.h"
+
+namespace genesis::py {
+
+namespace {
+
+// ---- who looks ------------------------------------------------------------------------------------------------------
+
+struct Finite {  // of each thread
+  bool nan = false, inf = false, forward = false, backward = false;
+  bool on() const { return nan || inf; }
+};
+struct Region {
+  uint64_t recording;  // whose event, or 0
+  size_t event;
+  PyObject* scope;     // the path of a module, owned; null for a plain region
+};
+
+thread_local constinit Finite finite;
+thread_local constinit bool busy = false;
+thread_local std::vector<Region> regions;
+
+std::unique_ptr<Recording> recording;
+bool anomaly = false, anomaly_nan = false;
+int num_checking = 0;  // threads that check
+int num_tracing = 0;   // who else wants to know where nodes were recorded
+
+struct Write {
+  uint32_t version;
+  Object origin;
+};
+std::unordered_map<const Storage*, Write> writes;  // where memory was last written, while nodes are traced
+
+PyObject* scope() {
+  for (auto r = regions.rbegin(); r != regions.rend(); ++r)
+    if (r->scope) return r->scope;
+  return nullptr;
+}
+
+bool tracing() { return anomaly || num_tracing > 0 || finite.on(); }
+
+// ---- where in Python ------------------------------------------------------------------------------------------------
+
+bool inside_package(PyCodeObject* code) {
+  static const std::string folder = [] {
+    const Object package(PyImport_ImportModule("genesis"));
+    const Object path(PyObject_GetAttrString(package.get(), "__path__"));
+    const Object first(PySequence_GetItem(path.get(), 0));
+    return std::string(PyUnicode_AsUTF8(first.get())) + "/";
+  }();
+  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  if (!file) {
+    PyErr_Clear();
+    return false;
+  }
+  return std::strncmp(file, folder.c_str(), folder.size()) == 0;
+}
+
+// f(code, line) for each Python frame from the innermost on, while it returns true.
+template <class F>
+void walk_frames(F&& f) {
+  Object frame = Object::maybe(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
+  while (frame) {
+    auto* raw = reinterpret_cast<PyFrameObject*>(frame.get());
+    const Object code(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
+    if (!f(reinterpret_cast<PyCodeObject*>(code.get()), PyFrame_GetLineNumber(raw))) return;
+    frame = Object::maybe(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
+  }
+}
+
+// (path of the module or None, ((code, line), ...)), innermost frame first.
+Object origin() {
+  static constexpr Py_ssize_t kDeepest = 64;
+  const Object frames(PyList_New(0));
+  walk_frames([&](PyCodeObject* code, int line) {
+    const Object frame(Py_BuildValue("(Oi)", code, line));
+    return PyList_Append(frames.get(), frame.get()) == 0 && PyList_GET_SIZE(frames.get()) < kDeepest;
+  });
+  const Object tuple(PyList_AsTuple(frames.get()));
+  PyObject* module = scope();
+  return Object(PyTuple_Pack(2, module ? module : Py_None, tuple.get()));
+}
+
+PyObject* origin_key() {
+  static PyObject* key = PyUnicode_InternFromString("origin");
+  return key;
+}
+PyObject* origin_of(const Node& node) {  // borrowed, null if not known
+  NodeExtras* extras = node.extras_if_any();
+  if (!extras || !extras->metadata) return nullptr;
+  return PyDict_GetItem(static_cast<PyObject*>(extras->metadata), origin_key());
+}
+
+void note(Node* node, PyObject* where) {
+  const Object metadata(node_metadata(node));
+  if (PyDict_SetItem(metadata.get(), origin_key(), where) < 0) throw_python();
+}
+
+uint64_t next_sequence() { return Node::newest() ? Node::newest()->sequence + 1 : 1; }
+
+// Writes into each node recorded since `first`, and into what was written in place, where that was.
+void trace(const char* name, uint64_t first, PyObject* result) {
+  const size_t length = std::strlen(name);
+  const bool in_place = length > 1 && name[length - 1] == '_' && is_tensor(result);
+  Object here;
+  for (Node* node = Node::newest(); node && node->sequence >= first; node = node->next()) {
+    if (node->thread != this_thread() || node->is_leaf() || origin_of(*node)) continue;
+    if (!here) here = origin();
+    note(node, here.get());
+  }
+  if (in_place) {
+    if (writes.size() > 100000) writes.clear();  // most are of memory long freed
+    const Storage* storage = unwrap(result)->storage;
+    writes.insert_or_assign(storage, Write{storage->version, here ? here : origin()});
+  }
+}
+
+// ---- what is wrong --------------------------------------------------------------------------------------------------
+
+class Busy {
+ public:
+  Busy() { busy = true; }
+  ~Busy() { busy = false; }
+};
+
+// Calls a function of genesis.autograd._anomaly.
+template <class... A>
+Object tell(const char* function, const char* format, A... args) {
+  const Busy quiet;
+  const WithGradMode off(false);
+  const Object module(PyImport_ImportModule("genesis.autograd._anomaly"));
+  const Object callable(PyObject_GetAttrString(module.get(), function));
+  const Object arguments(Py_BuildValue(format, args...));
+  return Object(PyObject_Call(callable.get(), arguments.get(), nullptr));
+}
+
+bool wrong(const Tensor& t, bool nan, bool inf) {
+  if (!t.defined() || !is_floating(t.dtype()) || t.numel() == 0) return false;
+  const WithGradMode off(false);
+  // Whatever is not finite makes the sum so; the reverse does not hold.
+  if (std::isfinite(tensor_item(ops::sum(t, {}, false)).to_double())) return false;
+  return (nan && ops::has_nan(t)) || (inf && ops::has_inf(t));
+}
+bool wrong(PyObject* o, bool nan, bool inf) {
+  if (is_tensor(o)) return wrong(unwrap(o), nan, inf);
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+    if (is_tensor(item) && wrong(unwrap(item), nan, inf)) return true;
+  }
+  return false;
+}
+
+bool uninitialised(const char* name) { return std::strstr(name, "empty") != nullptr || !std::strcmp(name, "resize_"); }
+
+Object list_of(const Grads& grads) {
+  Object list(PyList_New(0));
+  for (const Tensor& g : grads) {
+    const Object item(to_python(g));
+    if (PyList_Append(list.get(), item.get()) < 0) throw_python();
+  }
+  return list;
+}
+
+// ---- backward -------------------------------------------------------------------------------------------------------
+
+struct Open {
+  uint64_t recording;
+  size_t event;
+};
+thread_local std::vector<Open> open_events;  // of passes and nodes
+
+void open_event(Event::Kind kind, const char* name, uint64_t sequence, PyObject* around) {
+  if (!recording || busy) {
+    open_events.push_back({0, 0});
+    return;
+  }
+  const size_t number = recording->open(kind, name, around);
+  if (kind == Event::kBackward) recording->event(number).first = recording->event(number).last = sequence;
+  open_events.push_back({recording->id, number});
+}
+void close_event() noexcept {
+  if (open_events.empty()) return;
+  const Open open = open_events.back();
+  open_events.pop_back();
+  if (recording && recording->id == open.recording) recording->close(open.event);
+}
+
+class Watch final : public Observer {
+ public:
+  void begin_pass(const char* caller) override { open_event(Event::kPass, caller, 0, scope()); }
+  void end_pass() noexcept override { close_event(); }
+  void begin_node(const Node& node) override {
+    PyObject* o = origin_of(node);
+    PyObject* around = o && PyTuple_GET_ITEM(o, 0) != Py_None ? PyTuple_GET_ITEM(o, 0) : scope();
+    open_event(Event::kBackward, recording ? recording->keep(node.name()) : node.op, node.sequence, around);
+  }
+  void end_node() noexcept override { close_event(); }
+  Grads apply(Node& node, Grads&& dy) override;
+};
+
+// Appended to the message of an error in a rule: where the forward operation ran, and who wrote to what it had saved.
+std::string explain(const Node& node) {
+  PyObject* o = origin_of(node);
+  if (!o) return str("\nWhere '", node.op, "' ran is not known: anomaly mode was off when it was recorded.");
+  PyObject *writer = Py_None, *recorded = o;
+  for (const SavedTensor& s : node.saved()) {
+    if (!s.tensor.defined() || s.tensor->storage->version == s.version) continue;
+    const auto w = writes.find(s.tensor->storage);
+    if (w != writes.end() && w->second.version == s.tensor->storage->version) writer = w->second.origin.get();
+    break;
+  }
+  const Object text = tell("explain", "(sOO)", node.op, recorded, writer);
+  return PyUnicode_AsUTF8(text.get());
+}
+
+Grads Watch::apply(Node& node, Grads&& dy) {
+  if (busy) return node.apply(std::move(dy));
+  const bool nan = (anomaly && anomaly_nan) || (finite.backward && finite.nan), inf = finite.backward && finite.inf;
+  if (recording && recording->with_shapes() && !open_events.empty() && open_events.back().recording == recording->id)
+    recording->event(open_events.back().event).inputs = recording->shapes(dy);
+  const uint64_t first = next_sequence();
+  const Grads seen = nan || inf ? dy : Grads{};
+  Grads dx;
+  try {
+    dx = node.apply(std::move(dy));
+  } catch (const GraphError& e) {
+    if (!tracing()) throw;
+    throw GraphError(e.what() + explain(node));
+  }
+  if (recording && recording->with_shapes() && !open_events.empty() && open_events.back().recording == recording->id)
+    recording->event(open_events.back().event).outputs = recording->shapes(dx);
+  if (tracing()) {  // nodes of a second derivative stand where their forward operation did
+    if (PyObject* o = origin_of(node))
+      for (Node* made = Node::newest(); made && made->sequence >= first; made = made->next())
+        if (made->thread == this_thread() && !made->is_leaf() && !origin_of(*made))
+          note(made, o);
+  }
+  for (int i = 0; (nan || inf) && i < dx.size(); ++i) {
+    if (static_cast<size_t>(i) < node.edges().size() && !node.edges()[static_cast<size_t>(i)].node) continue;
+    if (!wrong(dx[i], nan, inf)) continue;
+    const Object in = list_of(seen), out = list_of(dx), object(node_object(&node));
+    PyObject* o = origin_of(node);
+    tell("stop_backward", "(OOOiO)", object.get(), in.get(), out.get(), i, o ? o : Py_None);
+  }
+  return dx;
+}
+
+Watch watch;
+
+void changed() { observer = recording || anomaly || num_checking > 0 || num_tracing > 0 ? &watch : nullptr; }
+
+// ---- forward --------------------------------------------------------------------------------------------------------
+
+template <class F>
+PyObject* observe_call(const char* name, std::span<PyObject* const> args, F&& run) noexcept {
+  return guarded([&]() -> PyObject* {
+    const bool traced = tracing();
+    const uint64_t first = next_sequence();
+    uint64_t id = 0;
+    size_t number = 0;
+    if (recording) {
+      id = recording->id;
+      const size_t inputs = recording->with_shapes() ? recording->shapes(args) : 0;
+      number = recording->open(Event::kForward, name, scope());
+      recording->event(number).inputs = inputs;
+    }
+    Object result = Object::maybe(run());
+    if (recording && recording->id == id) {
+      recording->close(number);
+      Event& e = recording->event(number);
+      e.first = first;
+      e.last = next_sequence() - 1;
+      if (result && recording->with_shapes()) {
+        PyObject* made = result.get();
+        e.outputs = recording->shapes({&made, 1});
+      }
+      if (recording->with_stack()) {
+        walk_frames([&](PyCodeObject* code, int line) {
+          if (inside_package(code)) return true;
+          Py_INCREF(code);
+          e.code = code;
+          e.line = line;
+          return false;
+        });
+      }
+    }
+    if (!result) return nullptr;
+    if (traced) trace(name, first, result.get());
+    if (finite.forward && !uninitialised(name) && wrong(result.get(), finite.nan, finite.inf)) {
+      const Object inputs(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
+      for (size_t i = 0; i < args.size(); ++i)
+        PyTuple_SET_ITEM(inputs.get(), static_cast<Py_ssize_t>(i), Object::borrow(args[i] ? args[i] : Py_None).release());
+      const Object here = origin();
+      tell("stop_forward", "(sOOO)", name, inputs.get(), result.get(), here.get());
+    }
+    return result.release();
+  });
+}
+
+}  // namespace
+
+PyObject* observed(const Signature& sig, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  const auto run = [&] { return call(self, args, n, kwnames); };
+  if (sig.tool || busy) return run();
+  PyObject* all[kMaxArgs + 1];
+  size_t count = 0;
+  if (self) all[count++] = self;
+  const Py_ssize_t given = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  for (Py_ssize_t i = 0; i < given && count < std::size(all); ++i) all[count++] = args[i];
+  return observe_call(sig.name.c_str(), {all, count}, run);
+}
+
+PyObject* observed_run(const char* name, std::initializer_list<PyObject*> args, PyObject* (*run)(void*), void* context) {
+  if (busy) return run(context);
+  return observe_call(name, {args.begin(), args.size()}, [&] { return run(context); });
+}
+
+// ---- for genesis.profiler, genesis.autograd and genesis.debug ------------------------------------------------------------
+
+static PyObject* end_region() {
+  require<GraphError>(!regions.empty(), "_end_region: no region is open in this thread");
+  const Region region = regions.back();
+  regions.pop_back();
+  if (recording && recording->id == region.recording) recording->close(region.event);
+  Py_XDECREF(region.scope);
+  Py_RETURN_NONE;
+}
+
+static PyObject* set_finite(Args& a) {
+  const Finite before = finite;
+  finite = {a.boolean(0, false), a.boolean(1, false), a.boolean(2, false), a.boolean(3, false)};
+  num_checking += finite.on() - before.on();
+  changed();
+  const auto truth = [](bool b) { return b ? Py_True : Py_False; };
+  return PyTuple_Pack(4, truth(before.nan), truth(before.inf), truth(before.forward), truth(before.backward));
+}
+
+// (op, thread, outputs, dtype, shape or None, released, saved), saved of (dtype, shape, bytes, address of the memory).
+static PyObject* look_at(Args& a) {
+  if (!is_node(a[0])) a.fail(0, "a Node");
+  const Node& node = *node_of(a[0]);
+  Look look = node.look;
+  if (node.is_leaf()) look.set(static_cast<const AccumulateGrad&>(node).leaf);
+  Object shape = Object::borrow(Py_None);
+  if (look.dims != Look::kUnknown) shape = Object(to_python(Dims(look.sizes, look.sizes + look.dims)));
+  const Object saved(PyList_New(0));
+  for (const SavedTensor& s : node.saved()) {
+    if (!s.tensor.defined()) continue;
+    const Object size(to_python(s.tensor.shape()));
+    const Object item(Py_BuildValue("(OOLK)", dtype_object(s.tensor.dtype()), size.get(),
+                                    static_cast<long long>(s.tensor.numel() * itemsize(s.tensor.dtype())),
+                                    reinterpret_cast<unsigned long long>(s.tensor->storage)));
+    if (PyList_Append(saved.get(), item.get()) < 0) throw_python();
+  }
+  return Py_BuildValue("(sIIOOOO)", node.op, node.thread, node.num_outputs, dtype_object(look.dtype), shape.get(),
+                       node.released ? Py_True : Py_False, saved.get());
+}
+
+static const Family family([] {
+  def<"_profile_start(record_shapes, with_stack)", [](Args& a) -> PyObject* {
+    require<GraphError>(!recording, "profile: a profile is running already; leave it before entering another");
+    recording = std::make_unique<Recording>(a.boolean(0, true), a.boolean(1, false));
+    changed();
+    Py_RETURN_NONE;
+  }>(kFunction | kTool);
+  def<"_profile_stop()", [](Args&) {
+    require<GraphError>(static_cast<bool>(recording), "profile: no profile is running");
+    const std::unique_ptr<Recording> done = std::move(recording);
+    changed();
+    return done->list();
+  }>(kFunction | kTool);
+  def<"_begin_region(name, module)", [](Args& a) -> PyObject* {
+    Region region{0, 0, nullptr};
+    const bool module = a.boolean(1, false);
+    const std::string name = a.string(0);
+    if (recording && !busy)
+      region = {recording->id, recording->open(module ? Event::kModule : Event::kRegion, recording->keep(name), scope()), nullptr};
+    if (module) region.scope = Object::borrow(a[0]).release();
+    regions.push_back(region);
+    Py_RETURN_NONE;
+  }>(kFunction | kTool);
+  def<"_end_region()", [](Args&) { return end_region(); }>(kFunction | kTool);
+  def<"_current_scope()", [](Args&) { return Object::borrow(scope() ? scope() : Py_None); }>(kFunction | kTool);
+  def<"_set_anomaly(mode, check_nan)", [](Args& a) -> PyObject* {
+    PyObject* before = PyTuple_Pack(2, anomaly ? Py_True : Py_False, anomaly_nan ? Py_True : Py_False);
+    anomaly = a.boolean(0, false);
+    anomaly_nan = a.boolean(1, true);
+    if (!anomaly) writes.clear();
+    changed();
+    return before;
+  }>(kFunction | kTool);
+  def<"_get_anomaly()", [](Args&) { return PyTuple_Pack(2, anomaly ? Py_True : Py_False, anomaly_nan ? Py_True : Py_False); }>(
+      kFunction | kTool);
+  def<"_set_finite(nan, inf, forward, backward)", set_finite>(kFunction | kTool);
+  def<"_trace_nodes(on)", [](Args& a) -> PyObject* {
+    num_tracing += a.boolean(0, true) ? 1 : -1;
+    changed();
+    Py_RETURN_NONE;
+  }>(kFunction | kTool);
+  def<"_live_nodes()", [](Args&) {
+    std::vector<Ref<Node>> nodes;  // held: making Python objects may run the collector, which may destroy nodes
+    for (Node* node = Node::newest(); node; node = node->next())
+      if (node->thread == this_thread()) nodes.emplace_back(node);
+    Object list(PyList_New(0));
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      const Object item(node_object(node->get()));
+      if (PyList_Append(list.get(), item.get()) < 0) throw_python();
+    }
+    return list;
+  }>(kFunction | kTool);
+  def<"_look_at(node)", look_at>(kFunction | kTool);
+});
+
+}  // namespace genesis::py

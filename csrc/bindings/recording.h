@@ -1,0 +1,70 @@
+// What the profiler keeps: an event for each operation, backward node, pass, region and module that ran.
+//
+// Writing an event down must cost little beside the operation itself: events lie in chunks that never move, shapes in
+// one growing array, names are pointers. Everything becomes Python objects at the end only.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "autograd/node.h"
+#include "bindings/object.h"
+
+namespace genesis::py {
+
+struct Event {
+  enum Kind : uint8_t { kForward, kBackward, kPass, kRegion, kModule };
+  const char* name;             // kept by the program or by the recording
+  int64_t start, end;           // in ns; 0 while it runs
+  int64_t memory, allocated;    // bytes that it took and did not give back; all that were in use at its end
+  uint64_t first, last;         // which nodes it recorded, by sequence number; of a backward node, its own
+  size_t inputs, outputs;       // where the shapes are, or 0
+  PyObject* scope;              // the path of the module around it, owned, or null
+  PyCodeObject* code;           // the line of Python that ran it, owned, or null
+  int line;
+  uint32_t thread;
+  Kind kind;
+};
+
+class Recording {
+ public:
+  Recording(bool shapes, bool stack);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // Begins an event; the number is for close().
+  size_t open(Event::Kind kind, const char* name, PyObject* scope);
+  void close(size_t number);
+  Event& event(size_t number) { return chunks_[number / kChunk][number % kChunk]; }
+
+  // Shapes of the tensors among some Python objects, and of gradients.
+  size_t shapes(std::span<PyObject* const> objects);
+  size_t shapes(const Grads& grads);
+  bool with_shapes() const { return with_shapes_; }
+  bool with_stack() const { return with_stack_; }
+  const char* keep(std::string name) { return names_.insert(std::move(name)).first->c_str(); }
+
+  Object list();  // of tuples, in the order of beginning
+  const uint64_t id;
+
+ private:
+  static constexpr size_t kChunk = 4096;
+  void add_shape(const Tensor& t);
+  Object shapes_at(size_t where) const;
+
+  bool with_shapes_, with_stack_;
+  size_t size_ = 0;
+  std::vector<std::unique_ptr<Event[]>> chunks_;
+  std::vector<int64_t> shapes_;  // how many tensors; of each its dtype, number of dimensions, and sizes
+  std::unordered_set<std::string> names_;
+};
+
+inline int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace genesis::py
