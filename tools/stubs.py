@@ -53,12 +53,14 @@ PARAMETERS = {
     "_Device": "device",
     "bool": "keepdim requires_grad retain_graph create_graph replacement training inplace copy "
     "set_to_none force non_blocking descending stable largest sorted unbiased accumulate right "
-    "allow_unused scale_grad_by_freq parameter upper return_inverse return_counts",
+    "allow_unused scale_grad_by_freq parameter upper return_inverse return_counts record_shapes "
+    "with_stack module check_nan forward backward on",
     "Generator": "generator",
     "Sequence[Tensor]": "tensors",
     "Callable[[Tensor], Tensor | None]": "hook",
     "npt.NDArray[Any]": "array",
-    "str": "approximate reduce reduction indexing equation rounding_mode side",
+    "Node": "node",
+    "str": "name approximate reduce reduction indexing equation rounding_mode side",
 }
 TYPES = {name: kind for kind, names in PARAMETERS.items() for name in names.split()}
 
@@ -93,6 +95,9 @@ EXCEPTIONS = {
     ("set_num_threads", "n"): "SupportsIndex",
     ("var", "correction"): "_Number",
     ("quantile", "q"): "_Operand",
+    ("_set_anomaly", "mode"): "builtins.bool",
+    ("_set_finite", "nan"): "builtins.bool",
+    ("_set_finite", "inf"): "builtins.bool",
     ("split", "split_size_or_sections"): "_Dims",
     ("conv1d", "padding"): "_Dims | str",
     ("conv2d", "padding"): "_Dims | str",
@@ -110,8 +115,9 @@ RETURNS = {
     "_tapes_recording",
     "None": "backward zero_grad retain_grad set_num_threads set_default_dtype set_rng_state "
     "_backward _memory_reset_peak _memory_empty_cache _set_parameter _set_function_base "
-    "_observe_modules _push_saved_hooks _pop_saved_hooks _increment_version",
-    "str | None": "_refuse_saved_hooks",
+    "_observe_modules _profile_start _begin_region _end_region _trace_nodes "
+    "_push_saved_hooks _pop_saved_hooks _increment_version",
+    "str | None": "_refuse_saved_hooks _current_scope",
     "tuple[Node, builtins.int]": "_gradient_edge",
     "tuple[builtins.int, builtins.int] | None": "_graph_place",
     "tuple[Tensor, ...]": "_gate _grad split chunk unbind tensor_split split_with_sizes hsplit "
@@ -122,6 +128,11 @@ RETURNS = {
     "Generator": "manual_seed",
     "RemovableHandle": "register_hook register_post_accumulate_grad_hook",
     "str": "_isa",
+    "list[tuple[Any, ...]]": "_profile_stop",
+    "tuple[builtins.bool, builtins.bool]": "_set_anomaly _get_anomaly",
+    "tuple[builtins.bool, builtins.bool, builtins.bool, builtins.bool]": "_set_finite",
+    "list[Node]": "_live_nodes",
+    "tuple[Any, ...]": "_look_at",
     "list[str]": "op_names",
     "bytes": "_to_bytes",
     "npt.NDArray[Any]": "numpy __array__",

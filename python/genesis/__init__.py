@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from genesis import memory as memory
     from genesis import nn as nn
     from genesis import optim as optim
+    from genesis import profiler as profiler
     from genesis import random as random
     from genesis import serialization as serialization
     from genesis import testing as testing
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
     from genesis.amp import is_autocast_enabled as is_autocast_enabled
     from genesis.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
     from genesis.amp import set_autocast_dtype as set_autocast_dtype
+    from genesis.autograd._anomaly import (
+        is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    )
+    from genesis.autograd._anomaly import is_anomaly_enabled as is_anomaly_enabled
     from genesis.autograd.function import Function as Function
     from genesis.autograd.tape import Tape as Tape
     from genesis.random import fork_rng as fork_rng
@@ -58,6 +63,7 @@ _SUBMODULES = (
     "memory",
     "nn",
     "optim",
+    "profiler",
     "random",
     "serialization",
     "testing",
@@ -75,6 +81,8 @@ _HOME = {
     "iinfo": "_dtype_info",
     "is_autocast_cache_enabled": "amp",
     "is_autocast_enabled": "amp",
+    "is_anomaly_check_nan_enabled": "autograd._anomaly",
+    "is_anomaly_enabled": "autograd._anomaly",
     "load": "serialization",
     "printoptions": "_printing",
     "save": "serialization",

@@ -1,9 +1,9 @@
 """How many floating point operations an operation on tensors of given shapes takes.
 
 A multiplication and an addition count as two. Products, convolutions and attention are exact;
-contractions
-whose indices are not known here (einsum, tensordot) are estimated; elementwise operations count one for each element of the result, reductions one for each element of
-the input, softmax and normalisations five; what only moves or shows memory counts nothing.
+contractions whose indices are not known here (einsum, tensordot) are estimated. Elementwise
+operations count one for each element of the result, reductions one for each element of the input,
+softmax and normalisations five; what only moves or shows memory counts nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ Shape = tuple[int, ...]
 Shapes = Sequence[Shape]
 
 # Views, copies, constants, indices, and questions.
-_FREE = frozenset(
-    """adjoint alias arange argwhere as_strided atleast_1d atleast_2d atleast_3d bernoulli
+_FREE_NAMES = """adjoint alias arange argwhere as_strided atleast_1d atleast_2d atleast_3d bernoulli
     bfloat16 block_diag bool broadcast_tensors broadcast_to byte cat chunk clone column_stack concat
     concatenate contiguous copy_ cpu detach diag diag_embed diagonal double dropout dsplit dstack
     embedding empty empty_like equal expand expand_as eye fill fill_ flatten flip fliplr flipud
@@ -30,12 +29,11 @@ _FREE = frozenset(
     scatter_ select short slice split squeeze squeeze_ stack swapaxes swapdims t t_ take
     take_along_dim tensor tensor_split tile to transpose transpose_ tril tril_indices triu
     triu_indices type type_as unbind unflatten unfold unsqueeze unsqueeze_ view view_as vsplit
-    vstack where zero_ zeros zeros_like""".split()
-)
-_REDUCTIONS = frozenset(
-    """all amax amin aminmax any argmax argmin bincount count_nonzero cummax cummin cumprod cumsum
-    max mean median min mode nanmean nanmedian nansum prod sum trace""".split()
-)
+    vstack where zero_ zeros zeros_like"""
+_REDUCTION_NAMES = """all amax amin aminmax any argmax argmin bincount count_nonzero cummax
+    cummin cumprod cumsum max mean median min mode nanmean nanmedian nansum prod sum trace"""
+_FREE = frozenset(_FREE_NAMES.split())
+_REDUCTIONS = frozenset(_REDUCTION_NAMES.split())
 _FIVE = (
     "softmax", "logsumexp", "norm", "std", "var", "gelu", "cross_entropy", "renorm",
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Which module is running: names that observers (profiler, checks, debug) give to operations.
 
-While somebody observes, a call of a module runs inside ``scope(module)``, which names it by its path
-from the outermost module that is running in this thread, e.g. ``Net.encoder.0``.
+While somebody observes, a call of a module runs inside ``scope(module)``, which names it by its
+path from the outermost module that is running in this thread, e.g. ``Net.encoder.0``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from genesis import _C
 
 if TYPE_CHECKING:
-    from genesis.nn import Module
+    from genesis.nn.modules.module import Module
 
 
 class _Running(threading.local):

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from genesis.autograd import functional as functional
     from genesis.autograd import graph as graph
     from genesis.autograd import tape as tape
+    from genesis.autograd._anomaly import (
+        NonFiniteError,
+        check_finite,
+        detect_anomaly,
+        is_anomaly_check_nan_enabled,
+        is_anomaly_enabled,
+        set_detect_anomaly,
+    )
     from genesis.autograd._checkpoint import (
         CheckpointError,
         checkpoint,
@@ -43,13 +51,16 @@ __all__ = [
     "GradcheckError",
     "Gradients",
     "Node",
+    "NonFiniteError",
     "OutsideGraphWarning",
     "RemovableHandle",
     "Tape",
     "accumulate_gradients",
     "backward",
+    "check_finite",
     "checkpoint",
     "checkpoint_sequential",
+    "detect_anomaly",
     "enable_grad",
     "function",
     "functional",
@@ -58,10 +69,13 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
     "register_ambient_state",
+    "set_detect_anomaly",
     "set_grad_enabled",
     "tape",
 ]
@@ -137,13 +151,19 @@ _HOME = {
     "Function": "function",
     "GradcheckError": "_gradcheck",
     "Gradients": "tape",
+    "NonFiniteError": "_anomaly",
     "Tape": "tape",
     "accumulate_gradients": "tape",
+    "check_finite": "_anomaly",
     "checkpoint": "_checkpoint",
     "checkpoint_sequential": "_checkpoint",
+    "detect_anomaly": "_anomaly",
     "gradcheck": "_gradcheck",
     "gradgradcheck": "_gradcheck",
+    "is_anomaly_check_nan_enabled": "_anomaly",
+    "is_anomaly_enabled": "_anomaly",
     "register_ambient_state": "_checkpoint",
+    "set_detect_anomaly": "_anomaly",
 }
 
 

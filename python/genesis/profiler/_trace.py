@@ -35,7 +35,7 @@ def _arguments(event: Event) -> dict[str, Any]:
 
 
 def trace_of(events: list[Event]) -> dict[str, Any]:
-    """The trace as JSON's data: a slice for each event, an arrow from an operation to its gradient."""
+    """The trace as data for JSON: slices for events, arrows from operations to their gradients."""
     pid = os.getpid()
     out: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "genesis"}}
@@ -45,7 +45,11 @@ def trace_of(events: list[Event]) -> dict[str, Any]:
             "ph": "M", "name": "thread_name", "pid": pid, "tid": thread,
             "args": {"name": f"thread {thread}"},
         })  # fmt: skip
-    backward = {e.sequence.start: e for e in events if e.kind == "backward"}
+    backward = {
+        e.sequence.start: e
+        for e in events
+        if e.kind == "backward" and e.name != "AccumulateGrad"  # made by the first use of a leaf
+    }
     for e in events:
         out.append({
             "ph": "X", "name": e.name, "cat": e.kind, "cname": _COLOURS[e.kind], "pid": pid,

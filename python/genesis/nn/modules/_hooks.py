@@ -7,6 +7,7 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from genesis import _C
@@ -65,6 +66,7 @@ class _Everywhere:
 
     def __init__(self) -> None:
         self._active = False
+        self.scope: Callable[[Module], AbstractContextManager[None]] | None = None  # of an observer
         self.forward_pre: Hooks = OrderedDict()
         self.forward: Hooks = OrderedDict()
         self.forward_always: Hooks = OrderedDict()
@@ -231,11 +233,18 @@ def _before_forward(
 def _forget_removed(module: Module) -> None:
     """All hooks were removed: let calls be quick again."""
     module.__dict__["_hooked"] = False
-    everywhere.active = False
+    everywhere.active = everywhere.scope is not None
 
 
 def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``module.forward`` with all hooks, those of every module before the module's own."""
+    if everywhere.scope is None:
+        return _call_with_hooks(module, args, kwargs)
+    with everywhere.scope(module):
+        return _call_with_hooks(module, args, kwargs)
+
+
+def _call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     after = {**everywhere.forward, **module._forward_hooks}
     always = {**everywhere.forward_always, **module._forward_hooks_always_called}
     with_kwargs = module._forward_hooks_with_kwargs
