@@ -364,7 +364,7 @@ static PyObject* look_at(Args& a) {
     const Object size(to_python(s.tensor.shape()));
     const Object item(Py_BuildValue("(OOLK)", dtype_object(s.tensor.dtype()), size.get(),
                                     static_cast<long long>(s.tensor.numel() * itemsize(s.tensor.dtype())),
-                                    reinterpret_cast<unsigned long long>(s.tensor->storage)));
+                                    reinterpret_cast<unsigned long long>(s.tensor->storage->data)));
     if (PyList_Append(saved.get(), item.get()) < 0) throw_python();
   }
   return Py_BuildValue("(sIIOOOO)", node.op, node.thread, node.num_outputs, dtype_object(look.dtype), shape.get(),
