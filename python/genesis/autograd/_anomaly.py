@@ -38,6 +38,8 @@ class NonFiniteError(RuntimeError):
     log forward 0.0
     """
 
+    __module__ = "genesis.autograd"
+
     def __init__(
         self, text: str, op: str, phase: str, origin: Origin | None, inputs: list[Statistics]
     ) -> None:
@@ -231,7 +233,7 @@ class detect_anomaly:
     ...     (x.sqrt() * 0).sum().backward()
     Traceback (most recent call last):
     ...
-    genesis.autograd._anomaly.NonFiniteError: Function 'SqrtBackward' returned nan values ...
+    genesis.autograd.NonFiniteError: Function 'SqrtBackward' returned nan values ...
     """
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -294,7 +296,7 @@ class check_finite:
     ...     y = genesis.tensor([4.0, -1.0]).sqrt()
     Traceback (most recent call last):
     ...
-    genesis.autograd._anomaly.NonFiniteError: sqrt: NaN in the result of this operation
+    genesis.autograd.NonFiniteError: sqrt: NaN in the result of this operation...
     """
 
     def __init__(
