@@ -12,6 +12,7 @@
 #include "bindings/autocast.h"
 #include "bindings/module.h"
 #include "bindings/node.h"
+#include "bindings/watched.h"
 #include "ops/create.h"
 #include "ops/inplace.h"
 #include "ops/pointwise.h"
@@ -73,6 +74,16 @@ class FunctionNode final : public Node {
       fill(*this, static_cast<size_t>(i), ToSave(t, own, own ? t->output_index : 0));
     }
   }
+  // Kept for good: a tape shows the names of operations whose class is gone.
+  static const char* name_of(PyObject* cls) {
+    struct Hash : std::hash<std::string_view> {
+      using is_transparent = void;
+    };
+    static std::unordered_set<std::string, Hash, std::equal_to<>> names;
+    const std::string_view name = reinterpret_cast<PyTypeObject*>(cls)->tp_name;
+    const auto it = names.find(name);
+    return it != names.end() ? it->c_str() : names.emplace(name).first->c_str();
+  }
   [[noreturn]] void fail(const std::string& text) const { genesis::fail<GraphError>(op, "Backward: ", text); }
 
   Object cls;
@@ -85,16 +96,6 @@ class FunctionNode final : public Node {
   Tensors to_save, dirty, non_differentiable;
 
  private:
-  // Kept for good: a tape shows the names of operations whose class is gone.
-  static const char* name_of(PyObject* cls) {
-    struct Hash : std::hash<std::string_view> {
-      using is_transparent = void;
-    };
-    static std::unordered_set<std::string, Hash, std::equal_to<>> names;
-    const std::string_view name = reinterpret_cast<PyTypeObject*>(cls)->tp_name;
-    const auto it = names.find(name);
-    return it != names.end() ? it->c_str() : names.emplace(name).first->c_str();
-  }
   void free() noexcept override { delete this; }
   Grads call(PyObject* backward, std::span<const Object> gradients);
   void collect(PyObject* result, Grads& grads);
@@ -446,7 +447,7 @@ bool has_setup_context(PyObject* cls) {
   return Object(PyObject_GetAttr(cls, setup)).get() != base;
 }
 
-PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+PyObject* run(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     std::optional<WideArguments> wide;
     std::optional<WithoutAutocast> off;
@@ -476,6 +477,13 @@ PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject
     } const done{node};
     const Object result(run_forward(cls, context.get(), call, separate));
     return finish(node, result.get(), inputs, tracked);
+  });
+}
+PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (!observer) [[likely]] return run(cls, args, nargs, kwnames);
+  return guarded([&]() -> PyObject* {
+    const auto given = static_cast<size_t>(nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    return observed_as(FunctionNode::name_of(cls), {args, given}, [&] { return run(cls, args, nargs, kwnames); });
   });
 }
 

@@ -241,6 +241,22 @@ Grads Watch::apply(Node& node, Grads&& dy) {
   } catch (const GraphError& e) {
     if (!tracing()) throw;
     throw GraphError(e.what() + explain(node));
+  } catch (const PythonError&) {  // the same error, met by the backward of a Function
+    if (!tracing() || !PyErr_ExceptionMatches(PyExc_RuntimeError)) throw;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    const Object text = Object::maybe(PyObject_Str(value));
+    const char* said = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    const std::string message = said && !std::strncmp(said, "backward: ", 10) ? said : "";
+    if (message.empty()) {
+      PyErr_Restore(type, value, traceback);
+      throw;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    throw GraphError(message + explain(node));
   }
   if (recording && recording->with_shapes() && !open_events.empty() && open_events.back().recording == recording->id)
     recording->event(open_events.back().event).outputs = recording->shapes(dx);
@@ -325,9 +341,9 @@ PyObject* observed(const Signature& sig, Call* call, PyObject* self, PyObject* c
   return observe_call(sig.name.c_str(), {all, count}, run);
 }
 
-PyObject* observed_run(const char* name, std::initializer_list<PyObject*> args, PyObject* (*run)(void*), void* context) {
+PyObject* observed_run(const char* name, std::span<PyObject* const> args, PyObject* (*run)(void*), void* context) {
   if (busy) return run(context);
-  return observe_call(name, {args.begin(), args.size()}, [&] { return run(context); });
+  return observe_call(name, args, [&] { return run(context); });
 }
 
 // ---- for genesis.profiler, genesis.autograd and genesis.debug ------------------------------------------------------------
@@ -350,7 +366,7 @@ static PyObject* set_finite(Args& a) {
   return PyTuple_Pack(4, truth(before.nan), truth(before.inf), truth(before.forward), truth(before.backward));
 }
 
-// (op, thread, outputs, dtype, shape or None, released, saved), saved of (dtype, shape, bytes, address of the memory).
+// (op, thread, outputs, dtype, shape or None, released, origin or None, saved), saved of (dtype, shape, bytes, address of the memory).
 static PyObject* look_at(Args& a) {
   if (!is_node(a[0])) a.fail(0, "a Node");
   const Node& node = *node_of(a[0]);
@@ -367,8 +383,9 @@ static PyObject* look_at(Args& a) {
                                     reinterpret_cast<unsigned long long>(s.tensor->storage->data)));
     if (PyList_Append(saved.get(), item.get()) < 0) throw_python();
   }
-  return Py_BuildValue("(sIIOOOO)", node.op, node.thread, node.num_outputs, dtype_object(look.dtype), shape.get(),
-                       node.released ? Py_True : Py_False, saved.get());
+  PyObject* where = origin_of(node);
+  return Py_BuildValue("(sIIOOOOO)", node.op, node.thread, node.num_outputs, dtype_object(look.dtype), shape.get(),
+                       node.released ? Py_True : Py_False, where ? where : Py_None, saved.get());
 }
 
 static const Family family([] {

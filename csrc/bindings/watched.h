@@ -2,17 +2,23 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 
 #include "bindings/args.h"
 
 namespace genesis::py {
 
 // run(context), which is the operation `name` on these arguments, under the eyes of the observer (observe.cpp).
-PyObject* observed_run(const char* name, std::initializer_list<PyObject*> args, PyObject* (*run)(void*), void* context);
+PyObject* observed_run(const char* name, std::span<PyObject* const> args, PyObject* (*run)(void*), void* context);
+
+template <class F>
+PyObject* observed_as(const char* name, std::span<PyObject* const> args, F&& f) {
+  return observed_run(name, args, [](void* context) { return (*static_cast<std::remove_reference_t<F>*>(context))(); }, &f);
+}
 
 template <class F>
 PyObject* observed_as(const char* name, std::initializer_list<PyObject*> args, F&& f) {
-  return observed_run(name, args, [](void* context) { return (*static_cast<std::remove_reference_t<F>*>(context))(); }, &f);
+  return observed_as(name, std::span<PyObject* const>(args.begin(), args.size()), std::forward<F>(f));
 }
 
 template <FixedString Name, auto Slot>
