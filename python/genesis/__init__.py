@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from genesis import amp as amp
     from genesis import autograd as autograd
     from genesis import cuda as cuda
+    from genesis import debug as debug
     from genesis import func as func
     from genesis import linalg as linalg
     from genesis import memory as memory
@@ -58,6 +59,7 @@ _SUBMODULES = (
     "amp",
     "autograd",
     "cuda",
+    "debug",
     "func",
     "linalg",
     "memory",

@@ -1,0 +1,27 @@
+"""Looking at what autograd recorded, and at what a model is made of.
+
+>>> x = genesis.ones(2, 3, requires_grad=True)
+>>> loss = (x * 2).sum()
+>>> genesis.debug.print_tape()  # doctest: +SKIP
+>>> print(genesis.debug.graph(loss, names={"x": x}))  # doctest: +SKIP
+"""
+
+from genesis.debug._graph import Graph, graph
+from genesis.debug._model import Vertex
+from genesis.debug._summary import Row, Summary, summary
+from genesis.debug._tape import Entry, Tape, get_tape, print_tape
+from genesis.debug._trace import trace
+
+__all__ = [
+    "Entry",
+    "Graph",
+    "Row",
+    "Summary",
+    "Tape",
+    "Vertex",
+    "get_tape",
+    "graph",
+    "print_tape",
+    "summary",
+    "trace",
+]

@@ -1,0 +1,203 @@
+"""A graph as data: vertices, and edges that carry tensors; what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from genesis import _C
+from genesis._C import Node, Tensor
+from genesis.debug._trace import Saved, look_at
+
+_KINDS: dict[str, str] = {
+    name: kind
+    for kind, names in {
+        "product": """addbmm addmm addmv baddbmm bilinear bmm dot einsum inner linear matmul mm mv
+            outer tensordot vdot""",
+        "activation": """celu dropout elu gelu glu hardshrink hardsigmoid hardswish hardtanh
+            leaky_relu log_sigmoid log_softmax logsigmoid mish prelu relu relu6 rrelu selu sigmoid
+            silu softmax softmin softplus softshrink softsign tanh tanhshrink threshold""",
+        "reduction": """all amax amin any count_nonzero cumprod cumsum logsumexp max mean median
+            min nanmean nansum norm prod std sum trace var""",
+        "view": """alias as_strided broadcast_to cat chunk clone contiguous copy detach diagonal
+            expand flatten flip gather index index_put index_select masked_fill masked_select
+            movedim narrow pad permute repeat reshape roll scatter select slice split squeeze stack
+            transpose tril triu unbind unfold unsqueeze view where cast to""",
+    }.items()
+    for name in names.split()
+}
+
+
+def kind_of(op: str) -> str:
+    """The family of an operation: it decides the colour.
+
+    >>> kind_of("matmul"), kind_of("conv2d"), kind_of("add")
+    ('product', 'product', 'arithmetic')
+    """
+    op = op.strip("_")
+    if op in _KINDS:
+        return _KINDS[op]
+    if "conv" in op or "attention" in op or "embedding" in op:
+        return "product"
+    if "loss" in op or "entropy" in op:
+        return "loss"
+    if "norm" in op:
+        return "norm"
+    if "pool" in op:
+        return "reduction"
+    return "arithmetic"
+
+
+@dataclass
+class Vertex:
+    """A box of the graph: an operation, a leaf, the output, or several operations folded into one.
+
+    >>> x = genesis.ones(2, requires_grad=True)
+    >>> [v.label for v in genesis.debug.graph(x.exp(), names={"x": x}).vertices]
+    ['x', 'exp', 'output']
+    """
+
+    key: int
+    label: str
+    kind: str  # leaf, parameter, output, group, custom, or that of an operation
+    shape: tuple[int, ...] | None
+    dtype: _C.dtype
+    sequence: int
+    saved: tuple[Saved, ...] = ()
+    released: bool = False
+    module: str | None = None
+    place: str | None = None
+    ops: list[str] = field(default_factory=list)  # of a group
+    parameters: int = 0  # elements of the leaves folded into a group
+
+    @property
+    def saved_bytes(self) -> int:
+        """Bytes kept for backward, memory that is kept twice counted once."""
+        sizes: dict[int, int] = {}
+        for s in self.saved:
+            sizes[s.storage] = max(sizes.get(s.storage, 0), s.nbytes)
+        return sum(sizes.values())
+
+
+@dataclass(frozen=True)
+class Link:
+    """A tensor on its way from the vertex that made it to one that uses it."""
+
+    source: int
+    target: int
+    shape: tuple[int, ...] | None
+    dtype: _C.dtype
+
+
+@dataclass
+class Model:
+    """Vertices by key, in an order in which sources come before targets, and the links."""
+
+    vertices: dict[int, Vertex]
+    links: list[Link]
+
+    def sources(self) -> dict[int, list[int]]:
+        """For each vertex, those that it gets tensors from."""
+        into: dict[int, list[int]] = {key: [] for key in self.vertices}
+        for link in self.links:
+            into[link.target].append(link.source)
+        return into
+
+    def targets(self) -> dict[int, list[int]]:
+        """For each vertex, those that it gives tensors to."""
+        out: dict[int, list[int]] = {key: [] for key in self.vertices}
+        for link in self.links:
+            out[link.source].append(link.target)
+        return out
+
+
+def sort(model: Model) -> Model:
+    """The same graph, with vertices ordered by what they need, then by the time of recording."""
+    waiting = {key: len(set(into)) for key, into in model.sources().items()}
+    targets = {key: sorted(set(out)) for key, out in model.targets().items()}
+    ready = sorted(
+        (key for key, count in waiting.items() if count == 0),
+        key=lambda key: model.vertices[key].sequence,
+        reverse=True,
+    )
+    ordered: dict[int, Vertex] = {}
+    while ready:
+        key = ready.pop()
+        ordered[key] = model.vertices[key]
+        for target in reversed(targets[key]):
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                ready.append(target)
+    return Model(ordered, model.links)
+
+
+def _reachable(roots: Iterable[Node]) -> list[Node]:
+    seen: dict[int, Node] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen[id(node)] = node
+        stack += [below for below, _ in node.next_functions if below is not None]
+    return list(seen.values())
+
+
+def _output_shape(node: Node, index: int) -> tuple[int, ...] | None:
+    return look_at(node).shape if index == 0 else None
+
+
+def model_of(outputs: Sequence[Tensor], names: Mapping[str, Tensor]) -> Model:
+    """The graph behind some tensors."""
+    called = {id(tensor): name for name, tensor in names.items()}
+    roots: list[tuple[Node, int, Tensor]] = []
+    for tensor in outputs:
+        fn = tensor.grad_fn
+        if fn is None:
+            what = "is a leaf" if tensor.requires_grad else "does not require grad"
+            raise ValueError(
+                f"graph: a tensor of shape {tuple(tensor.shape)} {what}, so no operation is behind "
+                "it; pass the result of a computation on tensors that require grad"
+            )
+        roots.append((fn, 0, tensor))
+    nodes = _reachable(node for node, _, _ in roots)
+    number = {id(node): i for i, node in enumerate(nodes)}
+    vertices: dict[int, Vertex] = {}
+    links: list[Link] = []
+    shapes: dict[tuple[int, int], tuple[int, ...]] = {}
+    for node in nodes:  # what is known of outputs beyond the first: consumers may have saved them
+        for (below, index), tensor in zip(node.next_functions, node.inputs, strict=True):
+            if below is not None and tensor is not None:
+                shapes[number[id(below)], index] = tuple(tensor.shape)
+    for tensor in outputs:
+        named = called.get(id(tensor))
+        if named is None:
+            named = "output" if len(outputs) == 1 else f"output {len(vertices)}"
+        key = -1 - len(vertices)
+        vertices[key] = Vertex(
+            key, named, "output", tuple(tensor.shape), tensor.dtype, sequence=2**63
+        )
+        links.append(Link(number[id(tensor.grad_fn)], key, tuple(tensor.shape), tensor.dtype))
+    for node in nodes:
+        key = number[id(node)]
+        look = look_at(node)
+        leaf = node.name() == "AccumulateGrad"
+        label, kind = look.op, kind_of(look.op)
+        if leaf:
+            variable = node.variable
+            parameter = variable._is_parameter()
+            label = called.get(id(variable), "parameter" if parameter else "leaf")
+            kind = "parameter" if parameter else "leaf"
+        elif node.name().removesuffix("Backward").lower() != look.op.replace("_", ""):
+            label, kind = node.name().removesuffix("Backward"), "custom"
+        vertices[key] = Vertex(
+            key, label, kind, look.shape, look.dtype, node._sequence_nr(), look.saved,
+            look.released, look.module, look.place,
+        )  # fmt: skip
+        for below, index in node.next_functions:
+            if below is None:
+                continue
+            source = number[id(below)]
+            known = shapes.get((source, index)) or _output_shape(below, index)
+            links.append(Link(source, key, known, look_at(below).dtype))
+    return sort(Model(vertices, links))

@@ -1,0 +1,98 @@
+"""Noting where operations are recorded, and reading such notes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from genesis import _C, _scope
+from genesis._C import Node
+
+
+@contextmanager
+def trace() -> Iterator[None]:
+    """Inside, every recorded operation notes its module and line, for graphs and the tape.
+
+    >>> layer = genesis.nn.Linear(2, 1)
+    >>> with genesis.debug.trace():
+    ...     y = layer(genesis.ones(1, 2))
+    >>> genesis.debug.graph(y).vertices[-1].module
+    'Linear'
+    """
+    _C._trace_nodes(True)
+    _scope.watch(True)
+    try:
+        yield
+    finally:
+        _C._trace_nodes(False)
+        _scope.watch(False)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A tensor that a node keeps for its gradient; ``storage`` tells which share memory."""
+
+    dtype: _C.dtype
+    shape: tuple[int, ...]
+    nbytes: int
+    storage: int
+
+
+@dataclass(frozen=True)
+class Look:
+    """All that can be said of a node."""
+
+    op: str
+    thread: int
+    num_outputs: int
+    dtype: _C.dtype
+    shape: tuple[int, ...] | None  # of the first output; None where it is not known
+    released: bool
+    saved: tuple[Saved, ...]
+    module: str | None
+    place: str | None  # file:line
+
+    @property
+    def saved_bytes(self) -> int:
+        return sum(s.nbytes for s in self.saved)
+
+
+def look_at(node: Node) -> Look:
+    """What a node is, keeps, and where it was recorded."""
+    op, thread, outputs, dtype, shape, released, origin, saved = _C._look_at(node)
+    module = place = None
+    if origin is not None:
+        from genesis.autograd._anomaly import user_frame
+
+        module = origin[0]
+        frame = user_frame(origin)
+        if frame is not None:
+            place = f"{os.path.relpath(frame[0].co_filename)}:{frame[1]}"
+    return Look(
+        op=op.lstrip("_"),
+        thread=thread,
+        num_outputs=outputs,
+        dtype=dtype,
+        shape=shape,
+        released=released,
+        saved=tuple(Saved(*s) for s in saved),
+        module=module,
+        place=place,
+    )
+
+
+def dtype_name(dtype: _C.dtype) -> str:
+    return str(dtype).removeprefix("genesis.")
+
+
+def shape_text(shape: tuple[int, ...] | None) -> str:
+    """A shape as on an edge of a graph.
+
+    >>> shape_text((7,)), shape_text(()), shape_text(None)
+    ('7', 'scalar', '?')
+    """
+    if shape is None:
+        return "?"
+    return "\u00d7".join(map(str, shape)) if shape else "scalar"  # a multiplication sign
