@@ -34,7 +34,7 @@ thread_local constinit Finite finite;
 thread_local constinit bool busy = false;
 thread_local std::vector<Region> regions;
 
-std::unique_ptr<Recording> recording;
+auto& recording = *new std::unique_ptr<Recording>;  // never destroyed: at exit there is no interpreter any more
 bool anomaly = false, anomaly_nan = false;
 int num_checking = 0;  // threads that check
 int num_tracing = 0;   // who else wants to know where nodes were recorded
@@ -43,7 +43,8 @@ struct Write {
   uint32_t version;
   Object origin;
 };
-std::unordered_map<const Storage*, Write> writes;  // where memory was last written, while nodes are traced
+// Where memory was last written, while nodes are traced. Never destroyed either.
+auto& writes = *new std::unordered_map<const Storage*, Write>;
 
 PyObject* scope() {
   for (auto r = regions.rbegin(); r != regions.rend(); ++r)
@@ -278,7 +279,11 @@ Grads Watch::apply(Node& node, Grads&& dy) {
 
 Watch watch;
 
-void changed() { observer = recording || anomaly || num_checking > 0 || num_tracing > 0 ? &watch : nullptr; }
+void changed() {
+  const bool traced = anomaly || num_checking > 0 || num_tracing > 0;
+  if (!traced) writes.clear();
+  observer = recording || traced ? &watch : nullptr;
+}
 
 // ---- forward --------------------------------------------------------------------------------------------------------
 
@@ -417,7 +422,6 @@ static const Family family([] {
     PyObject* before = PyTuple_Pack(2, anomaly ? Py_True : Py_False, anomaly_nan ? Py_True : Py_False);
     anomaly = a.boolean(0, false);
     anomaly_nan = a.boolean(1, true);
-    if (!anomaly) writes.clear();
     changed();
     return before;
   }>(kFunction | kTool);

@@ -49,7 +49,14 @@ def test_vertices_and_links_follow_the_computation():
     g = graph((x @ w).relu().sum(), names={"x": x, "w": w})
     assert set(labels(g)) == {"x", "w", "matmul", "relu", "sum", "output"}
     kinds = {v.label: v.kind for v in g.vertices}
-    assert kinds == {"x": "leaf", "w": "parameter", "matmul": "product", "relu": "activation", "sum": "reduction", "output": "output"}
+    assert kinds == {
+        "x": "leaf",
+        "w": "parameter",
+        "matmul": "product",
+        "relu": "activation",
+        "sum": "reduction",
+        "output": "output",
+    }
     name = {v.key: v.label for v in g.vertices}
     assert {(name[k.source], name[k.target], k.shape) for k in g.links} == {
         ("x", "matmul", (2, 3)), ("w", "matmul", (3, 4)), ("matmul", "relu", (2, 4)), ("relu", "sum", (2, 4)), ("sum", "output", ()),
@@ -152,7 +159,9 @@ def test_a_module_used_before_and_after_another_does_not_make_a_cycle():
     place = {v.key: i for i, v in enumerate(g.vertices)}
     assert len(place) == len(g.vertices)
     assert all(place[k.source] < place[k.target] for k in g.links)
-    assert sum(len(v.ops) or v.kind not in ("parameter", "output", "leaf") for v in g.vertices) == 13
+    assert (
+        sum(len(v.ops) or v.kind not in ("parameter", "output", "leaf") for v in g.vertices) == 13
+    )
 
 
 # ---- pictures -----------------------------------------------------------------------------------------------------
@@ -162,7 +171,9 @@ PICTURES = {
     "branches": lambda: graph(branches(6), fold=False),
     "net": lambda: graph(Net(2), genesis.ones(2, 4)),
     "folded": lambda: graph(Net(12), genesis.ones(2, 4)),
-    "wide": lambda: graph(genesis.cat([genesis.ones(2, requires_grad=True) * i for i in range(12)])),
+    "wide": lambda: graph(
+        genesis.cat([genesis.ones(2, requires_grad=True) * i for i in range(12)])
+    ),
     "escapes": lambda: graph(genesis.ones(2, requires_grad=True).exp(), names={}),
 }
 
@@ -180,7 +191,14 @@ def boxes(picture):
         for t in g.findall(SVG + "text"):
             size = float(t.get("font-size"))
             wide = text_width(t.text, size)
-            texts.append((float(t.get("x")) - wide / 2, float(t.get("x")) + wide / 2, float(t.get("y")), size))
+            texts.append(
+                (
+                    float(t.get("x")) - wide / 2,
+                    float(t.get("x")) + wide / 2,
+                    float(t.get("y")),
+                    size,
+                )
+            )
         found.append(((x, y, x + w, y + h), texts))
     return root, found
 
@@ -193,9 +211,15 @@ def test_boxes_do_not_overlap_and_hold_their_texts(name):
         for (l2, t2, r2, b2), _ in found[i + 1 :]:
             assert r1 <= l2 or r2 <= l1 or b1 <= t2 or b2 <= t1
         for left, right, baseline, size in texts:
-            assert l1 <= left and right <= r1 and t1 <= baseline - size * 0.8 and baseline + size * 0.25 <= b1
+            assert (
+                l1 <= left
+                and right <= r1
+                and t1 <= baseline - size * 0.8
+                and baseline + size * 0.25 <= b1
+            )
     width, height = float(root.get("width")), float(root.get("height"))
-    assert all(0 <= l and r <= width and 0 <= t and b <= height for (l, t, r, b), _ in found)
+    for (left, top, right, bottom), _ in found:
+        assert min(left, top) >= 0 and right <= width and bottom <= height
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -233,7 +257,7 @@ def test_lines_run_downwards_between_the_boxes_they_connect(name):
 
 def test_whatever_a_name_holds_the_picture_parses():
     x = genesis.ones(2, requires_grad=True)
-    name = 'a <b> & "c" \'d\' \\ #1 | {e}'
+    name = "a <b> & \"c\" 'd' \\ #1 | {e}"
     g = graph(x.exp(), names={name: x})
     root = ET.fromstring(g.svg())
     assert name in [t.text for t in root.iter(SVG + "text")]
@@ -246,7 +270,11 @@ def test_whatever_a_name_holds_the_picture_parses():
 def test_dot_and_mermaid_hold_every_vertex_and_link():
     g = graph(Net(2), genesis.ones(2, 4))
     dot, mermaid = g.dot(), g.mermaid()
-    assert len(re.findall(r"^  n\d+ \[", dot, re.M)) == len(g.vertices) == len(re.findall(r":::", mermaid))
+    assert (
+        len(re.findall(r"^  n\d+ \[", dot, re.M))
+        == len(g.vertices)
+        == len(re.findall(r":::", mermaid))
+    )
     assert dot.count("->") == len(g.links) == mermaid.count("-->")
     assert "classDef product" in mermaid and 'label="2\u00d74"' in dot
 
@@ -256,11 +284,17 @@ def test_the_layout_leaves_few_crossings():
     from genesis.debug._layout import layout
 
     count = 8
-    links = [(i, count + i, None) for i in range(count)] + [(i, count + i + 1, None) for i in range(count - 1)]
+    links = [(i, count + i, None) for i in range(count)] + [
+        (i, count + i + 1, None) for i in range(count - 1)
+    ]
     links.sort(key=lambda link: (link[1] * 7) % 5)
     plan = layout([(30.0, 20.0)] * (2 * count), links)
     x = [b.x for b in plan.boxes]
-    crossings = sum((x[a] - x[c]) * (x[b] - x[d]) < 0 for i, (a, b, _) in enumerate(links) for c, d, _ in links[i + 1 :])
+    crossings = sum(
+        (x[a] - x[c]) * (x[b] - x[d]) < 0
+        for i, (a, b, _) in enumerate(links)
+        for c, d, _ in links[i + 1 :]
+    )
     assert crossings == 0
 
 

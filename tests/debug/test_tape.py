@@ -45,7 +45,10 @@ def test_the_tape_prints_as_a_table():
     print_tape(file=out)
     lines = out.getvalue().splitlines()
     assert lines[0].split() == ["#", "operation", "output", "dtype", "inputs", "saved"]
-    assert any("exp" in line and "(4, 2)" in line and "float32" in line and "32 B" in line for line in lines)
+    assert any(
+        "exp" in line and "(4, 2)" in line and "float32" in line and "32 B" in line
+        for line in lines
+    )
     assert lines[-1] == "2 operations, 32 B saved for backward"
     assert y.requires_grad
 

@@ -95,11 +95,14 @@ def _chain_label(ops: list[str]) -> str:
 
 
 def _by_module(model: Model, depth: int) -> Model:
-    """Operations whose module has the same first ``depth`` names become one."""
+    """Operations whose module has the same first ``depth`` names become one.
+
+    Those of the outermost module itself stay: its name would stand for everything.
+    """
     group = {
         key: ".".join(v.module.split(".")[:depth])
         for key, v in model.vertices.items()
-        if v.module is not None and v.kind not in _FIXED
+        if v.module is not None and "." in v.module and v.kind not in _FIXED
     }
     _take_leaves(model, group)
     while bad := _cycles(model, group):

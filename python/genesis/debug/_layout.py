@@ -6,7 +6,8 @@
 3. ``_order``: the order on each rank by the barycentre of neighbours, up and down, while crossings
    decrease.
 4. ``_place``: x by least squares: each box wants to stand at the mean of its neighbours, and boxes
-   of a rank must not touch (pool adjacent violators solves that exactly for one rank).
+   of a rank must not touch (pool adjacent violators solves that exactly for one rank). Links of
+   leaves count least and bends of a line most, so that the main path and long lines are straight.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from itertools import pairwise
 GAP_X = 26.0
 GAP_LABEL = 10.0
 GAP_Y = 16.0
+_LEAF, _OPERATION, _BEND = 0.02, 2.0, 6.0
 
 
 @dataclass
@@ -32,6 +34,9 @@ class Box:
     y: float = 0.0
     above: list[int] = field(default_factory=list)
     below: list[int] = field(default_factory=list)
+    pull: dict[int, float] = field(
+        default_factory=dict
+    )  # how much it wants to stand at another's x
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ def _separate(wanted: list[float], weights: list[float], gaps: list[float]) -> l
     return [x + offset for x, offset in zip(flat, offsets, strict=True)]
 
 
-def _place(rows: list[list[int]], boxes: list[Box], rounds: int = 30) -> None:
+def _place(rows: list[list[int]], boxes: list[Box], rounds: int = 60) -> None:
     def gap(a: int, b: int) -> float:
         bends = boxes[a].bend or boxes[b].bend
         return (boxes[a].width + boxes[b].width) / 2 + (GAP_LABEL if bends else GAP_X)
@@ -146,7 +151,7 @@ def _place(rows: list[list[int]], boxes: list[Box], rounds: int = 30) -> None:
             x += step
     for number in range(rounds):
         down = number % 2 == 0
-        last = number >= rounds - 4  # at the end both sides count
+        last = number >= rounds // 2  # in the end both sides count
         order = range(len(rows)) if down else range(len(rows) - 1, -1, -1)
         for r in order:
             wanted, weights = [], []
@@ -154,11 +159,10 @@ def _place(rows: list[list[int]], boxes: list[Box], rounds: int = 30) -> None:
                 box = boxes[v]
                 near = box.above + box.below if last else box.above if down else box.below
                 near = near or box.above + box.below
-                # Lines should be straight: a bend pulls harder than a box.
-                pull = [(boxes[u].x, 3.0 if box.bend and boxes[u].bend else 1.0) for u in near]
+                pull = [(boxes[u].x, box.pull[u]) for u in near]
                 total = sum(w for _, w in pull)
                 wanted.append(sum(x * w for x, w in pull) / total if total else box.x)
-                weights.append(4.0 if box.bend else 1.0)
+                weights.append(max(box.pull.values(), default=1.0))
             for v, x in zip(rows[r], _separate(wanted, weights, gaps[r]), strict=True):
                 boxes[v].x = x
 
@@ -172,6 +176,7 @@ def layout(
     ranks = [2 * r for r in _ranks(len(sizes), [(a, b) for a, b, _ in links])]
     boxes = [Box(w, h, rank=r) for (w, h), r in zip(sizes, ranks, strict=True)]
     lines: list[Line] = []
+    fed = {b for _, b, _ in links}
     for a, b, label in links:
         path, labelled = [a], None
         for r in range(ranks[a] + 1, ranks[b]):
@@ -184,6 +189,10 @@ def layout(
         for u, v in pairwise(path):
             boxes[u].below.append(v)
             boxes[v].above.append(u)
+            bends = boxes[u].bend and boxes[v].bend
+            boxes[u].pull[v] = boxes[v].pull[u] = (
+                _BEND if bends else _LEAF if a not in fed else _OPERATION
+            )
         lines.append(Line(tuple(path), labelled))
     rows: list[list[int]] = [[] for _ in range(max((b.rank for b in boxes), default=0) + 1)]
     for v in _walk(boxes, len(sizes)):

@@ -166,9 +166,9 @@ def model_of(outputs: Sequence[Tensor], names: Mapping[str, Tensor]) -> Model:
     links: list[Link] = []
     shapes: dict[tuple[int, int], tuple[int, ...]] = {}
     for node in nodes:  # what is known of outputs beyond the first: consumers may have saved them
-        for (below, index), tensor in zip(node.next_functions, node.inputs, strict=True):
-            if below is not None and tensor is not None:
-                shapes[number[id(below)], index] = tuple(tensor.shape)
+        for (below, index), kept in zip(node.next_functions, node.inputs, strict=True):
+            if below is not None and kept is not None:
+                shapes[number[id(below)], index] = tuple(kept.shape)
     for tensor in outputs:
         named = called.get(id(tensor))
         if named is None:

@@ -61,7 +61,7 @@ def details(v: Vertex) -> list[str]:
         lines.append(f"{shape_text(v.shape)} {dtype_name(v.dtype)}")
         return lines
     if v.kind == "group":
-        many = f"{len(v.ops)} ops"
+        many = ", ".join(v.ops) if len(v.ops) <= 2 else f"{len(v.ops)} ops"
         lines.append(f"{many}, {count_text(v.parameters)} parameters" if v.parameters else many)
         if v.module and v.module != v.label:
             lines.append(v.module)
@@ -133,13 +133,19 @@ def _curve(line: Line, plan: Layout, start: float, end: float) -> str:
         else:
             points.append((b.x, b.y))
     points.append((end, last.y - last.height / 2 - 1))
+    # x as a cubic of y between points; the slopes make it smooth without swinging out.
+    secants = [(x1 - x0) / max(y1 - y0, 1e-6) for (x0, y0), (x1, y1) in pairwise(points)]
+    slopes = [0.0]
+    for before, after in pairwise(secants):
+        same = before * after > 0
+        slopes.append(2 * before * after / (before + after) if same else 0.0)
+    slopes.append(0.0)
     path = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
-    for (x0, y0), (x1, y1) in pairwise(points):
-        if abs(x0 - x1) < 0.5:
-            path.append(f"L{x1:.1f},{y1:.1f}")
-        else:
-            middle = (y0 + y1) / 2
-            path.append(f"C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}")
+    for i, ((x0, y0), (x1, y1)) in enumerate(pairwise(points)):
+        # Between two vertical ends a longer reach gives a rounder curve.
+        reach = (y1 - y0) / (2 if slopes[i] == slopes[i + 1] == 0 else 3)
+        a, b = x0 + slopes[i] * reach, x1 - slopes[i + 1] * reach
+        path.append(f"C{a:.1f},{y0 + reach:.1f} {b:.1f},{y1 - reach:.1f} {x1:.1f},{y1:.1f}")
     return " ".join(path)
 
 
@@ -196,7 +202,8 @@ def svg(model: Model, title: str) -> str:
         # A tensor with many users is labelled once; leaves say their shape themselves.
         told = model.vertices[link.source].kind in ("leaf", "parameter")
         show = not told and (users[link.source] <= 3 or labelled[link.source] == 1)
-        size = (text_width(text, _SMALL) + 8, _SMALL * 1.25) if show else None
+        # The line runs through the middle of its label's space, the text stands on the right.
+        size = (2 * (text_width(text, _SMALL) + 6), _SMALL * 1.25) if show else None
         links.append((number[link.source], number[link.target], size))
         texts.append(text)
     plan = layout([_size(v) for v in model.vertices.values()], links)
@@ -219,7 +226,6 @@ def svg(model: Model, title: str) -> str:
     for line, text in zip(plan.lines, texts, strict=True):
         if line.label is not None:
             box = plan.boxes[line.label]
-            # Beside its line, which runs along the left side of the space.
             out.append(
                 f'<text class="label" x="{box.x + 5:.1f}" y="{box.y + _SMALL * 0.36:.1f}" '
                 f'text-anchor="start" font-size="{_SMALL:g}" fill="{_GREY}">{escape(text)}</text>'

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from genesis import _C
+from genesis._C import Node
 from genesis.debug._trace import dtype_name, look_at
 from genesis.profiler._averages import align, bytes_text
 
@@ -73,7 +74,7 @@ class Tape(list[Entry]):
 
 
 def get_tape() -> Tape:
-    """The operations of this thread that are alive, in the order of recording.
+    """The operations of this thread that are alive, in the order of recording, leaves before users.
 
     >>> x = genesis.ones(2, 3, requires_grad=True)
     >>> y = (x @ x.T).relu()
@@ -82,7 +83,16 @@ def get_tape() -> Tape:
     """
     tape = Tape()
     kept: dict[int, int] = {}
-    for node in _C._live_nodes():
+    done: set[Node] = set()
+
+    def add(node: Node) -> None:
+        if node in done:
+            return
+        done.add(node)
+        below = [source for source, _ in node.next_functions]
+        for source in below:  # a leaf's node is made after that of its first user
+            if source is not None and source.name() == "AccumulateGrad":
+                add(source)
         look = look_at(node)
         for saved in look.saved:
             kept[saved.storage] = max(kept.get(saved.storage, 0), saved.nbytes)
@@ -93,16 +103,16 @@ def get_tape() -> Tape:
                 name=node.name(),
                 shape=look.shape,
                 dtype=look.dtype,
-                inputs=tuple(
-                    None if below is None else below._sequence_nr()
-                    for below, _ in node.next_functions
-                ),
+                inputs=tuple(None if s is None else s._sequence_nr() for s in below),
                 saved=look.saved_bytes,
                 released=look.released,
                 module=look.module,
                 place=look.place,
             )
         )
+
+    for node in _C._live_nodes():
+        add(node)
     tape.saved = sum(kept.values())
     return tape
 
@@ -113,10 +123,10 @@ def print_tape(file: TextIO | None = None) -> None:
     >>> x = genesis.ones(2, 3, requires_grad=True)
     >>> y = x.relu().sum()
     >>> print_tape()  # doctest: +SKIP
-    #  operation  output  dtype    inputs  saved
-    #1 relu       (2, 3)  float32  #2      24 B
-    #2 leaf       (2, 3)  float32
-    #3 sum        ()      float32  #1      -
+    #   operation  output  dtype    inputs  saved
+    #2  leaf       (2, 3)  float32
+    #1  relu       (2, 3)  float32  #2      24 B
+    #3  sum        ()      float32  #1      -
     2 operations, 24 B saved for backward
     """
     print(get_tape(), file=file or sys.stdout)

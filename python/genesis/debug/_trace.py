@@ -18,7 +18,7 @@ def trace() -> Iterator[None]:
     >>> layer = genesis.nn.Linear(2, 1)
     >>> with genesis.debug.trace():
     ...     y = layer(genesis.ones(1, 2))
-    >>> genesis.debug.graph(y).vertices[-1].module
+    >>> genesis.debug.get_tape()[-1].module
     'Linear'
     """
     _C._trace_nodes(True)
