@@ -144,8 +144,8 @@ def _curve(line: Line, plan: Layout, start: float, end: float) -> str:
     for i, ((x0, y0), (x1, y1)) in enumerate(pairwise(points)):
         # Between two vertical ends a longer reach gives a rounder curve.
         reach = (y1 - y0) / (2 if slopes[i] == slopes[i + 1] == 0 else 3)
-        a, b = x0 + slopes[i] * reach, x1 - slopes[i + 1] * reach
-        path.append(f"C{a:.1f},{y0 + reach:.1f} {b:.1f},{y1 - reach:.1f} {x1:.1f},{y1:.1f}")
+        out, into = x0 + slopes[i] * reach, x1 - slopes[i + 1] * reach
+        path.append(f"C{out:.1f},{y0 + reach:.1f} {into:.1f},{y1 - reach:.1f} {x1:.1f},{y1:.1f}")
     return " ".join(path)
 
 

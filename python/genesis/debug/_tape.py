@@ -73,6 +73,17 @@ class Tape(list[Entry]):
         return "\n".join(lines)
 
 
+def _leaves_first(nodes: list[Node]) -> list[Node]:
+    """The node of a leaf is made after that of its first user: put before it."""
+    ordered: dict[Node, None] = {}
+    for node in nodes:
+        for source, _ in node.next_functions:
+            if source is not None and source.name() == "AccumulateGrad":
+                ordered[source] = None
+        ordered[node] = None
+    return list(ordered)
+
+
 def get_tape() -> Tape:
     """The operations of this thread that are alive, in the order of recording, leaves before users.
 
@@ -83,19 +94,11 @@ def get_tape() -> Tape:
     """
     tape = Tape()
     kept: dict[int, int] = {}
-    done: set[Node] = set()
-
-    def add(node: Node) -> None:
-        if node in done:
-            return
-        done.add(node)
-        below = [source for source, _ in node.next_functions]
-        for source in below:  # a leaf's node is made after that of its first user
-            if source is not None and source.name() == "AccumulateGrad":
-                add(source)
+    for node in _leaves_first(_C._live_nodes()):
         look = look_at(node)
         for saved in look.saved:
             kept[saved.storage] = max(kept.get(saved.storage, 0), saved.nbytes)
+        sources = [source for source, _ in node.next_functions]
         tape.append(
             Entry(
                 number=node._sequence_nr(),
@@ -103,16 +106,13 @@ def get_tape() -> Tape:
                 name=node.name(),
                 shape=look.shape,
                 dtype=look.dtype,
-                inputs=tuple(None if s is None else s._sequence_nr() for s in below),
+                inputs=tuple(None if s is None else s._sequence_nr() for s in sources),
                 saved=look.saved_bytes,
                 released=look.released,
                 module=look.module,
                 place=look.place,
             )
         )
-
-    for node in _C._live_nodes():
-        add(node)
     tape.saved = sum(kept.values())
     return tape
 
