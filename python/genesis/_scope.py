@@ -69,6 +69,6 @@ def watch(on: bool) -> None:
 
     _watchers += 1 if on else -1
     everywhere.scope = scope if _watchers else None
-    everywhere.active = everywhere.active or _watchers > 0
+    everywhere.active = _watchers > 0 or everywhere.any()
     if not _watchers:
         _paths.clear()

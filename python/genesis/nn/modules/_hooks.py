@@ -85,6 +85,10 @@ class _Everywhere:
         self._active = on
         _C._observe_modules(on)
 
+    def any(self) -> bool:
+        """Whether a hook of any kind is registered."""
+        return any(hooks for hooks in vars(self).values() if isinstance(hooks, OrderedDict))
+
 
 everywhere = _Everywhere()
 
