@@ -7,7 +7,7 @@ namespace genesis::py {
 
 namespace {
 
-bool observed = false;  // somebody wants to see the calls of all modules
+bool all_watched = false;  // somebody wants to see the calls of all modules
 PyObject *name_hooked, *name_forward, *name_call_impl;
 
 PyObject* call_named(PyObject* self, PyObject* name, PyObject* args, PyObject* kwargs) {
@@ -16,7 +16,7 @@ PyObject* call_named(PyObject* self, PyObject* name, PyObject* args, PyObject* k
 }
 
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
-  if (!observed) {
+  if (!all_watched) {
     const Object hooked = Object::maybe(PyObject_GetAttr(self, name_hooked));
     if (!hooked) PyErr_Clear();  // __init__ did not run: _call_impl says so
     if (hooked.get() == Py_False) {
@@ -47,9 +47,9 @@ static const Family family([] {
   PyModule_AddObjectRef(current_module(), "_ModuleBase", type.get());
 
   def<"_observe_modules(on)", [](Args& a) -> PyObject* {
-    observed = a.boolean(0, false);
+    all_watched = a.boolean(0, false);
     Py_RETURN_NONE;
-  }>(kFunction, "Says whether calls of modules without hooks go through _call_impl.");
+  }>(kFunction | kTool, "Says whether calls of modules without hooks go through _call_impl.");
 });
 
 }  // namespace genesis::py

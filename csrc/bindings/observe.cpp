@@ -306,6 +306,8 @@ PyObject* observe_call(const char* name, std::span<PyObject* const> args, F&& ru
       Event& e = recording->event(number);
       e.first = first;
       e.last = next_sequence() - 1;
+      // Names with an underscore are the package's own: operations, or anything else.
+      e.dropped = name[0] == '_' && result && !is_tensor(result.get()) && !PyTuple_Check(result.get());
       if (result && recording->with_shapes()) {
         PyObject* made = result.get();
         e.outputs = recording->shapes({&made, 1});

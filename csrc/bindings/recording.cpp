@@ -22,7 +22,8 @@ size_t Recording::open(Event::Kind kind, const char* name, PyObject* scope) {
   Event& e = event(number);
   Py_XINCREF(scope);
   e = {.name = name, .start = 0, .end = 0, .memory = static_cast<int64_t>(memory_allocated()), .allocated = 0, .first = 1,
-       .last = 0, .inputs = 0, .outputs = 0, .scope = scope, .code = nullptr, .line = 0, .thread = this_thread(), .kind = kind};
+       .last = 0, .inputs = 0, .outputs = 0, .scope = scope, .code = nullptr, .line = 0, .thread = this_thread(), .kind = kind,
+       .dropped = false};
   e.start = now();
   return number;
 }
@@ -86,15 +87,16 @@ Object Recording::shapes_at(size_t where) const {
 
 Object Recording::list() {
   const int64_t stopped = now();
-  Object all(PyList_New(static_cast<Py_ssize_t>(size_)));
+  Object all(PyList_New(0));
   for (size_t i = 0; i < size_; ++i) {
     const Event& e = event(i);
+    if (e.dropped) continue;
     const Object inputs = shapes_at(e.inputs), outputs = shapes_at(e.outputs);
     PyObject* file = e.code ? e.code->co_filename : Py_None;
-    PyList_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i),
-                    Object(Py_BuildValue("(isLLLLKKOOOOiI)", static_cast<int>(e.kind), e.name, e.start, e.end ? e.end : stopped,
-                                         e.end ? e.memory : 0, e.allocated, e.first, e.last, inputs.get(), outputs.get(),
-                                         e.scope ? e.scope : Py_None, file, e.line, e.thread)).release());
+    const Object row(Py_BuildValue("(isLLLLKKOOOOiI)", static_cast<int>(e.kind), e.name, e.start, e.end ? e.end : stopped,
+                                   e.end ? e.memory : 0, e.allocated, e.first, e.last, inputs.get(), outputs.get(),
+                                   e.scope ? e.scope : Py_None, file, e.line, e.thread));
+    if (PyList_Append(all.get(), row.get()) < 0) throw_python();
   }
   return all;
 }

@@ -27,6 +27,7 @@ struct Event {
   int line;
   uint32_t thread;
   Kind kind;
+  bool dropped;                 // no operation on tensors, as it turned out
 };
 
 class Recording {

@@ -158,7 +158,7 @@ class profile:
 
     def _begin(self) -> None:
         _C._profile_start(self._shapes, self._stack)
-        if self._modules:
+        if self._modules:  # after what may raise
             _scope.watch(True)
         self._running = True
 
