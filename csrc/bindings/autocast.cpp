@@ -16,7 +16,7 @@ enum class Policy { AsIs, Low, Wide };
 // Products, whose cost is in the multiplication.
 constexpr const char* kLow[] = {"matmul", "mm", "bmm", "mv", "addmm", "addmv", "addr", "addbmm", "baddbmm", "linear",
                                 "einsum", "tensordot", "inner", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-                                "conv_transpose2d", "conv_transpose3d"};
+                                "conv_transpose2d", "conv_transpose3d", "_scaled_dot_product_attention", "_recurrent_layer"};
 // Sums of many terms, and functions that leave the range of half precision or lose its digits.
 constexpr const char* kWide[] = {
     "sum", "nansum", "mean", "nanmean", "prod", "cumsum", "cumprod", "logcumsumexp", "logsumexp", "var", "std", "var_mean",

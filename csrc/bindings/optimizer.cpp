@@ -225,6 +225,18 @@ static const Family family([] {
   def<"_rprop_step(group, state)", step<rprop>>(kFunction | kTool);
   def<"_asgd_step(group, state)", step<asgd>>(kFunction | kTool);
   def<"_lion_step(group, state)", step<lion>>(kFunction | kTool);
+  def<"_average_lists(averaged, current, factor)", [](Args& a) -> PyObject* {
+    const std::vector<Tensor> averaged = a.tensors(0), current = a.tensors(1);
+    require(averaged.size() == current.size(), "average: there are ", averaged.size(), " tensors to update, and ",
+            current.size(), " to update them by");
+    ops::TrainedList list(averaged.size());
+    for (size_t i = 0; i < list.size(); ++i) {
+      list[i].value = averaged[i];
+      list[i].grad = current[i];
+    }
+    ops::average(list, a.number(2));
+    Py_RETURN_NONE;
+  }>(kFunction | kTool, "Moves each tensor towards another by `factor` of the difference, in place.");
   def<"_unscale_grads(grads, factor)", [](Args& a) { return ops::unscale(a.tensors(0), a.number(1)); }>(
       kFunction | kTool, "Multiplies gradients in place; whether all products are finite.");
   def<"_zero_grads(params, set_to_none=True)", [](Args& a) -> PyObject* {

@@ -307,6 +307,13 @@ struct LionStep {
   }
 };
 
+template <class T>
+struct AverageStep {
+  T weight;
+  explicit AverageStep(const Average& a) : weight(T(a.weight)) {}
+  [[gnu::always_inline]] void operator()(T& p, T x) const { p = lerp(p, x, weight); }
+};
+
 // The largest exponent is that of infinities and NaN. Looking for it is a reduction of integers, which vectorises.
 template <class T, class Bits, Bits kExponent>
 bool multiply(T* g, T factor, int64_t n) {
@@ -380,6 +387,7 @@ void adadelta(Updates<Adadelta> updates) { run<4, AdadeltaStep>(updates); }
 void rprop(Updates<Rprop> updates) { run<4, RpropStep>(updates); }
 void asgd(Updates<Asgd> updates) { run<3, AsgdStep>(updates); }
 void lion(Updates<Lion> updates) { run<3, LionStep>(updates); }
+void average(Updates<Average> updates) { run<2, AverageStep>(updates); }
 GENESIS_KERNEL(sgd)
 GENESIS_KERNEL(adam)
 GENESIS_KERNEL(rmsprop)
@@ -391,6 +399,7 @@ GENESIS_KERNEL(adadelta)
 GENESIS_KERNEL(rprop)
 GENESIS_KERNEL(asgd)
 GENESIS_KERNEL(lion)
+GENESIS_KERNEL(average)
 GENESIS_KERNEL(unscale)
 
 }  // namespace genesis::kernels::GENESIS_ISA

@@ -76,7 +76,11 @@ struct Lion {
   double sign, shrink, lr, beta1, beta2;
 };
 
-// no value: the gradient is the only array
+// No optimizer: the value moves towards the other array.
+struct Average {
+  double weight;
+};
+// No optimizer: the gradient is the only array.
 struct Unscale {
   double factor;
 };
@@ -92,6 +96,7 @@ inline constinit Kernel<void(Updates<RMSprop>)> rmsprop;
 inline constinit Kernel<void(Updates<Rprop>)> rprop;
 inline constinit Kernel<void(Updates<Asgd>)> asgd;
 inline constinit Kernel<void(Updates<Lion>)> lion;
+inline constinit Kernel<void(Updates<Average>)> average;
 // Multiplies gradients by a factor; whether all products are finite.
 inline constinit Kernel<bool(Updates<Unscale>)> unscale;
 

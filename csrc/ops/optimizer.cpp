@@ -232,6 +232,12 @@ void lion_step(const TrainedList& list, const LionOptions& o) {
   batch.run(kernels::lion);
 }
 
+void average(const TrainedList& list, double weight) {
+  Batch<kernels::Average> batch("lerp_", list);
+  for (const Trained& t : list) batch.add(t, {weight});
+  batch.run(kernels::average);
+}
+
 bool unscale(const std::vector<Tensor>& grads, double factor) {
   const char* op = "GradScaler.unscale_";
   for (const Tensor& g : grads) {

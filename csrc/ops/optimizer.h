@@ -106,6 +106,8 @@ struct LionOptions {
 };
 void lion_step(const TrainedList& list, const LionOptions& options);
 
+// value + weight (grad - value), grad being whatever is averaged.
+void average(const TrainedList& list, double weight);
 // Multiplies gradients in place; whether all products are finite.
 bool unscale(const std::vector<Tensor>& grads, double factor);
 

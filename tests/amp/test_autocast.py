@@ -63,6 +63,39 @@ def test_products_are_low_and_sums_are_wide(x, dtype):
     assert half.sum().dtype == dtype
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda: nn.LSTM(4, 5),
+        lambda: nn.GRU(4, 5, bidirectional=True),
+        lambda: nn.MultiheadAttention(4, 2),
+        lambda: nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0),
+        lambda: nn.Sequential(nn.Conv1d(3, 6, 3, padding=1), nn.BatchNorm1d(6), nn.ReLU()),
+        lambda: nn.Bilinear(4, 4, 3),
+    ],
+)
+def test_layers_train_in_mixed_precision(model):
+    genesis.manual_seed(0)
+    model = model()
+    x = genesis.randn(2, 3, 4)
+    two = isinstance(model, nn.Bilinear)
+    three = isinstance(model, nn.MultiheadAttention)
+    args = (x, x) if two else (x, x, x) if three else (x,)
+    results = []
+    for enabled in (True, False):
+        model.zero_grad()
+        with genesis.autocast(enabled=enabled):
+            out = model(*args)
+            out = out[0] if isinstance(out, tuple) else out
+            loss = (out.float() ** 2).sum()
+        loss.backward()
+        results.append((loss.item(), [p.grad.float().numpy().copy() for p in model.parameters()]))
+        assert all(p.grad.dtype == genesis.float32 for p in model.parameters())
+    np.testing.assert_allclose(results[0][0], results[1][0], rtol=0.05)
+    for a, b in zip(results[0][1], results[1][1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=0.2, atol=0.1)
+
+
 def test_every_name_of_the_table_is_an_operator():
     for name in [*LOW, *WIDE]:
         assert hasattr(genesis._C, name) or hasattr(genesis.Tensor, name), name

@@ -218,6 +218,50 @@ def test_ctc_has_no_third_derivative():
         genesis.autograd.grad((first * first).sum(), x, create_graph=True)
 
 
+@pytest.mark.parametrize("head_bias", [False, True])
+def test_adaptive_softmax_is_pytorchs(head_bias):
+    torch = pytest.importorskip("torch")
+    arguments = (12, 30, [5, 11, 20], 2.0, head_bias)
+    mine, other = (
+        nn.AdaptiveLogSoftmaxWithLoss(*arguments),
+        torch.nn.AdaptiveLogSoftmaxWithLoss(*arguments),
+    )
+    assert repr(mine) == repr(other)
+    mine.load_state_dict({k: genesis.tensor(v.numpy()) for k, v in other.state_dict().items()})
+    x = np.random.default_rng(0).normal(size=(9, 12)).astype("float32")
+    labels = np.array([0, 4, 5, 10, 11, 29, 20, 3, 5])
+    ours, theirs = genesis.tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+    a, b = mine(ours, genesis.tensor(labels)), other(theirs, torch.tensor(labels))
+    np.testing.assert_allclose(a.output.detach().numpy(), b.output.detach().numpy(), rtol=1e-5)
+    a.loss.backward()
+    b.loss.backward()
+    np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-4, atol=1e-7)
+    for p, q in zip(mine.parameters(), other.parameters(), strict=True):
+        np.testing.assert_allclose(p.grad.numpy(), q.grad.numpy(), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        mine.log_prob(ours).detach().numpy(), other.log_prob(theirs).detach().numpy(), rtol=1e-5
+    )
+    assert mine.predict(ours).tolist() == other.predict(theirs).tolist()
+    assert math.isclose(
+        mine(ours[0], genesis.tensor(7)).loss.item(),
+        other(theirs[0], torch.tensor(7)).loss.item(),
+        rel_tol=1e-5,
+    )
+
+
+def test_adaptive_softmax_sums_to_one_and_checks():
+    layer = nn.AdaptiveLogSoftmaxWithLoss(16, 20, [4, 10])
+    x = genesis.randn(3, 16)
+    np.testing.assert_allclose(layer.log_prob(x).exp().sum(1).tolist(), 1.0, rtol=1e-5)
+    with pytest.raises(IndexError, match="out of range"):
+        layer(x, genesis.tensor([0, 1, 20]))
+    with pytest.raises(ValueError, match="expected input"):
+        layer(x, genesis.tensor([[0, 1, 2]]))
+    for cutoffs in ([], [4, 4], [20], [0, 3]):
+        with pytest.raises(ValueError, match="cutoffs must be"):
+            nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs)
+
+
 def test_names_of_the_specification():
     assert nn.mse_loss is F.mse_loss
     assert nn.cross_entropy_loss is F.cross_entropy

@@ -6,6 +6,11 @@ implementations, are accepted and change nothing. ``differentiable=True`` record
 graph.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from genesis.optim import lr_scheduler
 from genesis.optim.adafactor import Adafactor
 from genesis.optim.adagrad import Adadelta, Adagrad, RMSprop
@@ -17,6 +22,9 @@ from genesis.optim.muon import Muon
 from genesis.optim.optimizer import Optimizer
 from genesis.optim.sgd import SGD
 from genesis.optim.sign import Lion, Rprop
+
+if TYPE_CHECKING:
+    from genesis.optim import swa_utils as swa_utils
 
 __all__ = [
     "ASGD",
@@ -36,4 +44,11 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "lr_scheduler",
+    "swa_utils",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "swa_utils":  # averages models, so it needs nn, which needs the optimizers
+        return importlib.import_module("genesis.optim.swa_utils")
+    raise AttributeError(f"module 'genesis.optim' has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from genesis.nn.modules import (
     activation,
+    adaptive,
     attention,
     batchnorm,
     container,
@@ -25,6 +26,7 @@ from genesis.nn.modules import (
     upsampling,
 )
 from genesis.nn.modules.activation import *  # noqa: F403
+from genesis.nn.modules.adaptive import *  # noqa: F403
 from genesis.nn.modules.attention import *  # noqa: F403
 from genesis.nn.modules.batchnorm import *  # noqa: F403
 from genesis.nn.modules.container import *  # noqa: F403
@@ -51,6 +53,7 @@ from genesis.nn.modules.upsampling import *  # noqa: F403
 __all__: list[str] = [
     "Module",
     *activation.__all__,
+    *adaptive.__all__,
     *attention.__all__,
     *batchnorm.__all__,
     *container.__all__,
