@@ -159,7 +159,8 @@ void pack_panels(const Problem<T>& x, const Panels<T>& panels, int64_t p, int64_
 template <class T>
 bool worth_packing_a(const Problem<T>& x) {
   if (x.a.row_stride != 1 && x.a.col_stride != 1) return true;
-  return x.k >= 128 && std::min(x.m, x.n) >= (x.a.row_stride == 1 ? 192 : 640);
+  const int64_t small = std::min(x.m, x.n), large = std::max(x.m, x.n);
+  return x.k >= 128 && (x.a.row_stride == 1 ? small >= 192 || (small >= 96 && large >= 384) : small >= 640);
 }
 template <class T>
 bool worth_packing_b(const Problem<T>& x) {
