@@ -98,31 +98,67 @@ struct MaskRows {
   }
 };
 
-// -inf where a key may not be seen, and behind the last column.
+// Scores of row i that are not masked by causality, in whole vectors: -inf up to there, and what lies behind is not
+// looked at.
 template <class T>
-void apply_mask(const Block<T>& s, const MaskRows& mask, bool causal) {
+int64_t seen_of(const Block<T>& s, int64_t i, bool causal) {
+  const int64_t seen = causal ? std::clamp<int64_t>(s.query + i + 1 - s.key, 0, s.cols) : s.cols;
+  const int64_t whole = ceil_div(seen, kLanes<T>) * kLanes<T>;
+  for (int64_t j = seen; j < whole; ++j) s.row(i)[j] = kNone<T>;
+  return whole;
+}
+
+// Adds a mask to scores, -inf where a bool mask is false.
+template <class T>
+void apply_mask(const Block<T>& s, const MaskRows& mask) {
   alignas(64) T buffer[kKeys];
   for (int64_t i = 0; i < s.rows; ++i) {
     T* row = s.row(i);
-    if (mask.data) {
-      gather(buffer, dtype_of<T>, mask.data + (s.query + i) * mask.row + s.key * mask.col, mask.col, mask.dtype, s.cols);
-      if (mask.dtype == DType::Bool) {
+    const char* from = mask.data + (s.query + i) * mask.row + s.key * mask.col;
+    if (mask.dtype == DType::Bool && mask.col == 1) {
+      const uint8_t* keep = reinterpret_cast<const uint8_t*>(from);
 #pragma GCC ivdep
-        for (int64_t j = 0; j < s.cols; ++j) row[j] = buffer[j] != 0 ? row[j] : kNone<T>;
-      } else {
-#pragma GCC ivdep
-        for (int64_t j = 0; j < s.cols; ++j) row[j] += buffer[j];
-      }
+      for (int64_t j = 0; j < s.cols; ++j) row[j] = keep[j] ? row[j] : kNone<T>;
+      continue;
     }
-    const int64_t seen = causal ? std::clamp<int64_t>(s.query + i + 1 - s.key, 0, s.cols) : s.cols;
-    for (int64_t j = seen; j < s.whole(); ++j) row[j] = kNone<T>;
+    const T* add = reinterpret_cast<const T*>(from);
+    if (mask.dtype != dtype_of<T> || mask.col != sizeof(T)) {
+      gather(buffer, dtype_of<T>, from, mask.col, mask.dtype, s.cols);
+      add = buffer;
+    }
+    if (mask.dtype == DType::Bool) {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < s.cols; ++j) row[j] = add[j] != 0 ? row[j] : kNone<T>;
+    } else {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < s.cols; ++j) row[j] += add[j];
+    }
   }
+}
+
+// exp(x) for x up to 80. What would be subnormal is 0: computing with subnormals is slow, and masked scores are many.
+[[gnu::always_inline]] inline Vec<float> exp_or_zero(Vec<float> x) {
+  typedef uint32_t Bits __attribute__((vector_size(kVectorBytes)));
+  const auto all = [](float v) { return broadcast(v); };
+  const Vec<float> least = all(-87.3f), biased = all(vec::magic + 127.0f);
+  const Vec<float> c = x < least ? least : x;
+  const Vec<float> t = fma(c, all(vec::log2e), biased), n = t - biased;
+  const Vec<float> r = fma(n, all(-vec::ln2_lo), fma(n, all(-vec::ln2_hi), c)), z = r * r;
+  const Vec<float> low = fma(r, all(0.166665167f), all(0.49999994f)), high = fma(r, all(0.00836925022f), all(0.041668281f));
+  const Vec<float> y = fma(z, fma(z, fma(z, all(0.00138208002f), high), low), r);  // expm1(r)
+  const Vec<float> scale = (Vec<float>)((Bits)t << 23);
+  return x < least ? Vec<float>{} : fma(y, scale, scale);
+}
+[[gnu::always_inline]] inline Vec<double> exp_or_zero(Vec<double> x) {
+  Vec<double> y;
+  for (int i = 0; i < kLanes<double>; ++i) y[i] = x[i] < -708 ? 0 : vexp(x[i]);
+  return y;
 }
 
 template <class T>
 T max_of(const T* x, int64_t n) {
-  Vec<T> most = load(x);
-  for (int64_t i = kLanes<T>; i < n; i += kLanes<T>) {
+  Vec<T> most = broadcast(kNone<T>);
+  for (int64_t i = 0; i < n; i += kLanes<T>) {
     const Vec<T> v = load(x + i);
     most = v > most ? v : most;
   }
@@ -131,19 +167,36 @@ T max_of(const T* x, int64_t n) {
   return result;
 }
 template <class T>
-T sum_of(const T* x, int64_t n) {
-  Vec<T> sum = load(x);
-  for (int64_t i = kLanes<T>; i < n; i += kLanes<T>) sum += load(x + i);
-  T result = 0;
-  for (int i = 0; i < kLanes<T>; ++i) result += sum[i];
-  return result;
+T total_of(Vec<T> v) {
+  T lanes[kLanes<T>];
+  store(lanes, v);
+  for (int half = kLanes<T> / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+template <class T>
+T dot_of(const T* x, const T* y, int64_t n) {
+  Vec<T> sum{};
+  int64_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) sum = fma(load(x + i), load(y + i), sum);
+  T rest = 0;
+  for (; i < n; ++i) rest += x[i] * y[i];
+  return total_of<T>(sum) + rest;
 }
 
-// row = exp(row - by)
+// The first n of `whole` scores become exp(score - by), the others 0. Returns the sum.
 template <class T>
-void exponentials(T* row, int64_t n, T by) {
-#pragma GCC ivdep
-  for (int64_t j = 0; j < n; ++j) row[j] = vexp(row[j] - by);
+T exponentials(T* row, int64_t n, int64_t whole, T by) {
+  Vec<T> sum{};
+  const Vec<T> less = broadcast(by);
+  int64_t j = 0;
+  for (; j < n; j += kLanes<T>) {
+    const Vec<T> e = exp_or_zero(load(row + j) - less);
+    store(row + j, e);
+    sum += e;
+  }
+  for (; j < whole; j += kLanes<T>) store(row + j, Vec<T>{});
+  return total_of<T>(sum);
 }
 
 // Factors of dropout for keys [key, key + cols) of one row of weights; key is a multiple of 4.
@@ -178,14 +231,12 @@ class Dropout {
   Words words_;
 };
 
-// Scores of a block, masked.
+// Scores of a block, masked but for causality.
 template <class T>
-void scores(const Block<T>& s, const HeadRows<T>& q, const T* keys_transposed, int64_t dim, T scale, const MaskRows& mask,
-            bool causal) {
+void scores(const Block<T>& s, const HeadRows<T>& q, const T* keys_transposed, int64_t dim, T scale, const MaskRows& mask) {
   block_product<T, Order::row_major>(s.rows, s.cols, dim, scale, q.data, q.stride, keys_transposed, kKeys, T(0), s.data,
                                      kKeys);
-  const bool cut = causal && s.key + s.cols > s.query + 1;
-  if (mask.data || cut || s.cols % kLanes<T> != 0) apply_mask(s, mask, cut);
+  if (mask.data) apply_mask(s, mask);
 }
 
 // How many keys the queries before `end` may see.
@@ -230,12 +281,13 @@ void forward_task(View out, View lse, View q, View k, View v, View mask, const A
     std::fill_n(sum, rows * s.value_dim, T(0));
     for (int64_t key = 0; key < seen; key += kKeys) {
       const Block<T> w{score, rows, std::min(kKeys, seen - key), query, key};
-      scores(w, qr, transposed + key * s.dim, s.dim, static_cast<T>(o.scale), mask_rows, o.causal);
+      scores(w, qr, transposed + key * s.dim, s.dim, static_cast<T>(o.scale), mask_rows);
       for (int64_t i = 0; i < rows; ++i) {
         T* row = w.row(i);
-        const T larger = std::max(most[i], max_of(row, w.whole()));
+        const int64_t seen_here = seen_of(w, i, o.causal);
+        const T larger = std::max(most[i], max_of(row, seen_here));
         const T by = larger == kNone<T> ? T(0) : larger;  // exp(-inf - by) is then 0, not NaN
-        exponentials(row, w.whole(), by);
+        const T added = exponentials(row, seen_here, w.whole(), by);
         if (larger != most[i] && key > 0) {
           const T shrink = std::exp(most[i] - by);
           total[i] *= shrink;
@@ -244,7 +296,7 @@ void forward_task(View out, View lse, View q, View k, View v, View mask, const A
           for (int64_t j = 0; j < s.value_dim; ++j) acc[j] *= shrink;
         }
         most[i] = larger;
-        total[i] += sum_of(row, w.whole());
+        total[i] += added;
       }
       if (dropout) dropout.apply(w, head_row);
       block_product<T, Order::row_major>(rows, s.value_dim, w.cols, T(1), w.data, kKeys, value.data + key * value.stride,
@@ -319,18 +371,15 @@ void backward_task(View dq, View dk, View dv, View dout, View out, View lse, Vie
       T dot[kQueries];
       if (seen > first) {
         const HeadRows<T> outr = rows_of(oh, query, rows, s.value_dim, out_copy);
-        for (int64_t i = 0; i < rows; ++i) {
-          double sum = 0;
-          for (int64_t j = 0; j < s.value_dim; ++j)
-            sum += double(dor.data[i * dor.stride + j]) * double(outr.data[i * outr.stride + j]);
-          dot[i] = static_cast<T>(sum);
-        }
+        for (int64_t i = 0; i < rows; ++i)
+          dot[i] = dot_of(dor.data + i * dor.stride, outr.data + i * outr.stride, s.value_dim);
       }
       for (int64_t key = first; key < seen; key += kKeys) {
         const int64_t at = key - first;
         const Block<T> w{weight, rows, std::min(kKeys, seen - key), query, key}, d{dweight, rows, w.cols, query, key};
-        scores(w, qr, keys_transposed + at * s.dim, s.dim, scale, mask_rows, o.causal);
-        for (int64_t i = 0; i < rows; ++i) exponentials(w.row(i), w.whole(), lse.as<T>()[head_row + query + i]);
+        scores(w, qr, keys_transposed + at * s.dim, s.dim, scale, mask_rows);
+        for (int64_t i = 0; i < rows; ++i)
+          exponentials(w.row(i), seen_of(w, i, o.causal), w.whole(), lse.as<T>()[head_row + query + i]);
         block_product<T, Order::row_major>(rows, w.cols, s.value_dim, T(1), dor.data, dor.stride,
                                            values_transposed + at * s.value_dim, kKeys, T(0), d.data, kKeys);
         for (int64_t i = 0; i < rows; ++i) {

@@ -192,16 +192,14 @@ void forward(const RecurrentLayer& l, View out, View hn, View cn, View gates, Vi
     copy_or_zero(h, l.h0, first * n.outputs, rows * n.outputs);
     if (lstm) copy_or_zero(c, l.c0, first * n.hidden, rows * n.hidden);
     const Running order{s};
+    const bool starts_at_zero = !l.h0.data;
     for (int64_t i = 0; i < s.steps; ++i) {
       const int64_t t = order.step(i), count = order.count(t, first, end), at = s.offsets[t] + first;
       if (count <= 0) continue;
       T *g = gates.as<T>() + at * n.width, *y = out.as<T>() + at * n.outputs;
-      if (gru) {
+      if (gru)
         for (int64_t r = 0; r < count; ++r) copy_or_zero(hidden + r * columns, l.bias_hh, 0, columns);
-        weight.multiply(count, h, n.outputs, T(1), hidden, columns);
-      } else {
-        weight.multiply(count, h, n.outputs, T(1), g, n.width);
-      }
+      if (i > 0 || !starts_at_zero) weight.multiply(count, h, n.outputs, T(1), gru ? hidden : g, gru ? columns : n.width);
       for (int64_t r = 0; r < count; ++r) {
         T* state = h + r * n.outputs;
         if (lstm)
@@ -269,7 +267,7 @@ void backward(const RecurrentLayer& l, const RecurrentGradients& d, View out, Vi
         else
           plain_row_backward(dg + r * columns, out.as<T>() + (at + r) * n.outputs, dstate, n.hidden, l.cell == Cell::Relu);
       }
-      weight.multiply(count, dg_hidden, columns, gru ? T(1) : T(0), dh, n.outputs);
+      if (i > 0 || d.dh0.data) weight.multiply(count, dg_hidden, columns, gru ? T(1) : T(0), dh, n.outputs);
     }
     copy_if_wanted(d.dh0, first * n.outputs, dh, rows * n.outputs);
     if (lstm) copy_if_wanted(d.dc0, first * n.hidden, dc, rows * n.hidden);
