@@ -68,6 +68,8 @@ static const Family family([] {
     return ops::softplus(a.tensor(0), a.number(1, 1.0), a.number(2, 20.0));
   }>(kFunction, "log(1 + exp(beta * x)) / beta, a smooth relu.");
   def<"_logsigmoid(input)", [](Args& a) { return ops::logsigmoid(a.tensor(0)); }>(kFunction, "log(sigmoid(x)).");
+  def<"_glu(input, dim=-1)", [](Args& a) { return ops::glu(a.tensor(0), a.integer(1, -1)); }>(
+      kFunction, "a * sigmoid(b), where a and b are the halves of the input along `dim`.");
   def<"_softsign(input)", [](Args& a) { return ops::softsign(a.tensor(0)); }>(kFunction, "x / (1 + |x|).");
 });
 

@@ -87,20 +87,42 @@ struct EluBackward {
   using Params = Elu::Params;
   template <class T>
   static T apply(T dy, T x, const Params& p) {
-    return dy * (x > T(0) ? T(p.scale) : T(p.alpha * p.scale * p.input_scale) * vexp(x * T(p.input_scale)));
+    const T curve = T(p.alpha * p.scale * p.input_scale) * vexp(x > T(0) ? T(0) : x * T(p.input_scale));
+    return dy * (x > T(0) ? T(p.scale) : curve);
   }
 };
+// With e = exp(x) and n = e (e + 2), tanh(softplus(x)) = n / (n + 2): one exponential. Above 20 that is 1 in float32,
+// and its square would overflow later; above 40 in float64.
+template <class T>
+inline T mish_exp(T x) {
+  constexpr T most = sizeof(T) == 4 ? T(20) : T(40);
+  return vexp(x > most ? most : x);
+}
 struct Mish {
   template <class T>
   static T apply(T x) {
-    return x * vtanh(vsoftplus(x));
+    const T e = mish_exp(x), n = e * (e + T(2));
+    return x * (n / (n + T(2)));
   }
 };
 struct MishBackward {
   template <class T>
   static T apply(T dy, T x) {
-    const T t = vtanh(vsoftplus(x));
-    return dy * (t + x * (T(1) - t * t) * vsigmoid(x));
+    const T e = mish_exp(x), n = e * (e + T(2)), d = T(1) / (n + T(2));
+    return dy * (n * d + x * (T(4) * e * d) * ((T(1) + e) * d));
+  }
+};
+struct Glu {
+  template <class T>
+  static T apply(T a, T b) {
+    return a * vsigmoid(b);
+  }
+};
+struct GluGateBackward {
+  template <class T>
+  static T apply(T dy, T a, T b) {
+    const T s = vsigmoid(b);
+    return dy * a * s * (T(1) - s);
   }
 };
 struct LogSigmoid {
@@ -136,6 +158,14 @@ struct Softplus {
   static T apply(T x, const Params& p) {
     const T z = x * T(p.beta);
     return z > T(p.threshold) ? x : vsoftplus(z) / T(p.beta);  // vsoftplus does not overflow: log1p(exp(z)) would
+  }
+};
+struct SoftplusBackward {
+  using Params = Softplus::Params;
+  template <class T>
+  static T apply(T dy, T x, const Params& p) {
+    const T z = x * T(p.beta), s = vsigmoid(z);
+    return z > T(p.threshold) ? dy : dy * s;
   }
 };
 
@@ -193,6 +223,15 @@ void softsign(View y, View x) { map_floating<Softsign>(y, x); }
 GENESIS_KERNEL(softsign)
 void softsign_backward(View dx, View dy, View x) { zip_floating<SoftsignBackward>(dx, dy, x); }
 GENESIS_KERNEL(softsign_backward)
+void glu(View y, View a, View b) { zip_floating<Glu>(y, a, b, nullptr, kGrain); }
+GENESIS_KERNEL(glu)
+void glu_gate_backward(View db, View dy, View a, View b) { zip3_floating<GluGateBackward>(db, dy, a, b, nullptr, kGrain); }
+GENESIS_KERNEL(glu_gate_backward)
+void softplus_backward(View dx, View dy, View x, double beta, double threshold) {
+  const Softplus::Params params{beta, threshold};
+  zip_floating<SoftplusBackward>(dx, dy, x, &params, kGrain);
+}
+GENESIS_KERNEL(softplus_backward)
 void softplus(View y, View x, double beta, double threshold) {
   const Softplus::Params params{beta, threshold};
   map_floating<Softplus>(y, x, &params, kGrain);

@@ -7,7 +7,9 @@
 #include "kernels/activation.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
+#include "ops/shape.h"
 #include "ops/unary.h"
+#include "ops/view.h"
 
 namespace genesis::ops {
 
@@ -142,13 +144,46 @@ Tensor silu(const Tensor& x, Out out) {
   });
 }
 
+Tensor glu(const Tensor& x, int64_t dim) {
+  require_floating("glu", "input", x);
+  require(x.dim() > 0, "glu: a 0-d tensor has no halves");
+  const int d = wrap_dim("glu", dim, x.dim());
+  require(x.size(d) % 2 == 0, "glu: dimension ", d, " must have an even size to be halved, got shape ", x.shape());
+  const int64_t half = x.size(d) / 2;
+  Dims shape = x.shape();
+  shape[d] = half;
+  const auto part = [d, half, shape](const Tensor& whole, int64_t i) {
+    return alias(whole, shape, whole.strides(), half > 0 ? i * half * whole.stride(d) : 0);
+  };
+  Tensor y = empty(shape, x.dtype());
+  kernels::glu(y.view(), part(x, 0).view(), part(x, 1).view());
+  return record("glu", y, inputs(x), save(x), [d, half, part](const Tensor& dy, const Saved& saved) {
+    const Tensor x = saved[0];
+    if (!grad_mode.enabled) {
+      Tensor dx = empty(x.shape(), x.dtype());
+      kernels::glu(part(dx, 0).view(), dy.view(), part(x, 1).view());
+      kernels::glu_gate_backward(part(dx, 1).view(), dy.view(), part(x, 0).view(), part(x, 1).view());
+      return Grads{dx};
+    }
+    const Tensor a = narrow(x, d, 0, half), s = sigmoid(narrow(x, d, half, half));
+    const Tensor halves[] = {dy * s, dy * a * s * sub(1, s)};
+    return Grads{cat(halves, d)};
+  });
+}
+
 Tensor softplus(const Tensor& x, double beta, double threshold) {
   require_floating("softplus", "input", x);
   require(beta > 0, "softplus: beta must be positive, got ", beta);
   Tensor y = empty_like(x);
   kernels::softplus(y.view(), x.view(), beta, threshold);
   return record("softplus", y, inputs(x), save(x), [beta, threshold](const Tensor& dy, const Saved& saved) {
-    const Tensor z = saved[0] * beta, linear = positive(z - threshold);
+    const Tensor x = saved[0];
+    if (!grad_mode.enabled) {
+      Tensor dx = empty_like(dy);
+      kernels::softplus_backward(dx.view(), dy.view(), x.view(), beta, threshold);
+      return Grads{dx};
+    }
+    const Tensor z = x * beta, linear = positive(z - threshold);
     return Grads{dy * (linear + sub(1, linear) * sigmoid(z))};
   });
 }

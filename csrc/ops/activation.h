@@ -13,6 +13,8 @@ Tensor leaky_relu(const Tensor& x, double slope = 0.01, Out out = {});
 Tensor elu(const char* op, const Tensor& x, double alpha, double scale = 1, double input_scale = 1, Out out = {});
 /// x * tanh(softplus(x)).
 Tensor mish(const Tensor& x, Out out = {});
+/// a * sigmoid(b), where a and b are the halves of x along `dim`.
+Tensor glu(const Tensor& x, int64_t dim);
 /// log(sigmoid(x)).
 Tensor logsigmoid(const Tensor& x);
 /// x / (1 + |x|).

@@ -51,6 +51,16 @@ if TYPE_CHECKING:
     from genesis.autograd._anomaly import is_anomaly_enabled as is_anomaly_enabled
     from genesis.autograd.function import Function as Function
     from genesis.autograd.tape import Tape as Tape
+    from genesis.nn.functional import alpha_dropout as alpha_dropout
+    from genesis.nn.functional import bilinear as bilinear
+    from genesis.nn.functional import channel_shuffle as channel_shuffle
+    from genesis.nn.functional import cosine_similarity as cosine_similarity
+    from genesis.nn.functional import feature_alpha_dropout as feature_alpha_dropout
+    from genesis.nn.functional import pairwise_distance as pairwise_distance
+    from genesis.nn.functional import pixel_shuffle as pixel_shuffle
+    from genesis.nn.functional import pixel_unshuffle as pixel_unshuffle
+    from genesis.nn.functional import rrelu as rrelu
+    from genesis.nn.functional import rrelu_ as rrelu_
     from genesis.random import fork_rng as fork_rng
     from genesis.serialization import load as load
     from genesis.serialization import save as save
@@ -74,8 +84,13 @@ _SUBMODULES = (
 _HOME = {
     "Function": "autograd.function",
     "Tape": "autograd.tape",
+    "alpha_dropout": "nn.functional",
     "autocast": "amp",
+    "bilinear": "nn.functional",
+    "channel_shuffle": "nn.functional",
     "clear_autocast_cache": "amp",
+    "cosine_similarity": "nn.functional",
+    "feature_alpha_dropout": "nn.functional",
     "finfo": "_dtype_info",
     "fork_rng": "random",
     "get_autocast_dtype": "amp",
@@ -86,7 +101,12 @@ _HOME = {
     "is_anomaly_check_nan_enabled": "autograd._anomaly",
     "is_anomaly_enabled": "autograd._anomaly",
     "load": "serialization",
+    "pairwise_distance": "nn.functional",
+    "pixel_shuffle": "nn.functional",
+    "pixel_unshuffle": "nn.functional",
     "printoptions": "_printing",
+    "rrelu": "nn.functional",
+    "rrelu_": "nn.functional",
     "save": "serialization",
     "set_autocast_cache_enabled": "amp",
     "set_autocast_dtype": "amp",

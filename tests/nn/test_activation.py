@@ -143,6 +143,12 @@ def test_gradients_at_kinks(name, args, at, expected):
     assert x.grad.tolist() == expected
 
 
+def test_old_names_of_the_bounds_of_hardtanh():
+    with pytest.warns(FutureWarning, match="old names"):
+        layer = nn.Hardtanh(min_value=-3.0, max_value=2.0)
+    assert (layer.min_val, layer.max_val) == (-3.0, 2.0)
+
+
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match="max_val must be greater than min_val"):
         nn.Hardtanh(1.0, 1.0)

@@ -320,7 +320,7 @@ def test_to_converts_values_and_gradients_and_keeps_the_parameters():
     ):  # fmt: skip
         convert()
         assert net.scale.dtype == dtype == net.count.dtype
-    assert net.cpu() is net
+    assert net.cpu() is net and net.to_empty(device="cpu") is net
     net.type(genesis.float32)
     assert net.index.dtype == genesis.float32
 

@@ -8,7 +8,6 @@ from genesis import _C
 from genesis._C import Tensor
 
 __all__ = [
-    "glu",
     "gumbel_softmax",
     "log_softmax",
     "rrelu",
@@ -26,21 +25,6 @@ def tanhshrink(input: Tensor) -> Tensor:
     tensor([0.0000, 0.2384])
     """
     return input - _C.tanh(input)
-
-
-def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """``a * sigmoid(b)``, where a and b are the halves of the input along ``dim``.
-
-    >>> glu(genesis.tensor([2.0, 0.0]))
-    tensor([1.])
-    """
-    if input.ndim == 0 or input.shape[dim] % 2:
-        raise ValueError(
-            f"glu: dimension {dim} of the input must have an even size, got shape "
-            f"{tuple(input.shape)}"
-        )
-    a, b = input.chunk(2, dim)
-    return a * _C.sigmoid(b)
 
 
 def _slopes(input: Tensor, lower: float, upper: float, training: bool) -> Tensor | float:

@@ -2,6 +2,7 @@
 
 from genesis._C import (
     _elu_,
+    _glu,
     _hardsigmoid,
     _hardswish,
     _hardtanh,
@@ -41,6 +42,7 @@ __all__ = [
     "elu",
     "elu_",
     "gelu",
+    "glu",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -68,6 +70,7 @@ __all__ = [
     "threshold_",
 ]
 
+glu = _glu
 elu_, leaky_relu_, hardtanh_ = _elu_, _leaky_relu_, _hardtanh_
 hardsigmoid, hardswish, hardtanh, relu6 = _hardsigmoid, _hardswish, _hardtanh, _relu6
 logsigmoid, mish, softshrink, softsign = _logsigmoid, _mish, _softshrink, _softsign

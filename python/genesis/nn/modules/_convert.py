@@ -105,6 +105,12 @@ class ModuleConvert:
         """Convert floating parameters and buffers to bfloat16."""
         return self._cast(_C.bfloat16)
 
+    def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
+        """Give all parameters and buffers new memory, with whatever values are in it."""
+        if device is not None:
+            _C.device(device)
+        return self._apply(_C.empty_like, recurse)
+
     def cpu(self) -> Self:
         """The module itself: it is on the CPU."""
         return self

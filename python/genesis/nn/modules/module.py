@@ -202,6 +202,10 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
         """
         return self._register(self._backward_hooks, hook, first=prepend)
 
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """The old name of ``register_full_backward_hook``, which it is here."""
+        return self.register_full_backward_hook(hook)
+
     # ---- attributes -----------------------------------------------------------------------------
 
     if TYPE_CHECKING:
