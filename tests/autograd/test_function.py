@@ -253,6 +253,26 @@ def test_setup_context_may_be_separate():
     same(x.grad, [4])
 
 
+def test_many_arguments_outputs_and_saved_tensors():
+    n = 11
+
+    def forward(ctx, first, *rest):
+        ctx.save_for_backward(first, *rest)
+        return tuple(t * (i + 1) for i, t in enumerate((first, *rest)))
+
+    def backward(ctx, *grads):
+        assert len(ctx.saved_tensors) == len(grads) == n
+        return tuple(g * (i + 1) for i, g in enumerate(grads))
+
+    xs = [leaf(float(i)) for i in range(n)]
+    sum(function(forward, backward).apply(*xs)).backward()
+    assert [float(x.grad) for x in xs] == [i + 1 for i in range(n)]
+    ys = [leaf(1.0) for _ in range(n)]
+    f = function(lambda ctx, ts: genesis.stack(ts), lambda ctx, g: list(g.unbind()))
+    f.apply(ys).sum().backward()
+    assert [float(y.grad) for y in ys] == [1.0] * n
+
+
 def test_vjp_is_another_name_of_backward():
     class Double(Function):
         @staticmethod
@@ -642,6 +662,16 @@ def test_once_differentiable_gives_gradients_and_refuses_the_second():
     same(g, [6])
     with pytest.raises(RuntimeError, match="SquareBackward.*once_differentiable"):
         g.sum().backward()
+
+
+def test_once_differentiable_keeps_the_signature_of_backward():
+    @once_differentiable
+    def backward(ctx, g, out_idx):
+        return g * (out_idx + 1)
+
+    x = leaf(1.0)
+    sum(function(lambda ctx, x: (x * 1, x * 2), backward).apply(x)).backward()
+    same(x.grad, [3])
 
 
 # --- life
