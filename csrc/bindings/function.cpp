@@ -114,18 +114,24 @@ FunctionNode& node_of_context(PyObject* o) { return static_cast<FunctionNode&>(*
 
 // ---- backward -----------------------------------------------------------------------------------------------------
 
-// Whether `backward` wants one call for each output, with its number. Found by signature, remembered in the class.
-bool one_call_per_output(PyObject* cls, PyObject* backward) {
-  static PyObject* const key = interned("_backward_style");
-  const Object known = Object::maybe(PyObject_GetAttr(cls, key));
+// What genesis.autograd.function.<question> says of a method of the class, found by signature once and remembered in the
+// class for as long as it has that method.
+Object answer(PyObject* cls, PyObject* question, PyObject* method) {
+  const Object known = Object::maybe(PyObject_GetAttr(cls, question));
   if (!known) PyErr_Clear();
-  else if (PyTuple_Check(known.get()) && PyTuple_GET_ITEM(known.get(), 0) == backward)
-    return PyTuple_GET_ITEM(known.get(), 1) == Py_True;
+  else if (PyTuple_Check(known.get()) && PyTuple_GET_ITEM(known.get(), 0) == method)
+    return Object::borrow(PyTuple_GET_ITEM(known.get(), 1));
   const Object module(PyImport_ImportModule("genesis.autograd.function"));
-  const Object style(PyObject_CallMethod(module.get(), "_takes_output_index", "O", backward));
-  const Object entry(PyTuple_Pack(2, backward, style.get()));
-  if (PyObject_SetAttr(cls, key, entry.get()) < 0) throw_python();
-  return style.get() == Py_True;
+  Object found(PyObject_CallMethodOneArg(module.get(), question, method));
+  const Object entry(PyTuple_Pack(2, method, found.get()));
+  if (PyObject_SetAttr(cls, question, entry.get()) < 0) throw_python();
+  return found;
+}
+
+// Whether `backward` wants one call for each output, with its number.
+bool one_call_per_output(PyObject* cls, PyObject* backward) {
+  static PyObject* const question = interned("_takes_output_index");
+  return answer(cls, question, backward).get() == Py_True;
 }
 
 // PyTorch accepts vjp as another name of backward.
@@ -447,6 +453,12 @@ bool has_setup_context(PyObject* cls) {
   return Object(PyObject_GetAttr(cls, setup)).get() != base;
 }
 
+Py_ssize_t num_positional(PyObject* cls) {
+  static PyObject *const question = interned("_num_positional"), *const forward = interned("forward");
+  const Object f(PyObject_GetAttr(cls, forward));
+  return PyLong_AsSsize_t(answer(cls, question, f.get()).get());
+}
+
 PyObject* run(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     std::optional<WideArguments> wide;
@@ -458,7 +470,7 @@ PyObject* run(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* 
     }
     Call call{args, nargs, kwnames, {}};
     const bool separate = has_setup_context(cls);
-    bool bind = separate;
+    bool bind = separate && (kwnames || nargs < num_positional(cls));  // setup_context sees defaults too
     if (kwnames)
       for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) bind = bind || asks_for_gradient(args[nargs + k]);
     if (bind) call.bind(cls, separate);

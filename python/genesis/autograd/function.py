@@ -137,6 +137,11 @@ def _takes_output_index(backward: Callable[..., Any]) -> bool:
     return third is not None and third.kind in _POSITIONAL and third.name in _INDEX_NAMES
 
 
+def _num_positional(forward: Callable[..., Any]) -> int:
+    """How many positional parameters forward has."""
+    return sum(p.kind in _POSITIONAL for p in inspect.signature(forward).parameters.values())
+
+
 def _bind(
     cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], defaults: bool
 ) -> tuple[tuple[Any, ...], int, tuple[str, ...]]:
