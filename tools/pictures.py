@@ -42,8 +42,10 @@ def main() -> None:
     b = nn.Parameter(genesis.zeros(2))
     loss = ((x @ w + b).tanh() ** 2).mean()
     genesis.debug.graph(loss, names={"w": w, "b": b}).save(FOLDER / "graph-small.svg")
-    genesis.debug.graph(Block(32), genesis.ones(8, 32)).save(FOLDER / "graph-block.svg")
-    genesis.debug.graph(Net(10), genesis.ones(8, 32)).save(FOLDER / "graph-folded.svg")
+    block = Block(32)
+    x = genesis.ones(8, 32, requires_grad=True)
+    genesis.debug.graph(block, x).save(FOLDER / "graph-block.svg")
+    genesis.debug.graph(Net(5), genesis.ones(8, 32)).save(FOLDER / "graph-folded.svg")
 
 
 if __name__ == "__main__":

@@ -113,6 +113,23 @@ void note(Node* node, PyObject* where) {
 
 uint64_t next_sequence() { return Node::newest() ? Node::newest()->sequence + 1 : 1; }
 
+// Of several outputs a node knows the shape of the first only; the others are written into its metadata.
+void note_shapes(PyObject* tuple, uint64_t first) {
+  static PyObject* const key = PyUnicode_InternFromString("shapes");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    if (!is_tensor(PyTuple_GET_ITEM(tuple, i))) continue;
+    const Tensor& t = unwrap(PyTuple_GET_ITEM(tuple, i));
+    Node* node = genesis::node_of(t);
+    if (!node || node->sequence < first || t->output_index == 0) continue;
+    const Object metadata(node_metadata(node)), index(PyLong_FromLong(static_cast<long>(t->output_index)));
+    const Object shape(to_python(t.shape()));
+    PyObject* shapes = PyDict_GetItem(metadata.get(), key);
+    const Object fresh = shapes ? Object::borrow(shapes) : Object(PyDict_New());
+    if (PyDict_SetItem(fresh.get(), index.get(), shape.get()) < 0) throw_python();
+    if (!shapes && PyDict_SetItem(metadata.get(), key, fresh.get()) < 0) throw_python();
+  }
+}
+
 // Writes into each node recorded since `first`, and into what was written in place, where that was.
 void trace(const char* name, uint64_t first, PyObject* result) {
   const size_t length = std::strlen(name);
@@ -123,6 +140,7 @@ void trace(const char* name, uint64_t first, PyObject* result) {
     if (!here) here = origin();
     note(node, here.get());
   }
+  if (PyTuple_Check(result)) note_shapes(result, first);
   if (in_place) {
     if (writes.size() > 100000) writes.clear();  // most are of memory long freed
     const Storage* storage = unwrap(result)->storage;

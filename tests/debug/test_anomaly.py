@@ -203,6 +203,67 @@ def test_a_change_in_place_of_a_saved_tensor_names_both_lines():
     assert f"The change in place was\n  at {__file__}:{line_of('y.mul_(2)')}" in text
 
 
+class Exp(genesis.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * y
+
+
+class Wrong(genesis.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g / 0
+
+
+def test_functions_of_the_user_are_treated_alike():
+    x = genesis.ones(2, requires_grad=True)
+    with detect_anomaly():
+        y = Exp.apply(x)  # here
+        z = y.sum()
+        z.backward()
+        with pytest.raises(RuntimeError, match="retain_graph=True") as caught:
+            z.backward()
+    assert f"'Exp' was recorded\n  at {__file__}:{line_of('Exp.apply(x)')}" in str(caught.value)
+    with (
+        check_finite(),
+        pytest.raises(NonFiniteError, match="div: Inf") as caught,
+    ):  # inside backward
+        Wrong.apply(x).sum().backward()
+    assert caught.value.phase == "forward"
+    with (
+        check_finite(forward=False),
+        pytest.raises(NonFiniteError, match="WrongBackward") as caught,
+    ):
+        Wrong.apply(x).sum().backward()
+    assert (caught.value.op, caught.value.phase) == ("WrongBackward", "backward")
+
+
+def test_an_error_of_the_user_in_a_backward_stays_his_own():
+    class Broken(genesis.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            raise RuntimeError("mine")
+
+    x = genesis.ones(2, requires_grad=True)
+    with detect_anomaly(), pytest.raises(RuntimeError, match="^mine$"):
+        Broken.apply(x).sum().backward()
+
+
 def test_without_anomaly_mode_errors_are_as_before():
     x = genesis.ones(2, requires_grad=True)
     y = x.exp().sum()

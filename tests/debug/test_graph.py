@@ -116,6 +116,17 @@ def test_several_outputs_and_a_function():
     assert next(k for k in g.links if k.target == g.vertices[-1].key).shape == (2,)
 
 
+def test_shapes_of_all_outputs_are_known_when_traced():
+    def parts(x):
+        a, b, c = x.split([1, 2, 3])
+        return a.sum() * b.sum() * c.sum()
+
+    x = genesis.ones(6, 2, requires_grad=True)
+    g = graph(parts, x)
+    split = next(v.key for v in g.vertices if v.label == "split")
+    assert {k.shape for k in g.links if k.source == split} == {(1, 2), (2, 2), (3, 2)}
+
+
 # ---- folding ------------------------------------------------------------------------------------------------------
 
 
@@ -132,6 +143,16 @@ def test_large_graphs_are_folded_by_module():
     assert len(graph(net, genesis.ones(2, 4), fold=False).vertices) == len(g.full.vertices)
     small = graph(net, genesis.ones(2, 4), fold=6)
     assert len(small.vertices) <= 6
+
+
+def test_what_a_module_computes_between_others_does_not_unfold_them():
+    net = nn.Sequential(*(Block(4) for _ in range(5)))
+    g = graph(net, genesis.ones(2, 4), fold=25)
+    assert (
+        sum(v.kind == "group" for v in g.vertices) == 10
+    )  # the linear layers, with their parameters
+    assert [v.label for v in g.vertices].count("relu") == 5
+    assert "Sequential" not in "".join(re.findall(r"<text[^>]*>([^<]*)", g.svg()))
 
 
 def test_without_modules_chains_are_folded():

@@ -106,6 +106,9 @@ def _by_module(model: Model, depth: int) -> Model:
     }
     _take_leaves(model, group)
     while bad := _cycles(model, group):
+        # What a module computes itself, between calls of others, is what closes most cycles.
+        outermost = min(name.count(".") for name in bad)
+        bad = {name for name in bad if name.count(".") == outermost}
         group = {key: name for key, name in group.items() if name not in bad}
     return _merge(model, group)
 

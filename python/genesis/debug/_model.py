@@ -144,7 +144,10 @@ def _reachable(roots: Iterable[Node]) -> list[Node]:
 
 
 def _output_shape(node: Node, index: int) -> tuple[int, ...] | None:
-    return look_at(node).shape if index == 0 else None
+    if index == 0:
+        return look_at(node).shape
+    shape: tuple[int, ...] | None = node.metadata.get("shapes", {}).get(index)
+    return shape
 
 
 def model_of(outputs: Sequence[Tensor], names: Mapping[str, Tensor]) -> Model:

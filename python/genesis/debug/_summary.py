@@ -61,13 +61,14 @@ class Summary:
 
     def _cells(self) -> list[list[str]]:
         cells = [["Module", "Output", "Parameters", "FLOPs", "Saved"]]
+        parents = {row.path.rpartition(".")[0] for row in self.rows if row.calls}
         for row in self.rows:
             name = row.path.rpartition(".")[2]
             label = f"{name} ({row.type})" if name else row.type
             shapes = " ".join(shape_text(s) for s in row.output_shapes) or "-"
             cells.append([
                 "  " * row.depth + label + (f" x{row.calls}" if row.calls > 1 else ""),
-                shapes if row.calls else "not called",
+                shapes if row.calls or row.path in parents else "not called",
                 f"{row.parameters:,}" if row.parameters else "-",
                 count_text(row.flops) if row.flops else "-",
                 bytes_text(row.saved_bytes) if row.saved_bytes else "-",

@@ -54,7 +54,23 @@ def text_width(text: str, size: float) -> float:
     )
 
 
-def details(v: Vertex) -> list[str]:
+def root_of(model: Model) -> str:
+    """The outermost module if there is but one: its name need not be in every box."""
+    roots = {v.module.partition(".")[0] for v in model.vertices.values() if v.module}
+    return roots.pop() if len(roots) == 1 else ""
+
+
+def inside(path: str, root: str) -> str:
+    """The path of a module without that of the outermost one."""
+    return "" if path == root else path.removeprefix(f"{root}.")
+
+
+def title(v: Vertex, root: str) -> str:
+    """The large line of a box."""
+    return inside(v.label, root) if v.kind == "group" else v.label
+
+
+def details(v: Vertex, root: str) -> list[str]:
     """The small lines of a box."""
     lines = []
     if v.kind in ("leaf", "parameter", "output"):
@@ -63,10 +79,8 @@ def details(v: Vertex) -> list[str]:
     if v.kind == "group":
         many = ", ".join(v.ops) if len(v.ops) <= 2 else f"{len(v.ops)} ops"
         lines.append(f"{many}, {count_text(v.parameters)} parameters" if v.parameters else many)
-        if v.module and v.module != v.label:
-            lines.append(v.module)
-    elif v.module:
-        lines.append(v.module)
+    if v.module and v.module != v.label and inside(v.module, root):
+        lines.append(inside(v.module, root))
     if v.released:
         lines.append("freed")
     elif v.saved:
@@ -89,15 +103,15 @@ def _tooltip(v: Vertex) -> str:
     return "\n".join(words)
 
 
-def _size(v: Vertex) -> tuple[float, float]:
-    small = details(v)
-    width = max([text_width(v.label, _TITLE), *(text_width(t, _SMALL) for t in small)]) + 22
-    return max(width, 54.0), 14 + _TITLE * 1.2 + len(small) * _SMALL * 1.3
+def _size(v: Vertex, root: str, links: int) -> tuple[float, float]:
+    small = details(v, root)
+    width = max([text_width(title(v, root), _TITLE), *(text_width(t, _SMALL) for t in small)]) + 22
+    return max(width, 54.0, 18.0 * links), 14 + _TITLE * 1.2 + len(small) * _SMALL * 1.3
 
 
-def _box(v: Vertex, box: Box) -> str:
+def _box(v: Vertex, box: Box, root: str) -> str:
     fill, border = COLOURS[v.kind]
-    small = details(v)
+    small = details(v, root)
     left, top = box.x - box.width / 2, box.y - box.height / 2
     radius = box.height / 2 if v.kind in ("leaf", "parameter", "output") else 5
     parts = [
@@ -110,7 +124,7 @@ def _box(v: Vertex, box: Box) -> str:
     y = top + 7 + _TITLE * 0.95
     parts.append(
         f'<text x="{box.x:.1f}" y="{y:.1f}" font-size="{_TITLE:g}" font-weight="600" '
-        f'fill="{_INK}">{escape(v.label)}</text>'
+        f'fill="{_INK}">{escape(title(v, root))}</text>'
     )
     for text in small:
         y += _SMALL * 1.3
@@ -186,7 +200,7 @@ def _legend(model: Model, width: float, top: float) -> tuple[list[str], float, f
     return parts, widest + 12, (y + 24 if kinds else top)
 
 
-def svg(model: Model, title: str) -> str:
+def svg(model: Model, name: str) -> str:
     """The picture."""
     keys = list(model.vertices)
     number = {key: i for i, key in enumerate(keys)}
@@ -206,13 +220,19 @@ def svg(model: Model, title: str) -> str:
         size = (2 * (text_width(text, _SMALL) + 6), _SMALL * 1.25) if show else None
         links.append((number[link.source], number[link.target], size))
         texts.append(text)
-    plan = layout([_size(v) for v in model.vertices.values()], links)
+    root = root_of(model)
+    sources, targets = model.sources(), model.targets()
+    sizes = [
+        _size(v, root, max(len(sources[key]), len(targets[key])))
+        for key, v in model.vertices.items()
+    ]
+    plan = layout(sizes, links)
     legend, wide, height = _legend(model, plan.width, plan.height + 6)
     width = max(plan.width, wide)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{escape(_FONT)}" '
-        f'text-anchor="middle" role="img"><title>{escape(title)}</title>',
+        f'text-anchor="middle" role="img"><title>{escape(name)}</title>',
         '<defs><marker id="genesis-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         f'markerHeight="7" orient="auto"><path d="M0,0.8 L7.4,4 L0,7.2 z" fill="{_GREY}"/>'
         "</marker></defs>",
@@ -231,5 +251,5 @@ def svg(model: Model, title: str) -> str:
                 f'text-anchor="start" font-size="{_SMALL:g}" fill="{_GREY}">{escape(text)}</text>'
             )
     for v, box in zip(model.vertices.values(), plan.boxes, strict=False):
-        out.append(_box(v, box))
+        out.append(_box(v, box, root))
     return "\n".join([*out, "</g>", *legend, "</svg>"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from genesis.debug._model import Model
-from genesis.debug._svg import COLOURS, details
+from genesis.debug._svg import COLOURS, details, root_of, title
 from genesis.debug._trace import dtype_name, shape_text
 from genesis.profiler._averages import align, bytes_text
 
@@ -28,19 +28,20 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def dot(model: Model, title: str) -> str:
+def dot(model: Model, name: str) -> str:
     """The language of Graphviz."""
+    root = root_of(model)
     number = {key: i for i, key in enumerate(model.vertices)}
     lines = [
         "digraph genesis {",
-        f"  label={_quoted(title)};",
+        f"  label={_quoted(name)};",
         '  graph [rankdir=TB, bgcolor="transparent", fontname="Helvetica"];',
         '  node [shape=box, style="filled,rounded", fontname="Helvetica", fontsize=11];',
         '  edge [fontname="Helvetica", fontsize=9, color="#7b8694", fontcolor="#7b8694"];',
     ]
     for key, v in model.vertices.items():
         fill, border = COLOURS[v.kind]
-        label = _quoted("\n".join([v.label, *details(v)]))
+        label = _quoted("\n".join([title(v, root), *details(v, root)]))
         lines.append(f'  n{number[key]} [label={label}, fillcolor="{fill}", color="{border}"];')
     for link in model.links:
         ends = f"n{number[link.source]} -> n{number[link.target]}"
@@ -56,10 +57,11 @@ def _entities(text: str) -> str:
 
 def mermaid(model: Model) -> str:
     """The language that GitHub and others draw in Markdown."""
+    root = root_of(model)
     number = {key: i for i, key in enumerate(model.vertices)}
     lines = ["flowchart TD"]
     for key, v in model.vertices.items():
-        label = "<br/>".join(map(_entities, [v.label, *details(v)]))
+        label = "<br/>".join(map(_entities, [title(v, root), *details(v, root)]))
         opening, closing = ("([", "])") if v.kind in ("leaf", "parameter", "output") else ("[", "]")
         lines.append(f'  n{number[key]}{opening}"{label}"{closing}:::{v.kind}')
     for link in model.links:
