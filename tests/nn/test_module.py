@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import inspect
 import pickle
 import sys
 import weakref
@@ -68,6 +69,33 @@ def test_a_call_is_one_frame_above_forward():
     Probe()(None)
     between = depth[1 : depth.index("test_a_call_is_one_frame_above_forward")]
     assert between in ([], ["__call__"])
+
+
+def test_the_signature_of_a_module_is_that_of_its_forward():
+    net = Net()
+    assert str(inspect.signature(net)) == "(x, *, times=1)"
+    assert list(inspect.signature(nn.Linear).parameters)[:2] == ["in_features", "out_features"]
+
+
+def test_deep_nests_of_modules_raise_and_do_not_crash():
+    net = nn.Identity()
+    for _ in range(300):
+        net = nn.Sequential(net)
+    assert net(5) == 5
+    for _ in range(5000):
+        net = nn.Sequential(net)
+    with pytest.raises(RecursionError):
+        net(5)
+    assert len(net.parameters()) == 0
+
+
+def test_modules_mix_with_other_bases():
+    class Both(Module, dict):
+        pass
+
+    both = Both()
+    both["a"], both.layer = 1, nn.Linear(1, 1)
+    assert both["a"] == 1 and len(both.parameters()) == 2
 
 
 def test_registries_and_attributes_stay_in_step():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -65,6 +64,8 @@ def _find_renames(
     missing: list[str], unexpected: list[str], own: Mapping[str, Any], given: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     """Pairs (given key, our key) of the same shape and last name, most similar names first."""
+    import difflib  # for errors only
+
     pairs = [
         (difflib.SequenceMatcher(None, theirs, ours).ratio(), theirs, ours)
         for ours in missing

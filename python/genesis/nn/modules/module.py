@@ -27,6 +27,9 @@ from genesis.nn.modules._state import ModuleState
 from genesis.nn.modules._tree import ModuleTree
 from genesis.nn.parameter import Buffer, Parameter
 
+if TYPE_CHECKING:
+    from inspect import Signature
+
 __all__ = [
     "Module",
     "register_module_buffer_registration_hook",
@@ -53,6 +56,17 @@ class _MadeByInit:
         )
 
 
+class _ForwardSignature:
+    """``inspect.signature(module)`` is that of its forward; that of the class is its own."""
+
+    def __get__(self, module: Module | None, cls: type) -> Signature:
+        if module is None:
+            raise AttributeError("__signature__")
+        import inspect
+
+        return inspect.signature(module.forward)
+
+
 class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
     """A function with parameters: a layer, or a model made of layers.
 
@@ -69,6 +83,7 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
     [1.0, 1.0]
     """
 
+    __signature__ = _ForwardSignature()
     training: bool
     call_super_init = False
     if not TYPE_CHECKING:
