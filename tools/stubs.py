@@ -27,6 +27,7 @@ from typing_extensions import Self
 
 _dtype: TypeAlias = dtype  # inside Tensor the plain names are properties
 _device: TypeAlias = device
+_memory_format: TypeAlias = memory_format
 _Number: TypeAlias = builtins.float | builtins.int | np.number[Any] | np.bool
 _Operand: TypeAlias = Tensor | npt.NDArray[Any] | _Number
 _Dims: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
@@ -56,6 +57,7 @@ PARAMETERS = {
     "allow_unused scale_grad_by_freq parameter upper return_inverse return_counts record_shapes "
     "with_stack module check_nan forward backward on",
     "Generator": "generator",
+    "_memory_format": "memory_format",
     "Sequence[Tensor]": "tensors",
     "Callable[[Tensor], Tensor | None]": "hook",
     "npt.NDArray[Any]": "array",
@@ -236,6 +238,8 @@ class dtype:
     def is_signed(self) -> builtins.bool: ...
     @property
     def name(self) -> str: ...
+
+class memory_format: ...
 
 class device:
     def __new__(cls, type: _Device, index: builtins.int | None = None) -> Self: ...
@@ -478,8 +482,8 @@ def generate(module: types.ModuleType) -> str:
     lines.append("")
     for name in sorted(public):
         value = public[name]
-        if type(value) is module.dtype:
-            lines.append(f"{name}: dtype")
+        if type(value) in (module.dtype, module.memory_format):
+            lines.append(f"{name}: {type(value).__name__}")
         elif isinstance(value, type) and issubclass(value, Exception) and name not in CLASSES:
             bases = ", ".join(base.__name__ for base in value.__bases__)
             lines.append(f"class {name}({bases}): ...")

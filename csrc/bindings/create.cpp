@@ -2,6 +2,7 @@
 
 #include "autograd/record.h"
 #include "bindings/args.h"
+#include "bindings/memory_format.h"
 #include "bindings/module.h"
 
 namespace genesis::py {
@@ -25,6 +26,22 @@ static DType number_dtype(Args& a, int i) {
   return a[i] && is_tensor(a[i]) ? unwrap(a[i]).dtype() : scalar_dtype(a.scalar(i));
 }
 
+constexpr ops::MemoryFormat kContiguous = ops::MemoryFormat::Contiguous, kPreserve = ops::MemoryFormat::Preserve;
+
+// Memory for a tensor like the input; `dtype` is the place of that argument, the memory format comes three after it.
+static Tensor like(Args& a, int dtype) {
+  const Tensor& x = a.tensor(0);
+  const ops::MemoryFormat format = memory_format(a, dtype + 3, kPreserve);
+  const DType type = dtype_or(a, dtype, x.dtype());
+  return format == kPreserve ? empty_like(x, type) : ops::empty_in_format(a.name(), x.shape(), type, format);
+}
+static Tensor filled_like(Args& a, Scalar value, int dtype) {
+  if (!a.has(dtype + 3)) return ops::full_like(a.tensor(0), value, dtype_or(a, dtype, a.tensor(0).dtype()));
+  const Tensor y = like(a, dtype);
+  ops::require_representable(a.name(), value, y.dtype());
+  return ops::fill_(y, value);
+}
+
 static Tensor arange(Args& a) {
   // arange(end), arange(start, end), arange(start, end, step)
   const bool end_only = !a.has(1);
@@ -41,8 +58,9 @@ static const Family family([] {
   def<"ones(*size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
     return finish(a, 1, ops::ones(sizes(a, 0), dtype_or(a, 1, default_dtype)));
   }>(kFunction, "A tensor of ones.");
-  def<"empty(*size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    return finish(a, 1, untracked(empty(sizes(a, 0), dtype_or(a, 1, default_dtype))));
+  def<"empty(*size, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
+    const DType dtype = dtype_or(a, 1, default_dtype);
+    return finish(a, 1, untracked(ops::empty_in_format("empty", sizes(a, 0), dtype, memory_format(a, 4, kContiguous))));
   }>(kFunction, "A tensor whose memory is not initialised.");
   def<"full(size, fill_value, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
     return finish(a, 2, ops::full(a.dims(0), a.scalar(1), dtype_or(a, 2, number_dtype(a, 1))));
@@ -54,21 +72,17 @@ static const Family family([] {
     return finish(a, 1, ops::scalar_tensor(a.scalar(0), dtype_or(a, 1, default_dtype)));
   }>(kFunction, "A 0-d tensor.");
 
-  def<"zeros_like(input, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    const Tensor& x = a.tensor(0);
-    return finish(a, 1, ops::full_like(x, 0, dtype_or(a, 1, x.dtype())));
+  def<"zeros_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
+    return finish(a, 1, filled_like(a, 0, 1));
   }>(kFunction, "Zeros of the shape and dtype of `input`.");
-  def<"ones_like(input, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    const Tensor& x = a.tensor(0);
-    return finish(a, 1, ops::full_like(x, 1, dtype_or(a, 1, x.dtype())));
+  def<"ones_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
+    return finish(a, 1, filled_like(a, 1, 1));
   }>(kFunction, "Ones of the shape and dtype of `input`.");
-  def<"empty_like(input, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    const Tensor& x = a.tensor(0);
-    return finish(a, 1, untracked(empty_like(x, dtype_or(a, 1, x.dtype()))));
+  def<"empty_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
+    return finish(a, 1, untracked(like(a, 1)));
   }>(kFunction, "Memory for a tensor like `input`, not initialised.");
-  def<"full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    const Tensor& x = a.tensor(0);
-    return finish(a, 2, ops::full_like(x, a.scalar(1), dtype_or(a, 2, x.dtype())));
+  def<"full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
+    return finish(a, 2, filled_like(a, a.scalar(1), 2));
   }>(kFunction, "One value in the shape and dtype of `input`.");
 
   def<"new_zeros(input, *size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
@@ -103,8 +117,12 @@ static const Family family([] {
     return finish(a, 2, ops::eye(a.integer(0), a.integer(1, a.integer(0)), dtype_or(a, 2, default_dtype)));
   }>(kFunction, "Ones on the diagonal of an n x m matrix of zeros.");
 
-  def<"clone(input)", [](Args& a) { return ops::clone(a.tensor(0)); }>(kBoth, "A copy, differentiable.");
-  def<"contiguous(input)", [](Args& a) { return ops::contiguous(a.tensor(0)); }>(
+  def<"clone(input, *, memory_format=None)", [](Args& a) {
+    return ops::clone_to_format("clone", a.tensor(0), memory_format(a, 1, kPreserve));
+  }>(kBoth, "A copy, differentiable.");
+  def<"contiguous(input, memory_format=None)", [](Args& a) {
+    return ops::to_format("contiguous", a.tensor(0), memory_format(a, 1, kContiguous));
+  }>(
       kMethod, "The tensor itself if its memory is contiguous, else a contiguous copy.");
   def<"zero_(input)", [](Args& a) { return ops::zero_(a.tensor(0)); }>(kMethod, "Fills the tensor with zeros.");
   def<"fill_(input, value)", [](Args& a) {

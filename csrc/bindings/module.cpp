@@ -1,3 +1,4 @@
+#include "bindings/memory_format.h"
 #include "bindings/module.h"
 
 #include <nanobind/nanobind.h>
@@ -31,6 +32,7 @@ NB_MODULE(_C, m) {
     init_errors(m.ptr());
     init_dtype(m.ptr());
     init_size(m.ptr());
+    init_memory_format(m.ptr());
     init_node_type(m.ptr());
     init_hooks(m.ptr());
     init_tensor_type(m.ptr());

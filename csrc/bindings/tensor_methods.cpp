@@ -1,6 +1,7 @@
 // Methods that say what a tensor is, and those that give it another dtype.
 #include "autograd/record.h"
 #include "bindings/args.h"
+#include "bindings/memory_format.h"
 #include "bindings/module.h"
 #include "bindings/size.h"
 #include "ops/create.h"
@@ -32,7 +33,8 @@ static Tensor to(Args& a) {
   if (second && second != Py_None) dtype = to_dtype(second);
   if (a.has(5)) check_device(a[5]);
   if (a.has(6)) dtype = a.tensor(6).dtype();
-  return converted(x, dtype, copy);
+  const Tensor y = converted(x, dtype, copy);
+  return ops::to_format("to", y, memory_format(a, 7, ops::MemoryFormat::Preserve));
 }
 
 // The names of PyTorch's types by dtype: x.type() is 'genesis.FloatTensor'.
@@ -67,7 +69,9 @@ static const Family family([] {
       kMethod | kTool, "Where the tensor begins in its memory, in elements.");
   def<"data_ptr(input)", [](Args& a) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data)); }>(
       kMethod | kTool, "The address of the first element.");
-  def<"is_contiguous(input)", [](Args& a) { return a.tensor(0).contiguous(); }>(
+  def<"is_contiguous(input, memory_format=None)", [](Args& a) {
+    return ops::has_format(a.tensor(0), memory_format(a, 1, ops::MemoryFormat::Contiguous));
+  }>(
       kMethod | kTool, "Whether the elements lie one after another in memory.");
   def<"is_floating_point(input)", [](Args& a) { return is_floating(a.tensor(0).dtype()); }>(kBoth | kTool,
                                                                                            "Whether the dtype is floating.");
@@ -83,7 +87,7 @@ static const Family family([] {
       kBoth | kTool, "Whether two tensors have one shape.");
   def<"_shares_storage(input, other)", [](Args& a) { return a.tensor(0)->storage == a.tensor(1)->storage; }>(kFunction);
 
-  def<"to(input, target=None, dtype=None, non_blocking=False, copy=False, *, device=None, other=None)", to>(
+  def<"to(input, target=None, dtype=None, non_blocking=False, copy=False, *, device=None, other=None, memory_format=None)", to>(
       kMethod, "The tensor in another dtype or on another device, or like another tensor; itself if that changes nothing. "
                "On a CPU every copy is finished when it returns, so non_blocking makes no difference.");
   def<"type(input, dtype=None)", type_of>(kMethod, "The name of the type, or the tensor in another dtype.");

@@ -54,11 +54,12 @@ class ModuleConvert:
         device: Any = None,
         dtype: _C.dtype | None = None,
         non_blocking: bool = False,
-        memory_format: Any = None,
+        memory_format: _C.memory_format | None = None,
     ) -> Self:
         """Convert floating parameters and buffers to a dtype: ``to(dtype)``, ``to(device, dtype)``,
-        or ``to(tensor)`` for the dtype of a tensor. The only device is the CPU; ``non_blocking``
-        and ``memory_format`` mean nothing there.
+        or ``to(tensor)`` for the dtype of a tensor. With ``memory_format``, those of 4 dimensions
+        (5 for ``channels_last_3d``) are laid out so. The only device is the CPU, where
+        ``non_blocking`` means nothing.
 
         >>> genesis.nn.Linear(2, 3).to(genesis.float64).weight.dtype
         genesis.float64
@@ -77,6 +78,9 @@ class ModuleConvert:
                 )
         if device is not None:
             _C.device(device)
+        if memory_format is not None:
+            ndim = 5 if memory_format is _C.channels_last_3d else 4
+            self._apply(lambda t: t.to(memory_format=memory_format) if t.ndim == ndim else t)
         if dtype is None:
             return self
         if dtype not in (_C.float16, _C.bfloat16, _C.float32, _C.float64):

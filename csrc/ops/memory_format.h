@@ -1,0 +1,17 @@
+// The order in which the elements of images lie in memory: channels first (contiguous) or last.
+#pragma once
+
+#include "ops/operand.h"
+
+namespace genesis::ops {
+
+enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
+
+bool has_format(const Tensor& x, MemoryFormat format);  // of Preserve: any
+// x itself where it already lies so; else a copy, differentiable.
+Tensor to_format(const char* op, const Tensor& x, MemoryFormat format);
+Tensor clone_to_format(const char* op, const Tensor& x, MemoryFormat format);
+// Memory that is not initialised; Preserve stands for the layout of `like`, where that is given and dense.
+Tensor empty_in_format(const char* op, const Dims& shape, DType dtype, MemoryFormat format);
+
+}  // namespace genesis::ops
