@@ -198,7 +198,7 @@ struct Pieces {
   bool rows;
   int64_t size, count;  // cases in a piece; pieces
   explicit Pieces(const CrossEntropy& p) : rows(p.inner == 1) {
-    size = std::max<int64_t>(1, rows ? kTile / p.classes : std::min<int64_t>(kTile, p.inner));
+    size = std::max<int64_t>(1, rows ? kTile / std::max<int64_t>(1, p.classes) : std::min<int64_t>(kTile, p.inner));
     count = rows ? (p.outer + size - 1) / size : p.outer * ((p.inner + size - 1) / size);
   }
   struct Piece {

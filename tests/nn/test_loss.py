@@ -123,6 +123,7 @@ def test_an_ignored_case_has_no_gradient_even_where_it_is_infinite():
 def test_a_mean_over_nothing_is_nan():
     assert math.isnan(F.cross_entropy(genesis.ones(2, 3), genesis.tensor([-100, -100])).item())
     assert math.isnan(F.mse_loss(genesis.ones(0), genesis.ones(0)).item())
+    assert math.isnan(F.cross_entropy(genesis.ones(0, 0), genesis.ones(0).long()).item())
 
 
 def test_scores_of_minus_infinity_have_probability_zero():

@@ -229,7 +229,7 @@ def test_bad_parameters_raise(p):
         optim.SGD([{"params": {p}}])
     with pytest.raises(ValueError, match="in another group already"):
         optim.SGD([{"params": [p]}, {"params": [p]}])
-    with pytest.warns(UserWarning, match="twice in one group"):
+    with pytest.raises(ValueError, match="twice in one group"):
         optim.SGD([p, p])
     with pytest.raises(TypeError, match="a dict with a key 'params'"):
         optim.SGD([p]).add_param_group([p])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -199,10 +198,9 @@ class Optimizer:
                     f"{name}: a parameter of shape {tuple(p.shape)} is in another group already"
                 )
             if id(p) in own:
-                warnings.warn(
-                    f"{name}: a parameter of shape {tuple(p.shape)} is twice in one group, and is "
-                    "updated twice in each step",
-                    stacklevel=4,
+                raise ValueError(
+                    f"{name}: a parameter of shape {tuple(p.shape)} is twice in one group; each "
+                    "step would update it twice"
                 )
             own.add(id(p))
 

@@ -147,6 +147,7 @@ def classes(rng, smoothing=False):
         Sample(scores(2, 5, 3), labels.reshape(2, 3), reduction="none"),
         Sample(scores(2, 5, 1, 3), labels.reshape(2, 1, 3), weight=weight),
         Sample(scores(0, 5), np.zeros(0, np.int64), reduction="sum"),
+        Sample(scores(2, 3, 0), np.zeros((2, 0), np.int64), reduction="none"),
         Sample(scores(3, 1), np.zeros(3, np.int64)),
     ]
     return made

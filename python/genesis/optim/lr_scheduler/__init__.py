@@ -5,6 +5,7 @@ then work together on one optimizer. States have PyTorch's keys.
 """
 
 from genesis.optim.lr_scheduler.base import LRScheduler
+from genesis.optim.lr_scheduler.base import _LRScheduler as _LRScheduler
 from genesis.optim.lr_scheduler.compose import ChainedScheduler, SequentialLR
 from genesis.optim.lr_scheduler.cosine import (
     CosineAnnealingLR,

@@ -153,3 +153,6 @@ class LRScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` returned."""
         self.__dict__.update(state_dict)
+
+
+_LRScheduler = LRScheduler  # its name before PyTorch 2
