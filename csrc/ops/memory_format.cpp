@@ -17,7 +17,6 @@ static Dims order(const char* op, const Dims& shape, MemoryFormat format) {
 }
 
 static Dims strides_of(const char* op, const Dims& shape, MemoryFormat format) {
-  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return contiguous_strides(shape);
   const Dims dims = order(op, shape, format);
   Dims permuted(shape.size()), strides(shape.size());
   for (int i = 0; i < shape.size(); ++i) permuted[i] = shape[static_cast<int>(dims[i])];
@@ -55,6 +54,7 @@ Tensor clone_to_format(const char* op, const Tensor& x, MemoryFormat format) {
 }
 
 Tensor empty_in_format(const char* op, const Dims& shape, DType dtype, MemoryFormat format) {
+  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return empty(shape, dtype);
   return empty_strided(shape, strides_of(op, shape, format), dtype);
 }
 

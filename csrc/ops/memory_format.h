@@ -11,7 +11,7 @@ bool has_format(const Tensor& x, MemoryFormat format);  // of Preserve: any
 // x itself where it already lies so; else a copy, differentiable.
 Tensor to_format(const char* op, const Tensor& x, MemoryFormat format);
 Tensor clone_to_format(const char* op, const Tensor& x, MemoryFormat format);
-// Memory that is not initialised; Preserve stands for the layout of `like`, where that is given and dense.
+// Memory that is not initialised; Preserve is Contiguous here.
 Tensor empty_in_format(const char* op, const Dims& shape, DType dtype, MemoryFormat format);
 
 }  // namespace genesis::ops
