@@ -1,0 +1,71 @@
+"""The command ``genesis``; also ``python -m genesis``.
+
+Each command is a module here with a function ``main(arguments)``, imported when it is called.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from genesis.cli.arguments import Failure, nearest
+
+__all__ = ["main"]
+
+COMMANDS = {
+    "train": "train a model on data that comes with the package, and write a report",
+    "info": "say what is installed here: version, processor, threads, memory",
+    "doctor": "check the installation: gradients of many operations, files, threads",
+    "convert": "turn weights from one format into another: .pt, .safetensors, .npz",
+}
+
+_HELP = """\
+usage: genesis COMMAND [options]
+
+{commands}
+
+Begin with `genesis train digits`; `genesis COMMAND --help` says more about each.
+"""
+
+
+def _help() -> str:
+    return _HELP.format(commands="\n".join(f"  {n:10} {text}" for n, text in COMMANDS.items()))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line and returns its exit status.
+
+    >>> main(["--version"])
+    genesis ...
+    0
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_help(), end="")
+        return 0
+    if words[0] in ("-V", "--version"):
+        from genesis import __version__
+
+        print(f"genesis {__version__}")
+        return 0
+    name = words[0]
+    try:
+        if name not in COMMANDS:
+            raise Failure(
+                f"genesis: there is no command {name!r}{nearest(name, COMMANDS)}; "
+                f"there are {', '.join(COMMANDS)}"
+            )
+        status: int = importlib.import_module(f"genesis.cli.{name}").main(words[1:])
+        sys.stdout.flush()
+        return status
+    except Failure as failure:
+        print(failure, file=sys.stderr)
+        return failure.status
+    except KeyboardInterrupt:
+        print(f"genesis {name}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `genesis info | head -1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141

@@ -1,0 +1,25 @@
+"""`genesis info`."""
+
+from __future__ import annotations
+
+from genesis.cli.arguments import Parser
+from genesis.cli.console import Console
+from genesis.cli.environment import describe
+
+
+def main(arguments: list[str]) -> int:
+    """Say what runs here."""
+    parser = Parser("genesis info", "Say what is installed here: version, processor, memory.")
+    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    options = parser.parse_args(arguments)
+    console = Console(options.json)
+    groups = describe()
+    for i, (title, entries) in enumerate(groups.items()):
+        if i:
+            console.line()
+        console.line(title, "bold cyan")
+        width = max(map(len, entries))
+        for name, value in entries.items():
+            console.line(f"  {name:{width}}  {value}")
+    console.data(groups)
+    return 0

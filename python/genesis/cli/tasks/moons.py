@@ -1,0 +1,74 @@
+"""A small network tells two half moons apart."""
+
+from __future__ import annotations
+
+import math
+
+import genesis
+import genesis.nn.functional as F
+from genesis import Tensor, nn, optim
+from genesis.cli import picture
+from genesis.cli.task import Figure, Settings, Task
+from genesis.utils.data import DataLoader, TensorDataset
+
+
+def moons(n: int, noise: float = 0.15) -> tuple[Tensor, Tensor]:
+    """Points on two half circles that reach into each other, and which of them each is on.
+
+    >>> points, labels = moons(100)
+    >>> points.shape, labels.sum().item()
+    ((100, 2), 50)
+    """
+    label = genesis.arange(n) % 2
+    angle = genesis.rand(n) * math.pi
+    side = 1.0 - 2.0 * label  # the second one hangs upside down, to the right and below
+    points = genesis.stack([side * angle.cos() + label, side * angle.sin() + 0.5 * label], 1)
+    return points + noise * genesis.randn(n, 2), label
+
+
+class Moons(Task):
+    summary = "A small network tells two half moons apart (points with noise, made on the spot)."
+    epochs = 20
+    goal = "test_accuracy"
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.points, self.labels = moons(1000)
+        self.test = moons(1000)
+        self.loader = DataLoader(TensorDataset(self.points, self.labels), 50, shuffle=True)
+        self.model = nn.Sequential(
+            nn.Linear(2, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 2)
+        )
+        self.optimizer = optim.Adam(self.model.parameters(), lr=5e-3)
+
+    def loss(self, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, dict[str, float]]:
+        points, labels = batch
+        scores = self.model(points)
+        right = (scores.argmax(1) == labels).float().mean().item()
+        return F.cross_entropy(scores, labels), {"accuracy": right}
+
+    @genesis.no_grad()
+    def evaluate(self) -> dict[str, float]:
+        points, labels = self.test
+        with self.precision():
+            scores = self.model(points)
+        return {
+            "test_loss": F.cross_entropy(scores.float(), labels).item(),
+            "test_accuracy": (scores.argmax(1) == labels).float().mean().item(),
+        }
+
+    @genesis.no_grad()
+    def figures(self) -> list[Figure]:
+        points, labels = self.test
+        box = (-1.6, 2.6, -1.2, 1.7)  # left, right, bottom, top
+        x, y = genesis.linspace(box[0], box[1], 126), genesis.linspace(box[3], box[2], 87)
+        grid = genesis.stack(genesis.meshgrid(x, y, indexing="xy"), -1)
+        sure = F.softmax(self.model(grid.reshape(-1, 2)), 1)[:, 1].reshape(87, 126)
+        groups = [points[labels == k][:250].tolist() for k in (0, 1)]
+        return [
+            Figure("What it learned", picture.scatter(groups, box, background=sure.tolist()),
+                   "New points of both moons on the network's verdict for each place.")
+        ]  # fmt: skip
+
+
+TASK = Moons
