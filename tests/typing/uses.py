@@ -93,6 +93,7 @@ assert_type(plainly_decorated(1), str)
 
 def training() -> None:
     w = nn.Parameter(genesis.ones(2))
+    assert_type(nn.Linear(2, 3), nn.Linear)
     assert_type(w.detach(), Tensor)
     optimizer = optim.SGD([w], lr=0.1, momentum=0.9)
     optimizer.zero_grad()

@@ -1,11 +1,38 @@
 """Building blocks of models."""
 
+from typing import TYPE_CHECKING
+
 from genesis.nn import functional, init, modules, utils
 from genesis.nn.functional import binary_cross_entropy, mse_loss
 from genesis.nn.functional import cross_entropy as cross_entropy_loss
 from genesis.nn.modules import *  # noqa: F403
 from genesis.nn.parameter import Buffer, Parameter
 from genesis.optim.sgd import SGD
+
+if TYPE_CHECKING:  # mypy follows a star import and its __all__ one level deep, not two
+    from genesis.nn.modules.activation import *  # noqa: F403
+    from genesis.nn.modules.adaptive import *  # noqa: F403
+    from genesis.nn.modules.attention import *  # noqa: F403
+    from genesis.nn.modules.batchnorm import *  # noqa: F403
+    from genesis.nn.modules.container import *  # noqa: F403
+    from genesis.nn.modules.conv import *  # noqa: F403
+    from genesis.nn.modules.distance import *  # noqa: F403
+    from genesis.nn.modules.dropout import *  # noqa: F403
+    from genesis.nn.modules.fold import *  # noqa: F403
+    from genesis.nn.modules.linear import *  # noqa: F403
+    from genesis.nn.modules.loss import *  # noqa: F403
+    from genesis.nn.modules.margin import *  # noqa: F403
+    from genesis.nn.modules.normalization import *  # noqa: F403
+    from genesis.nn.modules.padding import *  # noqa: F403
+    from genesis.nn.modules.parameter_container import *  # noqa: F403
+    from genesis.nn.modules.piecewise import *  # noqa: F403
+    from genesis.nn.modules.pooling import *  # noqa: F403
+    from genesis.nn.modules.rearrange import *  # noqa: F403
+    from genesis.nn.modules.rnn import *  # noqa: F403
+    from genesis.nn.modules.rnn_cell import *  # noqa: F403
+    from genesis.nn.modules.sparse import *  # noqa: F403
+    from genesis.nn.modules.transformer import *  # noqa: F403
+    from genesis.nn.modules.upsampling import *  # noqa: F403
 
 __all__ = [
     *modules.__all__,
@@ -20,3 +47,28 @@ __all__ = [
     "mse_loss",
     "utils",
 ]
+
+if TYPE_CHECKING:
+    __all__ += modules.activation.__all__
+    __all__ += modules.adaptive.__all__
+    __all__ += modules.attention.__all__
+    __all__ += modules.batchnorm.__all__
+    __all__ += modules.container.__all__
+    __all__ += modules.conv.__all__
+    __all__ += modules.distance.__all__
+    __all__ += modules.dropout.__all__
+    __all__ += modules.fold.__all__
+    __all__ += modules.linear.__all__
+    __all__ += modules.loss.__all__
+    __all__ += modules.margin.__all__
+    __all__ += modules.normalization.__all__
+    __all__ += modules.padding.__all__
+    __all__ += modules.parameter_container.__all__
+    __all__ += modules.piecewise.__all__
+    __all__ += modules.pooling.__all__
+    __all__ += modules.rearrange.__all__
+    __all__ += modules.rnn.__all__
+    __all__ += modules.rnn_cell.__all__
+    __all__ += modules.sparse.__all__
+    __all__ += modules.transformer.__all__
+    __all__ += modules.upsampling.__all__
