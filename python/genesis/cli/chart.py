@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -11,7 +12,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 30, 38
 
 STYLE = """
 .chart{--s0:#2563eb;--s1:#e0592a;--s2:#0f9d77;--s3:#9146d8;--good:#2563eb;--bad:#d4351c;
---line:#d8dce2;--ink:#1c2430;--soft:#5a6472;font:12px system-ui,sans-serif}
+--line:#d8dce2;--ink:#1c2430;--soft:#5a6472;font:13px system-ui,sans-serif}
 @media (prefers-color-scheme:dark){.chart{--s0:#6ea8fe;--s1:#ff9668;--s2:#4fd1a5;--s3:#c79bff;
 --good:#6ea8fe;--bad:#ff7b6b;--line:#343b46;--ink:#e6eaf0;--soft:#9aa5b4}}
 .chart text{fill:var(--soft)}.chart .ink{fill:var(--ink)}.chart .rule{stroke:var(--line)}
@@ -64,7 +65,8 @@ class Axes:
             at = self.y(value)
             text = f"{100 * value:g} %" if percent else f"{value:g}"
             self.parts.append(
-                f'<line class="rule" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
+                f'<line class="rule" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{at:.1f}" '
+                f'y2="{at:.1f}"/>'
                 f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{text}</text>'
             )
         for value in ticks(*x, count=6):
@@ -109,7 +111,7 @@ def frame(parts: Sequence[str], title: str, width: float = WIDTH, height: float 
 def _legend(names: Sequence[str]) -> list[str]:
     parts, x = [], float(WIDTH - _RIGHT)
     for i, name in reversed(list(enumerate(names))):
-        x -= 7.0 * len(name) + 26
+        x -= 7.5 * len(name) + 26
         parts.append(
             f'<rect x="{x:.0f}" y="8" width="12" height="4" rx="2" fill="var(--s{i % 4})"/>'
             f'<text x="{x + 17:.0f}" y="14">{escape(name)}</text>'
@@ -157,7 +159,7 @@ def curves(
     return frame([*parts, *(_legend(names) if len(names) > 1 else [])], ", ".join(names))
 
 
-def thinned(values: Sequence[float], count: int = 240) -> tuple[list[float], list[float]]:
+def thinned(values: Sequence[float], count: int = 120) -> tuple[list[float], list[float]]:
     """Means of equal stretches of a long series, and where each ends.
 
     >>> thinned([1.0, 3.0, 5.0, 7.0], 2)
@@ -167,7 +169,7 @@ def thinned(values: Sequence[float], count: int = 240) -> tuple[list[float], lis
     if n <= count:
         return [float(i + 1) for i in range(n)], list(values)
     cuts = [i * n // count for i in range(count + 1)]
-    pairs = list(zip(cuts, cuts[1:], strict=False))
+    pairs = list(itertools.pairwise(cuts))
     return [float(b) for _, b in pairs], [sum(values[a:b]) / (b - a) for a, b in pairs]
 
 
@@ -184,13 +186,13 @@ def bars(
     low, high = math.log10(min(values)) - 0.3, math.log10(max(values))
     left, width, thick = 190.0, 640.0, 11.0
     row = thick * len(names) + 12
-    parts, y = [], 34.0
+    parts, y, end = [], 34.0, 34 + row * len(groups)
     for power in range(math.ceil(low), math.floor(high) + 1):
         x = left + (power - low) / (high - low) * (width - left - 70)
         text = f"{10.0**power:g}" if power < 5 else f"1e{power}"
         parts.append(
-            f'<line class="rule" x1="{x:.1f}" x2="{x:.1f}" y1="28" y2="{34 + row * len(groups):.0f}"/>'
-            f'<text x="{x:.1f}" y="{48 + row * len(groups):.0f}" text-anchor="middle">{text}</text>'
+            f'<line class="rule" x1="{x:.1f}" x2="{x:.1f}" y1="28" y2="{end:.0f}"/>'
+            f'<text x="{x:.1f}" y="{end + 14:.0f}" text-anchor="middle">{text}</text>'
         )
     for title, group in groups.items():
         middle = y + (row - 12) / 2

@@ -31,6 +31,17 @@ def show_value(name: str, value: float) -> str:
     return f"{value:#.4g}".rstrip(".")
 
 
+def duration(seconds: float) -> str:
+    """A time as text.
+
+    >>> duration(0.0214), duration(24.68), duration(90)
+    ('0.02 s', '24.7 s', '1 min 30 s')
+    """
+    if seconds >= 60:
+        return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.2f} s"
+
+
 def _rich_console() -> Any:
     """rich's console where it is installed and someone looks at it; else None."""
     if not sys.stdout.isatty():
@@ -114,9 +125,13 @@ class Progress:
             from rich.progress import Progress as Bar
 
             self._bar = Bar(
-                TextColumn("[bold]{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"),
-                TimeRemainingColumn(), console=console.rich, transient=True,
-            )  # fmt: skip
+                TextColumn("[bold]{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[text]}"),
+                TimeRemainingColumn(),
+                console=console.rich,
+                transient=True,
+            )
             self._id = self._bar.add_task("", total=epochs * steps, text="")
         self.steps = steps
 

@@ -24,16 +24,23 @@ def confusion(counts: Sequence[Sequence[int]], names: Sequence[str]) -> str:
     for i, row in enumerate(counts):
         total = max(1, sum(row))
         middle = edge + size * (i + 0.5) + 4
-        parts.append(f'<text x="{edge - 10}" y="{middle:.1f}" text-anchor="end">{escape(names[i])}</text>')
-        parts.append(f'<text x="{edge + size * (i + 0.5):.1f}" y="{edge - 10}" text-anchor="middle">'
-                     f"{escape(names[i])}</text>")  # fmt: skip
+        parts.append(
+            f'<text x="{edge - 10}" y="{middle:.1f}" text-anchor="end">{escape(names[i])}</text>'
+        )
+        parts.append(
+            f'<text x="{edge + size * (i + 0.5):.1f}" y="{edge - 10}" text-anchor="middle">'
+            f"{escape(names[i])}</text>"
+        )
         for j, count in enumerate(row):
             x, y = edge + size * j, edge + size * i
             strength = (0.15 + 0.85 * count / total) if count else 0.04
             ink = ' style="fill:#fff"' if i == j and strength > 0.6 else ' class="ink"'
-            number = f'<text{ink} x="{x + size / 2:.1f}" y="{y + size / 2 + 4:.1f}" text-anchor="middle">{count}</text>'
+            number = (
+                f'<text{ink} x="{x + size / 2:.1f}" y="{y + size / 2 + 4:.1f}" '
+                f'text-anchor="middle">{count}</text>'
+            )
             parts.append(
-                f'<g><title>{escape(names[i])} taken for {escape(names[j])}: {count}</title>'
+                f"<g><title>{escape(names[i])} taken for {escape(names[j])}: {count}</title>"
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{size - 2}" height="{size - 2}" rx="3" '
                 f'fill="var(--{"good" if i == j else "bad"})" fill-opacity="{strength:.2f}"/>'
                 f"{number if count else ''}</g>"
@@ -80,11 +87,21 @@ def colour(share: float) -> tuple[int, int, int]:
     return red, green, blue
 
 
+def pale(share: float) -> tuple[int, int, int]:
+    """The same, half way to white: a ground for points.
+
+    >>> pale(0.5)
+    (250, 250, 250)
+    """
+    red, green, blue = (127 + (c + 1) // 2 for c in colour(share))
+    return red, green, blue
+
+
 def _image(address: str, x: float, y: float, width: float, height: float, smooth: bool) -> str:
     how = "auto" if smooth else "pixelated"
     return (
-        f'<image href="{address}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
-        f'preserveAspectRatio="none" style="image-rendering:{how}"/>'
+        f'<image href="{address}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
+        f'height="{height:.1f}" preserveAspectRatio="none" style="image-rendering:{how}"/>'
     )
 
 
@@ -114,7 +131,7 @@ def scatter(
     axes = Axes((left, right), (bottom, top), x_label, y_label)
     parts = axes.parts if background is None else []
     if background is not None:
-        address = png([[colour(v) for v in row] for row in background])
+        address = png([[pale(v) if groups else colour(v) for v in row] for row in background])
         parts.append(
             _image(address, axes.x(left), axes.y(top), axes.x(right) - axes.x(left),
                    axes.y(bottom) - axes.y(top), smooth=True)
@@ -180,8 +197,6 @@ def sheet(pictures: Sequence[Sequence[Tensor]]) -> str:
     rows: list[list[tuple[int, int, int]]] = []
     for line in pictures:
         parts = [grey(p) for p in line]
-        rows += [
-            [pixel for part in parts for pixel in part[k]] for k in range(len(parts[0]))
-        ]
+        rows += [[pixel for part in parts for pixel in part[k]] for k in range(len(parts[0]))]
     height = WIDTH * len(rows) / len(rows[0])
     return frame([_image(png(rows), 0, 0, WIDTH, height, smooth=False)], "images", WIDTH, height)

@@ -7,16 +7,16 @@ from typing import Any
 
 import genesis
 from genesis.cli import chart
-from genesis.cli.console import show_value
+from genesis.cli.console import duration, show_value
 from genesis.cli.environment import describe
 from genesis.cli.task import Figure, Task
 from genesis.cli.trainer import History
 
 _CSS = """
-:root{color-scheme:light dark;--paper:#f6f7f9;--card:#fff;--ink:#1c2430;--soft:#5a6472;--edge:#e3e6eb;
---accent:#2563eb}
-@media (prefers-color-scheme:dark){:root{--paper:#12161c;--card:#1b2129;--ink:#e6eaf0;--soft:#9aa5b4;
---edge:#2b323d;--accent:#6ea8fe}}
+:root{color-scheme:light dark;--paper:#f6f7f9;--card:#fff;--ink:#1c2430;--soft:#5a6472;
+--edge:#e3e6eb}
+@media (prefers-color-scheme:dark){:root{--paper:#12161c;--card:#1b2129;--ink:#e6eaf0;
+--soft:#9aa5b4;--edge:#2b323d}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
 main{max-width:1080px;margin:0 auto;padding:24px 16px 48px}
@@ -48,11 +48,12 @@ def report(task: Task, history: History) -> str:
     """The page. Afterwards the task's model is not what it was: steps of it are timed."""
     settings, last = task.settings, history.epochs[-1]
     pictures = [*_curves(history), *task.figures()]
-    pictures += [f for f in (_graph(task), _timing(task)) if f is not None]
-    pictures.append(_environment(task))
+    pictures += [_graph(task), _timing(task), _environment(task)]
     tiles = {task.goal: last[task.goal], **last}
     del tiles["seconds"]
-    title = f"{settings.task}: {task.goal.replace('_', ' ')} {show_value(task.goal, last[task.goal])}"
+    title = (
+        f"{settings.task}: {task.goal.replace('_', ' ')} {show_value(task.goal, last[task.goal])}"
+    )
     count = sum(p.numel() for p in task.model.parameters())
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
@@ -61,7 +62,7 @@ def report(task: Task, history: History) -> str:
 <body><main>
 <h1>genesis train {escape(settings.task)}</h1>
 <p class="soft">{escape(task.summary)} {count:,} parameters, {len(history.epochs)} epochs,
-{len(history.losses):,} steps in {history.seconds:.1f} s.</p>
+{len(history.losses):,} steps in {duration(history.seconds)}.</p>
 <div class="tiles">{"".join(_tile(name, value) for name, value in tiles.items())}</div>
 <div class="grid">
 {"".join(_section(picture) for picture in pictures)}
@@ -100,7 +101,9 @@ def _curves(history: History) -> list[Figure]:
             found.append(Figure(name.replace("_", " ").capitalize(), picture))
     for name in names:
         if name.startswith("test_") and name.removeprefix("test_") not in columns:
-            picture = chart.curves({name: columns[name]}, "epoch", percent=name.endswith("accuracy"))
+            picture = chart.curves(
+                {name: columns[name]}, "epoch", percent=name.endswith("accuracy")
+            )
             found.append(Figure(name.replace("_", " ").capitalize(), picture))
     return found
 
@@ -113,10 +116,12 @@ def _graph(task: Task) -> Figure:
     batch = _first_batch(task)
     drawn = genesis.debug.graph(lambda: task.loss(batch)[0], names=task.model)
     caption = (
-        f"The operations of one loss, from parameters to the value that is differentiated; they keep "
-        f"{drawn.saved_bytes / 1024:,.0f} KB for the gradients."
+        "The operations of one loss, from parameters to the value that is differentiated; "
+        f"they keep {drawn.saved_bytes / 1024:,.0f} KB for the gradients."
     )
-    return Figure("Computation graph", f'<div class="scroll">{drawn.svg()}</div>', caption, wide=True)
+    return Figure(
+        "Computation graph", f'<div class="scroll">{drawn.svg()}</div>', caption, wide=True
+    )
 
 
 def _timing(task: Task) -> Figure:
@@ -125,7 +130,7 @@ def _timing(task: Task) -> Figure:
     with genesis.profiler.profile() as profile:
         for _ in range(3):
             task.step(batch)
-    events = [a for a in profile.key_averages() if a.self_cpu_time_total > 0]
+    events = [a for a in profile.key_averages() if a.kind in ("forward", "backward")]
     total = sum(a.self_cpu_time_total for a in events)
     events.sort(key=lambda a: -a.self_cpu_time_total)
     rows = "".join(
@@ -135,7 +140,8 @@ def _timing(task: Task) -> Figure:
         for a in events[:14]
     )
     table = (
-        '<div class="scroll"><table><tr><th>operation</th><th>calls</th><th>ms</th><th>share</th></tr>'
+        '<div class="scroll"><table><tr><th>operation</th><th>calls</th><th>ms</th>'
+        "<th>share</th></tr>"
         f"{rows}</table></div>"
     )
     return Figure("Where the time goes", table, "Of one step of training, measured after it ended.")
@@ -147,10 +153,13 @@ def _environment(task: Task) -> Figure:
         "epochs": settings.epochs, "seed": settings.seed, "precision": settings.precision,
         **settings.extra,
     }  # fmt: skip
-    for group in describe().values():
-        pairs.update({k: v for k, v in group.items() if k not in ("folder", "executable")})
-    del pairs["name"], pairs["held by tensors"], pairs["kept for tensors"], pairs["available"]
-    pairs["processor"] = describe()["processor"]["name"]
+    here = describe()
+    pairs["genesis"] = here["genesis"]["version"]
+    pairs |= {k: here["genesis"][k] for k in ("kernels in use", "LAPACK")}
+    pairs["processor"] = here["processor"].pop("name")
+    pairs |= here["processor"]
+    pairs["memory"] = here["memory"]["total"]
+    pairs |= {k: here["python"][k] for k in ("python", "system", "numpy")}
     rows = "".join(
         f"<tr><td>{escape(str(k))}</td><td>{escape(str(v))}</td></tr>" for k, v in pairs.items()
     )

@@ -14,11 +14,11 @@ from typing import Any
 import genesis
 from genesis.cli import tasks
 from genesis.cli.arguments import Failure, Parser, nearest, number
-from genesis.cli.console import Console, show
+from genesis.cli.console import Console, duration, show
 from genesis.cli.task import Settings, Task
 from genesis.serialization.atomic import replacing
 
-_NOT_SETTINGS = ("out", "resume", "threads", "json")
+_NOT_SETTINGS = ("out", "resume", "save_every", "threads", "json")
 
 
 def _listing() -> str:
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     console = Console(options.json)
     directory = _directory(name, options.out, options.resume)
     settings = _settings(name, kind, options, directory)
-    return _train(kind, settings, directory, console)
+    return _train(kind, settings, directory, console, options.save_every)
 
 
 def _parser(name: str, kind: type[Task]) -> Parser:
@@ -53,12 +53,18 @@ def _parser(name: str, kind: type[Task]) -> Parser:
     add = parser.add_argument
     add("--epochs", type=number(1), metavar="N", help=f"passes over the data ({kind.epochs})")
     add("--seed", type=number(0), metavar="N", help="of all random numbers (0)")
-    add("--precision", choices=["float32", "bfloat16"], help="of products and convolutions (float32)")
+    add(
+        "--precision",
+        choices=["float32", "bfloat16"],
+        help="of products and convolutions (float32)",
+    )
     kind.add_arguments(parser)
     add("--threads", type=number(1), metavar="N", default=None,
         help=f"results do not depend on them ({genesis.get_num_threads()})")  # fmt: skip
     add("--out", type=Path, metavar="DIR", default=None,
         help=f"folder of the run: model, measures, report (runs/{name})")  # fmt: skip
+    add("--save-every", type=number(0), metavar="SECONDS", default=2,
+        help="how much a kill may cost (2); 0 saves every step")  # fmt: skip
     add("--resume", action="store_true", default=False, help="go on with a run that was stopped")
     add("--json", action="store_true", default=False, help="one JSON object per line, for programs")
     return parser
@@ -81,24 +87,30 @@ def _directory(name: str, out: Path | None, resume: bool) -> Path:
     matches = [pattern.fullmatch(p.parent.name) for p in runs.glob("*/run.json")]
     numbers = sorted(int(m[1] or 1) for m in matches if m)
     if resume and not numbers:
-        raise Failure(f"genesis train: --resume: there is no run of {name} in {runs}/; name its --out")
+        raise Failure(
+            f"genesis train: --resume: there is no run of {name} in {runs}/; name its --out"
+        )
     last = numbers[-1] if numbers else 0
     this = last if resume else last + 1
     return runs / (name if this == 1 else f"{name}-{this}")
 
 
-def _settings(name: str, kind: type[Task], options: argparse.Namespace, directory: Path) -> Settings:
+def _settings(
+    name: str, kind: type[Task], options: argparse.Namespace, directory: Path
+) -> Settings:
     given = {k: v for k, v in vars(options).items() if k not in _NOT_SETTINGS}
     if options.resume:
         saved: dict[str, Any] = json.loads((directory / "run.json").read_text())
         if saved["task"] != name:
-            raise Failure(f"genesis train: {directory} holds a run of {saved['task']}, not of {name}")
+            raise Failure(
+                f"genesis train: {directory} holds a run of {saved['task']}, not of {name}"
+            )
         was = {**saved, **saved["extra"]}
         for key, value in given.items():
             if key != "epochs" and value != was[key]:
                 raise Failure(
-                    f"genesis train: {directory} was begun with --{key} {was[key]}; it cannot go on "
-                    f"with {value}. Leave --{key} out, or begin a new run without --resume"
+                    f"genesis train: {directory} was begun with --{key} {was[key]}; it cannot go "
+                    f"on with {value}. Leave --{key} out, or begin a new run without --resume"
                 )
         settings = Settings(**saved)
         if "epochs" in given:  # a run may become longer
@@ -116,7 +128,9 @@ def _write(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
-def _train(kind: type[Task], settings: Settings, directory: Path, console: Console) -> int:
+def _train(
+    kind: type[Task], settings: Settings, directory: Path, console: Console, save_every: float
+) -> int:
     from genesis.cli.report import report
     from genesis.cli.trainer import Interrupted, Trainer
 
@@ -125,7 +139,7 @@ def _train(kind: type[Task], settings: Settings, directory: Path, console: Conso
     task = kind(settings)
     directory.mkdir(parents=True, exist_ok=True)
     _write(directory / "run.json", json.dumps(dataclasses.asdict(settings), indent=1))
-    trainer = Trainer(task, directory, console)
+    trainer = Trainer(task, directory, console, save_every)
     count = sum(p.numel() for p in task.model.parameters())
     console.line(f"{kind.summary}\n{count:,} parameters, {settings.epochs} epochs, "
                  f"{genesis.get_num_threads()} threads, {settings.precision}; "
@@ -149,11 +163,17 @@ def _train(kind: type[Task], settings: Settings, directory: Path, console: Conso
     _write(directory / "report.html", report(task, history))
     console.line(
         f"{name}: {show(kind.goal, last[kind.goal])} after {trainer.done} epochs "
-        f"in {history.seconds:.1f} s", "bold green",
+        f"in {duration(history.seconds)}", "bold green",
     )  # fmt: skip
     console.line(f"  weights  {directory / 'model.safetensors'}")
     console.line(f"  report   {(directory / 'report.html').resolve().as_uri()}")
     console.data(
-        {"event": "end", "task": name, **last, "seconds": history.seconds, "out": os.fspath(directory)}
+        {
+            "event": "end",
+            "task": name,
+            **last,
+            "seconds": history.seconds,
+            "out": os.fspath(directory),
+        }
     )
     return 0

@@ -66,12 +66,11 @@ class Trainer:
     """Trains ``task``, with checkpoints in ``directory``.
 
     A run that was stopped or killed and is trained again with the same settings ends bitwise equal
-    to one that was not. Checkpoints are written after every epoch, and in long epochs every
-    ``save_every`` seconds.
+    to one that was not. A checkpoint is written after ``save_every`` seconds, and at the end.
     """
 
     def __init__(
-        self, task: Task, directory: Path, console: Console, save_every: float = 5.0
+        self, task: Task, directory: Path, console: Console, save_every: float = 2.0
     ) -> None:
         self.task = task
         self.console = console
@@ -124,16 +123,19 @@ class Trainer:
             if signals.number:
                 self._save()
                 raise Interrupted(epoch, self._step, signals.number)
-            if time.monotonic() - self._saved > self.save_every:
-                self._save()
+            self._save_if_due()
         rate = self._samples / max(self._seconds, 1e-9)
         entry = {**self._means(), **self.task.evaluate()}
         progress.epoch(epoch, f"{self._show(entry)}  {rate:,.0f} samples/s")
-        self.console.data({"event": "epoch", "epoch": epoch + 1, **entry, "samples_per_second": rate})
+        self.console.data(
+            {"event": "epoch", "epoch": epoch + 1, **entry, "samples_per_second": rate}
+        )
         entry.update(seconds=self._seconds, samples_per_second=rate)
         self.history.epochs.append(entry)
         self._sums, self._samples, self._seconds = {}, 0, 0.0
-        self._save()
+        if self.done == self.task.settings.epochs or signals.number:
+            self._save()
+        self._save_if_due()
 
     def _means(self) -> dict[str, float]:
         return {name: total / self._samples for name, total in self._sums.items()}
@@ -144,6 +146,10 @@ class Trainer:
     def _text(self) -> str:
         rate = self._samples / max(self._seconds, 1e-9)
         return f"{self._show(self._means())}  {rate:,.0f} samples/s"
+
+    def _save_if_due(self) -> None:
+        if time.monotonic() - self._saved >= self.save_every:
+            self._save()
 
     def _save(self) -> None:
         self.checkpoint.save(

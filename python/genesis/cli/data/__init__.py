@@ -1,4 +1,4 @@
-"""The handwritten digits that come with the package; README.md beside this file says whose they are."""
+"""The handwritten digits that come with the package; whose they are, README.md here says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def digits() -> tuple[Tensor, Tensor]:
     """All images, (1797, 1, 8, 8) from 0 to 1, and their labels.
 
     >>> images, labels = digits()
-    >>> images.shape, labels[:10].tolist()
+    >>> tuple(images.shape), labels[:10].tolist()
     ((1797, 1, 8, 8), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
     packed = (Path(__file__).parent / "digits.bin").read_bytes()

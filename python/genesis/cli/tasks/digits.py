@@ -24,7 +24,7 @@ def network() -> nn.Module:
 def shifted(images: Tensor) -> Tensor:
     """Each image moved by up to a pixel: the network sees a new one every time.
 
-    >>> shifted(genesis.ones(5, 1, 8, 8)).shape
+    >>> tuple(shifted(genesis.ones(5, 1, 8, 8)).shape)
     (5, 1, 8, 8)
     """
     n = len(images)
@@ -81,11 +81,17 @@ class Digits(Task):
             for i in order.tolist()
         ]
         return [
-            Figure("Confusion matrix", picture.confusion(counts.tolist(), [str(i) for i in range(10)]),
-                   "Test images by what they are (rows) and what they were read as (columns)."),
-            Figure("The hardest images", picture.images(shown),
-                   "Test images that were read wrongly, in red, and those that were least certain."),
-        ]  # fmt: skip
+            Figure(
+                "Confusion matrix",
+                picture.confusion(counts.tolist(), [str(i) for i in range(10)]),
+                "Test images by what they are (rows) and what they were read as (columns).",
+            ),
+            Figure(
+                "The hardest images",
+                picture.images(shown),
+                "Test images that were read wrongly, in red, and those that were least certain.",
+            ),
+        ]
 
 
 TASK = Digits

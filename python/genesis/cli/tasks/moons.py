@@ -16,7 +16,7 @@ def moons(n: int, noise: float = 0.15) -> tuple[Tensor, Tensor]:
     """Points on two half circles that reach into each other, and which of them each is on.
 
     >>> points, labels = moons(100)
-    >>> points.shape, labels.sum().item()
+    >>> tuple(points.shape), labels.sum().item()
     ((100, 2), 50)
     """
     label = genesis.arange(n) % 2
@@ -62,13 +62,16 @@ class Moons(Task):
         points, labels = self.test
         box = (-1.6, 2.6, -1.2, 1.7)  # left, right, bottom, top
         x, y = genesis.linspace(box[0], box[1], 126), genesis.linspace(box[3], box[2], 87)
-        grid = genesis.stack(genesis.meshgrid(x, y, indexing="xy"), -1)
+        grid = genesis.stack(genesis.meshgrid([x, y], indexing="xy"), -1)
         sure = F.softmax(self.model(grid.reshape(-1, 2)), 1)[:, 1].reshape(87, 126)
         groups = [points[labels == k][:250].tolist() for k in (0, 1)]
         return [
-            Figure("What it learned", picture.scatter(groups, box, background=sure.tolist()),
-                   "New points of both moons on the network's verdict for each place.")
-        ]  # fmt: skip
+            Figure(
+                "What it learned",
+                picture.scatter(groups, box, background=sure.tolist()),
+                "New points of both moons on the network's verdict for each place.",
+            )
+        ]
 
 
 TASK = Moons
