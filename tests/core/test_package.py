@@ -368,10 +368,9 @@ def test_sgd_refuses_what_makes_no_sense():
         ([p * 2], {}, ValueError),
         ([p], {"lr": -1.0}, ValueError),
         ([p], {"nesterov": True}, ValueError),
+        ([p, p], {}, ValueError),
     ):
         with pytest.raises(error):
             optim.SGD(params, **options)
-    with pytest.warns(UserWarning, match="twice in one group"):
-        optim.SGD([p, p])
     with pytest.raises(ValueError, match="parameters"):
         optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []})
