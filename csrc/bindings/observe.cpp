@@ -130,10 +130,30 @@ void note_shapes(PyObject* tuple, uint64_t first) {
   }
 }
 
-// Writes into each node recorded since `first`, and into what was written in place, where that was.
-void trace(const char* name, uint64_t first, PyObject* result) {
-  const size_t length = std::strlen(name);
-  const bool in_place = length > 1 && name[length - 1] == '_' && is_tensor(result);
+struct Version {
+  Object tensor;
+  const Storage* storage;  // compared only: it may be gone
+  uint32_t version;
+};
+using Versions = std::vector<Version>;
+
+// Of all tensors among the arguments, lists included.
+Versions versions_of(std::span<PyObject* const> args) {
+  Versions all;
+  const auto add = [&](PyObject* o) {
+    if (o && is_tensor(o)) all.push_back({Object::borrow(o), unwrap(o)->storage, unwrap(o)->storage->version});
+  };
+  for (PyObject* o : args) {
+    if (o && (PyTuple_Check(o) || PyList_Check(o)))
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) add(PySequence_Fast_GET_ITEM(o, i));
+    else
+      add(o);
+  }
+  return all;
+}
+
+// Notes where it is for each node recorded since `first`, and for what was written meanwhile.
+void trace(uint64_t first, const Versions& before, PyObject* result) {
   Object here;
   for (Node* node = Node::newest(); node && node->sequence >= first; node = node->next()) {
     if (node->thread != this_thread() || node->is_leaf() || origin_of(*node)) continue;
@@ -141,10 +161,12 @@ void trace(const char* name, uint64_t first, PyObject* result) {
     note(node, here.get());
   }
   if (PyTuple_Check(result)) note_shapes(result, first);
-  if (in_place) {
+  for (const Version& b : before) {
+    const Storage* storage = unwrap(b.tensor.get())->storage;
+    if (storage == b.storage && storage->version == b.version) continue;
     if (writes.size() > 100000) writes.clear();  // most are of memory long freed
-    const Storage* storage = unwrap(result)->storage;
-    writes.insert_or_assign(storage, Write{storage->version, here ? here : origin()});
+    if (!here) here = origin();
+    writes.insert_or_assign(storage, Write{storage->version, here});
   }
 }
 
@@ -309,6 +331,7 @@ template <class F>
 PyObject* observe_call(const char* name, std::span<PyObject* const> args, F&& run) noexcept {
   return guarded([&]() -> PyObject* {
     const bool traced = tracing();
+    const Versions before = traced ? versions_of(args) : Versions{};
     const uint64_t first = next_sequence();
     uint64_t id = 0;
     size_t number = 0;
@@ -341,7 +364,7 @@ PyObject* observe_call(const char* name, std::span<PyObject* const> args, F&& ru
       }
     }
     if (!result) return nullptr;
-    if (traced) trace(name, first, result.get());
+    if (traced) trace(first, before, result.get());
     if (finite.forward && !uninitialised(name) && wrong(result.get(), finite.nan, finite.inf)) {
       const Object inputs(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
       for (size_t i = 0; i < args.size(); ++i)

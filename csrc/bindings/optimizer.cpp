@@ -5,6 +5,7 @@
 #include "autograd/meta.h"
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "bindings/watched.h"
 #include "ops/create.h"
 
 namespace genesis::py {
@@ -207,8 +208,19 @@ void lion(Args& a) {
 
 template <auto F>
 PyObject* step(Args& a) {
-  F(a);
-  Py_RETURN_NONE;
+  if (!observer) [[likely]] {
+    F(a);
+    Py_RETURN_NONE;
+  }
+  PyObject* params = PyDict_Check(a[0]) ? PyDict_GetItem(a[0], key<"params">()) : nullptr;
+  PyObject* done = observed_as(a.name() + 1, {params}, [&] {  // the name without its underscore
+    return guarded([&]() -> PyObject* {
+      F(a);
+      Py_RETURN_NONE;
+    });
+  });
+  if (!done) throw_python();
+  return done;
 }
 
 }  // namespace

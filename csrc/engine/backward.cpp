@@ -220,7 +220,6 @@ void Pass::run_leaf(AccumulateGrad& node, Grads& grads) {
 
 void Pass::run_node(uint32_t number) {
   Ref<Node> node(slots_[number].node);
-  const ObservedNode observed(*node);
   Grads grads = std::move(slots_[number].grads);
   bool any = false;
   for (const Tensor& g : grads) any = any || g.defined();
@@ -284,7 +283,12 @@ std::vector<Tensor> Pass::run() {
     std::pop_heap(heap_.begin(), heap_.end());
     const uint32_t number = heap_.back().second;
     heap_.pop_back();
-    run_node(number);
+    if (!observer) [[likely]] {
+      run_node(number);
+    } else {
+      const ObservedNode observed(*slots_[number].node);
+      run_node(number);
+    }
   }
   return std::move(results_);
 }

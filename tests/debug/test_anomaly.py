@@ -264,6 +264,35 @@ def test_an_error_of_the_user_in_a_backward_stays_his_own():
         Broken.apply(x).sum().backward()
 
 
+@pytest.mark.parametrize("change", [
+    lambda y: y.__setitem__(0, 3.0), lambda y: genesis.exp(genesis.ones(2), out=y), lambda y: y.data.zero_(), lambda y: y.copy_(genesis.ones(2)),
+])  # fmt: skip
+def test_every_way_of_writing_is_found(change):
+    x = genesis.ones(2, requires_grad=True)
+    with detect_anomaly():
+        y = x.sigmoid()
+        z = y.sum()
+        with genesis.no_grad():
+            change(y)
+        if y._version:
+            with pytest.raises(RuntimeError, match=f"The change in place was\n  at {__file__}"):
+                z.backward()
+
+
+def test_a_step_of_an_optimizer_between_forward_and_backward_is_found():
+    w = nn.Parameter(genesis.ones(2))
+    optimizer = genesis.optim.SGD([w], lr=0.1)
+    with detect_anomaly():
+        loss = (w * w).sum()
+        loss.backward(retain_graph=True)
+        optimizer.step()  # here
+        with pytest.raises(RuntimeError, match="changed in place") as caught:
+            loss.backward()
+    assert f"The change in place was\n  at {__file__}:{line_of('optimizer.step()')}" in str(
+        caught.value
+    )
+
+
 def test_without_anomaly_mode_errors_are_as_before():
     x = genesis.ones(2, requires_grad=True)
     y = x.exp().sum()

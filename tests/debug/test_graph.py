@@ -1,6 +1,8 @@
 """Graphs: what is in them, that pictures parse, and that nothing in a picture lies over anything else."""
 
+import pathlib
 import re
+import runpy
 import xml.etree.ElementTree as ET
 
 import genesis
@@ -349,3 +351,22 @@ def test_files_and_mistakes(tmp_path):
         graph(x.exp(), x)
     with pytest.raises(TypeError, match="expected a tensor"):
         graph(3)
+
+
+def test_the_pictures_of_the_documents_are_those_that_the_tool_draws(tmp_path, monkeypatch):
+    root = pathlib.Path(__file__).parents[2]
+    tool = runpy.run_path(str(root / "tools/pictures.py"))
+    monkeypatch.setitem(tool["main"].__globals__, "FOLDER", tmp_path)
+    tool["main"]()
+    drawn = sorted(p.name for p in tmp_path.iterdir())
+    assert len(drawn) == 3
+    for name in drawn:
+        new, old = (
+            ET.parse(folder / name).getroot() for folder in (tmp_path, root / "docs/images")
+        )
+        titles = [
+            [t.text for t in tree.iter(SVG + "text") if t.get("font-weight")] for tree in (new, old)
+        ]
+        assert titles[0] == titles[1], (
+            f"run tools/pictures.py: docs/images/{name} shows other operations"
+        )

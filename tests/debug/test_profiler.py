@@ -177,6 +177,15 @@ def test_a_module_outside_the_tree_and_one_added_later_have_names():
     ]
 
 
+def test_a_step_of_an_optimizer_is_seen():
+    layer = nn.Linear(3, 2)
+    optimizer = genesis.optim.Adam(layer.parameters())
+    layer(genesis.ones(1, 3)).sum().backward()
+    with profile() as p:
+        optimizer.step()
+    assert one(p, "adam_step").input_shapes == [(2, 3), (2,)]
+
+
 def test_averages_and_table():
     with profile() as p:
         for n in (2, 2, 3):

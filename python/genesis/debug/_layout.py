@@ -93,7 +93,7 @@ def _crossings(upper: list[int], lower: list[int], boxes: list[Box]) -> int:
     return crossings
 
 
-def _order(rows: list[list[int]], boxes: list[Box], rounds: int = 24) -> list[list[int]]:
+def _order(rows: list[list[int]], boxes: list[Box], rounds: int) -> list[list[int]]:
     def total(rows: list[list[int]]) -> int:
         return sum(_crossings(upper, lower, boxes) for upper, lower in pairwise(rows))
 
@@ -137,7 +137,7 @@ def _separate(wanted: list[float], weights: list[float], gaps: list[float]) -> l
     return [x + offset for x, offset in zip(flat, offsets, strict=True)]
 
 
-def _place(rows: list[list[int]], boxes: list[Box], rounds: int = 60) -> None:
+def _place(rows: list[list[int]], boxes: list[Box], rounds: int) -> None:
     def gap(a: int, b: int) -> float:
         bends = boxes[a].bend or boxes[b].bend
         return (boxes[a].width + boxes[b].width) / 2 + (GAP_LABEL if bends else GAP_X)
@@ -197,8 +197,9 @@ def layout(
     rows: list[list[int]] = [[] for _ in range(max((b.rank for b in boxes), default=0) + 1)]
     for v in _walk(boxes, len(sizes)):
         rows[boxes[v].rank].append(v)
-    rows = _order(rows, boxes)
-    _place(rows, boxes)
+    patience = min(1.0, 3000 / len(boxes)) if boxes else 1.0  # of thousands no picture is readable
+    rows = _order(rows, boxes, rounds=max(2, round(24 * patience)))
+    _place(rows, boxes, rounds=max(4, round(60 * patience)))
     left = min((b.x - b.width / 2 for b in boxes), default=0.0)
     y = margin
     for row in rows:
