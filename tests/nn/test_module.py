@@ -188,6 +188,10 @@ def test_bad_names_and_values_are_refused():
             register("plain", value)
         with pytest.raises(TypeError, match="must be a str"):
             register(3, value)
+    computed = Parameter(genesis.ones(1), requires_grad=False)
+    computed.mul_(genesis.ones(1, requires_grad=True))
+    with pytest.raises(ValueError, match="'w' was computed by <MulBackward>"):
+        net.w = computed
     with pytest.raises(TypeError, match="Parameter or None required"):
         net.register_parameter("w", genesis.ones(1))
     with pytest.raises(TypeError, match="Tensor or None required"):

@@ -212,3 +212,5 @@ def test_hooks_around_saving_and_loading():
 def test_a_state_that_is_no_dict_is_refused():
     with pytest.raises(TypeError, match="must be a dict, got list"):
         nn.Linear(1, 1).load_state_dict([])
+    with pytest.raises(TypeError, match="names must be str, got 3"):
+        nn.Linear(1, 1).load_state_dict({3: genesis.ones(1)})

@@ -204,6 +204,9 @@ class ModuleState:
             raise TypeError(
                 f"load_state_dict: state_dict must be a dict, got {type(state_dict).__name__}"
             )
+        for key in state_dict:
+            if not isinstance(key, str):
+                raise TypeError(f"load_state_dict: names must be str, got {key!r}")
         metadata = getattr(state_dict, "_metadata", None)
         given = OrderedDict(state_dict)
         if metadata is not None:

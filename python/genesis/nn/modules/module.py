@@ -246,6 +246,11 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
                 f"cannot assign {type(param).__name__!r} object to parameter {name!r} "
                 "(genesis.nn.Parameter or None required)"
             )
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"register_parameter: {name!r} was computed by {param.grad_fn}, but a parameter "
+                "must be a leaf; compute it in forward, or wrap it in genesis.nn.Parameter again"
+            )
         if everywhere.parameter:
             param = _hooks.registered(everywhere.parameter, self, name, param)
         self._parameters[name] = param
