@@ -222,6 +222,18 @@ def test_in_place_changes_of_a_hooked_result_keep_the_gradient():
     assert genesis.equal(gradient, x.grad)
 
 
+def test_outputs_that_cannot_be_hooked_warn():
+    class Dict(Module):
+        def forward(self, x):
+            return {"y": [x * 2]}
+
+    layer = Dict()
+    layer.register_full_backward_hook(lambda *_: None)
+    with pytest.warns(UserWarning, match="hooks of Dict will not be called: its output is a dict"):
+        layer(genesis.ones(1, requires_grad=True))
+    layer(genesis.ones(1))
+
+
 def test_nothing_is_hooked_outside_a_graph():
     layer, seen = Scale(), []
     layer.register_full_backward_hook(lambda *_: seen.append(1))

@@ -6,6 +6,7 @@ so that a hook sees the gradients of all of them at once.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,17 @@ def _spread(grads: _Grads, at: list[int], size: int) -> _Grads:
     return tuple(spread)
 
 
+def _has_gradient(value: Any) -> bool:
+    """Whether a tensor of the graph is anywhere in nested dicts, lists and tuples."""
+    if isinstance(value, Tensor):
+        return value.requires_grad
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return False
+    return any(map(_has_gradient, value))
+
+
 class BackwardHooks:
     """Calls hooks before and after the backward of one call of a module."""
 
@@ -67,6 +79,12 @@ class BackwardHooks:
         values = result if isinstance(result, tuple) else (result,)
         values, at, node = _pass_gate(values)
         if not at:
+            if _C.is_grad_enabled() and _has_gradient(result):
+                warnings.warn(
+                    f"backward hooks of {type(self._module).__name__} will not be called: its "
+                    f"output is a {type(result).__name__}, but must be a tensor or a tuple of tensors",
+                    stacklevel=4,
+                )
             return result
         size = len(values)
         node.register_prehook(lambda grads: self._before(at, _spread(grads, at, size)))

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from genesis import _C
-from genesis._C import Tensor
 from genesis.nn.modules._backward_hooks import BackwardHooks
 
 if TYPE_CHECKING:
@@ -199,17 +198,6 @@ def registered(hooks: Hooks, module: Module, name: str, value: Any) -> Any:
         if replacement is not None:
             value = replacement
     return value
-
-
-def first_tensor(value: Any) -> Tensor | None:
-    """The first tensor in nested dicts, lists and tuples."""
-    if isinstance(value, Tensor):
-        return value
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (list, tuple)):
-        return None
-    return next((t for t in map(first_tensor, value) if t is not None), None)
 
 
 def _before_forward(
