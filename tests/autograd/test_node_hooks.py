@@ -242,3 +242,34 @@ def test_a_handle_that_its_hook_knows_is_collected():
     alive = weakref.ref(make())
     gc.collect()
     assert alive() is None
+
+
+def _order_of_hooks(lib):
+    order = []
+    x = lib.tensor([2.0], requires_grad=True)
+    y = x * 3
+    y.retain_grad()
+    y.grad_fn.register_hook(lambda gi, go: order.append(("after", len(gi), len(go))))
+    y.grad_fn.register_prehook(lambda go: order.append(("before", len(go))))
+    for name in ("first", "second"):
+        y.register_hook(lambda g, name=name: order.append((name, y.grad is None)))
+    x.register_hook(lambda g: order.append(("leaf", x.grad is None)))
+    accumulate = lib.autograd.graph.get_gradient_edge(x).node
+    accumulate.register_prehook(lambda go: order.append("before adding"))
+    accumulate.register_hook(lambda gi, go: order.append(("after adding", len(gi), len(go))))
+    x.register_post_accumulate_grad_hook(lambda p: order.append(("added", float(p.grad))))
+    (y * 1).sum().backward(retain_graph=True)
+    order.append("grad")
+    lib.autograd.grad(y.sum(), [y, x], retain_graph=True)
+    order.append("backward to inputs")
+    y.sum().backward(inputs=[x])
+    return order
+
+
+def test_hooks_run_when_they_do_in_pytorch():
+    torch = pytest.importorskip("torch")
+    ours, theirs = _order_of_hooks(genesis), _order_of_hooks(torch)
+    # A number as an operand is an edge to nowhere there, and none here.
+    assert [entry if entry[0] != "after" else entry[0] for entry in ours] == [
+        entry if entry[0] != "after" else entry[0] for entry in theirs
+    ]
