@@ -60,7 +60,7 @@ def _rebuild(
     attributes: dict[str, Any],
 ) -> Tensor:
     memory = memoryview(data)
-    if memory.readonly:
+    if memory.readonly or not memory.nbytes:  # memory of no bytes may lie anywhere
         values = _C._from_bytes(bytes(memory), dtype, shape)
     else:  # memory that the pickle brought along, or that lies beside it (protocol 5)
         values = _C.frombuffer(memory, dtype=dtype).reshape(shape)
