@@ -111,7 +111,8 @@ def test_hooks_of_every_module():
         net[0].register_forward_hook(lambda m, args, y: y * 100)  # after the global ones
         assert net(1.0) == ((2 + 1) * 100 * 3 + 1) + 1
     assert seen == ["Sequential", "Scale", "Scale"]
-    assert net(1.0) == 600.0 and net(1.0) == 600.0
+    assert not hooks.everywhere.active
+    assert net(1.0) == 600.0
 
 
 # ---- backward ----------------------------------------------------------------------------------

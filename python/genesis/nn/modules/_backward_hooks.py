@@ -82,7 +82,7 @@ class BackwardHooks:
             if _C.is_grad_enabled() and _has_gradient(result):
                 warnings.warn(
                     f"backward hooks of {type(self._module).__name__} will not be called: its "
-                    f"output is a {type(result).__name__}, but must be a tensor or a tuple of tensors",
+                    f"output is a {type(result).__name__}, and not a tensor or a tuple of tensors",
                     stacklevel=4,
                 )
             return result

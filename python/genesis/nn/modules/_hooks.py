@@ -92,8 +92,14 @@ class _Everywhere:
 everywhere = _Everywhere()
 
 
+class _EverywhereHandle(RemovableHandle):
+    def remove(self) -> None:
+        super().remove()
+        everywhere.active = everywhere.scope is not None or everywhere.any()
+
+
 def _register_everywhere(hooks: Hooks, hook: Hook, *also: Hooks) -> RemovableHandle:
-    handle = RemovableHandle(hooks, *also)
+    handle = _EverywhereHandle(hooks, *also)
     for place in (hooks, *also):
         place[handle.id] = hook
     everywhere.active = True
@@ -222,12 +228,6 @@ def _before_forward(
     return args, kwargs
 
 
-def _forget_removed(module: Module) -> None:
-    """All hooks were removed: let calls be quick again."""
-    module.__dict__["_hooked"] = False
-    everywhere.active = everywhere.scope is not None
-
-
 def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``module.forward`` with all hooks, those of every module before the module's own."""
     if everywhere.scope is None:
@@ -245,7 +245,7 @@ def _call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, An
     if not (
         after or backward or backward_pre or everywhere.forward_pre or module._forward_pre_hooks
     ):
-        _forget_removed(module)
+        module.__dict__["_hooked"] = False  # all were removed: calls are quick again
         return module.forward(*args, **kwargs)
     result: Any = None
 
