@@ -25,9 +25,10 @@ class Packed {
   static constexpr int64_t kWidth = kMaxVectors * kLanes<T>;
   static int64_t bytes(int64_t k, int64_t n) { return Arena::bytes<T>(ceil_div(n, kWidth) * kWidth * k); }
   // Element (p, j) is at data[p * k_stride + j * stride].
-  Packed(const T* data, int64_t k, int64_t n, int64_t k_stride, int64_t stride)
+  // `packed`: the same was packed there before.
+  Packed(const T* data, int64_t k, int64_t n, int64_t k_stride, int64_t stride, bool packed = false)
       : k_(k), n_(n), panels_(packed_weights.take<T>(ceil_div(n, kWidth) * kWidth * k)) {
-    pack(data, stride, k_stride, n, k, panels_, kWidth);
+    if (!packed) pack(data, stride, k_stride, n, k, panels_, kWidth);
   }
   Packed() = default;
   // C (m x n) = A @ B + beta C; rows of A are a_row apart, those of C c_row.
@@ -44,9 +45,8 @@ class Packed {
 
 // Calls f(first, end) for parts of the batch.
 template <class F>
-void each_part(const Sequence& s, int64_t work_per_row, F&& f) {
-  const int64_t batch = s.sizes[0], rows = s.offsets[s.steps];
-  const int64_t parts = std::min<int64_t>(get_num_threads(), std::max<int64_t>(1, rows * work_per_row / kWorth));
+void each_part(int64_t batch, int64_t work, F&& f) {
+  const int64_t parts = std::min<int64_t>(get_num_threads(), std::max<int64_t>(1, work / kWorth));
   parallel_for(batch, std::max(kFewRows, ceil_div(batch, parts)), f);
 }
 
@@ -76,13 +76,14 @@ void copy_if_wanted(const View& to, int64_t first, const T* from, int64_t count)
 
 // ----- Cells: one row forward and backward. -----
 
-// gates: i, f, g, o before and after their activations.
+// gates: i, f, g, o before (without their biases) and after their activations.
 template <class T>
-void lstm_row(T* gates, T* c, T* cells, T* h, int64_t n) {
+void lstm_row(T* gates, const T* bias, T* c, T* cells, T* h, int64_t n) {
   T *gi = gates, *gf = gates + n, *gg = gates + 2 * n, *go = gates + 3 * n;
+  const T *bi = bias, *bf = bias + n, *bg = bias + 2 * n, *bo = bias + 3 * n;
 #pragma GCC ivdep
   for (int64_t j = 0; j < n; ++j) {
-    const T i = vsigmoid(gi[j]), f = vsigmoid(gf[j]), g = vtanh(gg[j]);
+    const T i = vsigmoid(gi[j] + bi[j]), f = vsigmoid(gf[j] + bf[j]), g = vtanh(gg[j] + bg[j]);
     const T state = f * c[j] + i * g;
     gi[j] = i;
     gf[j] = f;
@@ -92,7 +93,7 @@ void lstm_row(T* gates, T* c, T* cells, T* h, int64_t n) {
   }
 #pragma GCC ivdep
   for (int64_t j = 0; j < n; ++j) {
-    const T o = vsigmoid(go[j]);
+    const T o = vsigmoid(go[j] + bo[j]);
     go[j] = o;
     h[j] = o * vtanh(c[j]);
   }
@@ -115,12 +116,14 @@ void lstm_row_backward(T* dgates, const T* gates, const T* cell, const T* before
 
 // gates: from the inputs r, z, n, and room; after: r, z, n and the hidden part of n.
 template <class T>
-void gru_row(T* gates, const T* hidden, T* h, int64_t n) {
+void gru_row(T* gates, const T* bias, const T* hidden, T* h, int64_t n) {
   T *gr = gates, *gz = gates + n, *gn = gates + 2 * n, *gh = gates + 3 * n;
   const T *hr = hidden, *hz = hidden + n, *hn = hidden + 2 * n;
+  const T *br = bias, *bz = bias + n, *bn = bias + 2 * n;
 #pragma GCC ivdep
   for (int64_t j = 0; j < n; ++j) {
-    const T r = vsigmoid(gr[j] + hr[j]), z = vsigmoid(gz[j] + hz[j]), m = vtanh(gn[j] + r * hn[j]);
+    const T r = vsigmoid(gr[j] + br[j] + hr[j]), z = vsigmoid(gz[j] + bz[j] + hz[j]);
+    const T m = vtanh(gn[j] + bn[j] + r * hn[j]);
     gr[j] = r;
     gz[j] = z;
     gn[j] = m;
@@ -147,13 +150,16 @@ void gru_row_backward(T* dinput, T* dhidden, const T* gates, const T* before, T*
 }
 
 template <class T>
-void plain_row(const T* sum, T* h, int64_t n, bool relu) {
+void plain_row(const T* sum, const T* bias, T* h, int64_t n, bool relu) {
   if (relu) {
 #pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) h[j] = sum[j] <= 0 ? T(0) : sum[j];
+    for (int64_t j = 0; j < n; ++j) {
+      const T x = sum[j] + bias[j];
+      h[j] = x <= 0 ? T(0) : x;
+    }
   } else {
 #pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) h[j] = vtanh(sum[j]);
+    for (int64_t j = 0; j < n; ++j) h[j] = vtanh(sum[j] + bias[j]);
   }
 }
 template <class T>
@@ -177,18 +183,24 @@ struct Sizes {
 };
 
 template <class T>
-void forward(const RecurrentLayer& l, View out, View hn, View cn, View gates, View cells) {
+void forward(const RecurrentLayer& l, View x, View weight_ih, View out, View hn, View cn, View gates, View cells) {
   const Sizes n(l);
   const Sequence& s = l.sequence;
   const bool projects = l.weight_hr.data != nullptr, gru = l.cell == Cell::Gru, lstm = l.cell == Cell::Lstm;
-  packed_weights.reset(Packed<T>::bytes(n.outputs, n.gates * n.hidden) + Packed<T>::bytes(n.hidden, n.outputs));
+  const int64_t inputs = x.data ? x.shape[1] : 0;
+  packed_weights.reset(Packed<T>::bytes(n.outputs, n.gates * n.hidden) + Packed<T>::bytes(n.hidden, n.outputs) +
+                       Packed<T>::bytes(inputs, n.gates * n.hidden));
   const Packed<T> weight(l.weight_hh.as<T>(), n.outputs, n.gates * n.hidden, 1, n.outputs);
   const Packed<T> projection = projects ? Packed<T>(l.weight_hr.as<T>(), n.hidden, n.outputs, 1, n.hidden) : Packed<T>();
-  each_part(s, n.gates * n.hidden * n.outputs, [&](int64_t first, int64_t end) {
+  const Packed<T> input = x.data ? Packed<T>(weight_ih.as<T>(), inputs, n.gates * n.hidden, 1, inputs) : Packed<T>();
+  const int64_t work = s.offsets[s.steps] * n.gates * n.hidden * (n.outputs + inputs);
+  each_part(s.sizes[0], work, [&](int64_t first, int64_t end) {
     const int64_t rows = end - first, columns = n.gates * n.hidden;
-    arena.reset(Arena::bytes<T>(rows * n.outputs) + Arena::bytes<T>(rows * n.hidden) * 2 + Arena::bytes<T>(rows * columns));
+    arena.reset(Arena::bytes<T>(rows * n.outputs) + Arena::bytes<T>(rows * n.hidden) * 2 + Arena::bytes<T>(rows * columns) +
+                Arena::bytes<T>(columns));
     T *h = arena.take<T>(rows * n.outputs), *c = arena.take<T>(rows * n.hidden), *m = arena.take<T>(rows * n.hidden);
-    T* hidden = arena.take<T>(rows * columns);
+    T *hidden = arena.take<T>(rows * columns), *bias = arena.take<T>(columns);
+    copy_or_zero(bias, l.bias, 0, columns);
     copy_or_zero(h, l.h0, first * n.outputs, rows * n.outputs);
     if (lstm) copy_or_zero(c, l.c0, first * n.hidden, rows * n.hidden);
     const Running order{s};
@@ -197,18 +209,19 @@ void forward(const RecurrentLayer& l, View out, View hn, View cn, View gates, Vi
       const int64_t t = order.step(i), count = order.count(t, first, end), at = s.offsets[t] + first;
       if (count <= 0) continue;
       T *g = gates.as<T>() + at * n.width, *y = out.as<T>() + at * n.outputs;
+      if (x.data) input.multiply(count, x.as<T>() + at * inputs, inputs, T(0), g, n.width);
       if (gru)
         for (int64_t r = 0; r < count; ++r) copy_or_zero(hidden + r * columns, l.bias_hh, 0, columns);
       if (i > 0 || !starts_at_zero) weight.multiply(count, h, n.outputs, T(1), gru ? hidden : g, gru ? columns : n.width);
       for (int64_t r = 0; r < count; ++r) {
         T* state = h + r * n.outputs;
         if (lstm)
-          lstm_row(g + r * n.width, c + r * n.hidden, cells.as<T>() + (at + r) * n.hidden,
+          lstm_row(g + r * n.width, bias, c + r * n.hidden, cells.as<T>() + (at + r) * n.hidden,
                    projects ? m + r * n.hidden : state, n.hidden);
         else if (gru)
-          gru_row(g + r * n.width, hidden + r * columns, state, n.hidden);
+          gru_row(g + r * n.width, bias, hidden + r * columns, state, n.hidden);
         else
-          plain_row(g + r * n.width, state, n.hidden, l.cell == Cell::Relu);
+          plain_row(g + r * n.width, bias, state, n.hidden, l.cell == Cell::Relu);
       }
       if (projects) projection.multiply(count, m, n.hidden, T(0), h, n.outputs);
       std::copy_n(h, count * n.outputs, y);
@@ -225,19 +238,18 @@ void backward(const RecurrentLayer& l, const RecurrentGradients& d, View out, Vi
   const bool projects = l.weight_hr.data != nullptr, gru = l.cell == Cell::Gru, lstm = l.cell == Cell::Lstm;
   const int64_t columns = n.gates * n.hidden;
   packed_weights.reset(Packed<T>::bytes(columns, n.outputs) + Packed<T>::bytes(n.outputs, n.hidden));
-  const Packed<T> weight(l.weight_hh.as<T>(), columns, n.outputs, n.outputs, 1);
-  const Packed<T> projection = projects ? Packed<T>(l.weight_hr.as<T>(), n.outputs, n.hidden, n.hidden, 1) : Packed<T>();
-  each_part(s, columns * n.outputs, [&](int64_t first, int64_t end) {
+  const Packed<T> weight(l.weight_hh.as<T>(), columns, n.outputs, n.outputs, 1, d.packed);
+  const Packed<T> projection =
+      projects ? Packed<T>(l.weight_hr.as<T>(), n.outputs, n.hidden, n.hidden, 1, d.packed) : Packed<T>();
+  each_part(s.sizes[0], (d.end - d.first) * s.sizes[0] * columns * n.outputs, [&](int64_t first, int64_t end) {
     const int64_t rows = end - first;
-    arena.reset(Arena::bytes<T>(rows * n.outputs) + Arena::bytes<T>(rows * n.hidden) * 2 + Arena::bytes<T>(n.hidden));
-    T *dh = arena.take<T>(rows * n.outputs), *dc = arena.take<T>(rows * n.hidden), *dm = arena.take<T>(rows * n.hidden);
-    T* zeros = arena.take<T>(n.hidden);
+    arena.reset(Arena::bytes<T>(rows * n.hidden) + Arena::bytes<T>(n.hidden));
+    T *dm = arena.take<T>(rows * n.hidden), *zeros = arena.take<T>(n.hidden);
     std::fill_n(zeros, n.hidden, T(0));
-    copy_or_zero(dh, d.dhn, first * n.outputs, rows * n.outputs);
-    if (lstm) copy_or_zero(dc, d.dcn, first * n.hidden, rows * n.hidden);
+    T *dh = d.dh.as<T>() + first * n.outputs, *dc = lstm ? d.dc.as<T>() + first * n.hidden : nullptr;
     const Running order{s};
-    for (int64_t i = s.steps - 1; i >= 0; --i) {
-      const int64_t t = order.step(i), count = order.count(t, first, end), at = s.offsets[t] + first;
+    for (int64_t i = d.end - 1; i >= d.first; --i) {
+      const int64_t t = order.step(i), count = order.count(t, first, end), at = s.offsets[t] + first, row = at - d.row;
       if (count <= 0) continue;
       if (d.dout.data) {
         const T* dy = d.dout.as<T>() + at * n.outputs;
@@ -245,11 +257,11 @@ void backward(const RecurrentLayer& l, const RecurrentGradients& d, View out, Vi
         for (int64_t j = 0; j < count * n.outputs; ++j) dh[j] += dy[j];
       }
       if (projects) {
-        std::copy_n(dh, count * n.outputs, d.dprojected.as<T>() + at * n.outputs);
+        std::copy_n(dh, count * n.outputs, d.dprojected.as<T>() + row * n.outputs);
         projection.multiply(count, dh, n.outputs, T(0), dm, n.hidden);
       }
-      T* dg = d.dgates.as<T>() + at * columns;
-      T* dg_hidden = gru ? d.dgates_hidden.as<T>() + at * columns : dg;
+      T* dg = d.dgates.as<T>() + row * columns;
+      T* dg_hidden = gru ? d.dgates_hidden.as<T>() + row * columns : dg;
       for (int64_t r = 0; r < count; ++r) {
         const int64_t before = order.previous(i, first + r);
         // The state before this row in `all`, in what was given initially, or zero.
@@ -267,10 +279,8 @@ void backward(const RecurrentLayer& l, const RecurrentGradients& d, View out, Vi
         else
           plain_row_backward(dg + r * columns, out.as<T>() + (at + r) * n.outputs, dstate, n.hidden, l.cell == Cell::Relu);
       }
-      if (i > 0 || d.dh0.data) weight.multiply(count, dg_hidden, columns, gru ? T(1) : T(0), dh, n.outputs);
+      if (i > 0 || d.initial) weight.multiply(count, dg_hidden, columns, gru ? T(1) : T(0), dh, n.outputs);
     }
-    copy_if_wanted(d.dh0, first * n.outputs, dh, rows * n.outputs);
-    if (lstm) copy_if_wanted(d.dc0, first * n.hidden, dc, rows * n.hidden);
   });
 }
 
@@ -291,9 +301,10 @@ void previous(const Sequence& s, View to, View out, View h0) {
 
 }  // namespace
 
-void recurrent_forward(const RecurrentLayer& layer, View out, View hn, View cn, View gates, View cells) {
-  if (out.dtype == DType::Float64) forward<double>(layer, out, hn, cn, gates, cells);
-  else forward<float>(layer, out, hn, cn, gates, cells);
+void recurrent_forward(const RecurrentLayer& layer, View x, View weight_ih, View out, View hn, View cn, View gates,
+                       View cells) {
+  if (out.dtype == DType::Float64) forward<double>(layer, x, weight_ih, out, hn, cn, gates, cells);
+  else forward<float>(layer, x, weight_ih, out, hn, cn, gates, cells);
 }
 void recurrent_backward(const RecurrentLayer& layer, const RecurrentGradients& grads, View out, View gates, View cells) {
   if (out.dtype == DType::Float64) backward<double>(layer, grads, out, gates, cells);

@@ -1,11 +1,11 @@
-// The input's part of all gates is one product for the whole sequence; the kernel then runs through the steps. Its
-// gradient gives that of the gates of all rows, from which those of weights and inputs are one product each.
+// The input's part of the gates is one product for the whole sequence, or made step by step where that is as fast and the
+// weights stay in the cache; the kernel runs through the steps. Its gradient gives that of the gates of all rows, from
+// which those of weights and inputs are one product each.
 #include "ops/recurrent.h"
 
-#include <array>
+#include <algorithm>
 
 #include "autograd/record.h"
-#include "kernels/convert.h"
 #include "kernels/gemm.h"
 #include "kernels/recurrent.h"
 #include "ops/create.h"
@@ -71,68 +71,120 @@ void require_shape(const Plan& p, const char* argument, const Tensor& t, const D
   require<DTypeError>(t.dtype() == x.dtype(), p.op, ": ", argument, " is ", t.dtype(), " but input is ", x.dtype());
 }
 
-// to (rows, columns of a wider matrix) = x @ weight^T + bias
-void project(const Tensor& to, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  const int64_t m = x.size(0), n = weight.size(0), k = x.size(1);
-  const Tensor target = alias(to, {m, n}, to.strides());
-  if (bias.defined()) kernels::copy(target.view(), bias.view());
-  const double beta = bias.defined() ? 1 : 0;
-  if (to.dtype() == DType::Float64)
-    kernels::dgemm(m, n, k, 1, {x.data<double>(), x.stride(0), x.stride(1)},
-                   {weight.data<double>(), weight.stride(1), weight.stride(0)}, beta, to.data<double>(), to.stride(0), 1);
+constexpr int64_t kRowsOfTiles = 16;        // rows of a step with which the tiles of a product are busy
+constexpr int64_t kCachedWeights = 1 << 20;  // bytes of weights that stay close
+constexpr int64_t kBlockBytes = 512 << 10;   // of gradients of gates that do
+constexpr int64_t kBlockRows = 64;           // that make a product worth its packing
+
+// z = x @ y + beta z for matrices, outside any graph.
+void product(const Tensor& z, const Tensor& x, const Tensor& y, double beta) {
+  const int64_t m = x.size(0), n = y.size(1), k = x.size(1);
+  if (z.dtype() == DType::Float64)
+    kernels::dgemm(m, n, k, 1, {x.data<double>(), x.stride(0), x.stride(1)}, {y.data<double>(), y.stride(0), y.stride(1)},
+                   beta, z.data<double>(), z.stride(0), z.stride(1));
   else
-    kernels::sgemm(m, n, k, 1, {x.data<float>(), x.stride(0), x.stride(1)},
-                   {weight.data<float>(), weight.stride(1), weight.stride(0)}, static_cast<float>(beta), to.data<float>(),
-                   to.stride(0), 1);
+    kernels::sgemm(m, n, k, 1, {x.data<float>(), x.stride(0), x.stride(1)}, {y.data<float>(), y.stride(0), y.stride(1)},
+                   static_cast<float>(beta), z.data<float>(), z.stride(0), z.stride(1));
+}
+Tensor transposed(const Tensor& x) { return transpose(x, 0, 1); }
+
+kernels::RecurrentLayer layer_of(const Plan& p, const Tensor& h0, const Tensor& c0, const RecurrentWeights& w,
+                                 const Tensor& bias = {}) {
+  return {p.cell, p.sequence(), view_of(h0), view_of(c0), w.hh.view(), view_of(bias),
+          view_of(p.cell == Cell::Gru ? w.bias_hh : Tensor()), view_of(w.hr)};
 }
 
-kernels::RecurrentLayer layer_of(const Plan& p, const Tensor& h0, const Tensor& c0, const RecurrentWeights& w) {
-  return {p.cell, p.sequence(), view_of(h0), view_of(c0), w.hh.view(), view_of(p.cell == Cell::Gru ? w.bias_hh : Tensor()),
-          view_of(w.hr)};
-}
-
-// dgates^T @ (the state before each row).
-Tensor hidden_weight_gradient(const Plan& p, const Tensor& dgates, const Tensor& out, const Tensor& h0) {
-  const int64_t rows = p.rows(), batch = p.batch();
-  if (!p.uniform) {
-    const Tensor before = empty(out.shape(), out.dtype());
-    kernels::recurrent_previous(p.sequence(), before.view(), out.view(), view_of(h0));
-    return matmul(transpose(dgates, 0, 1), before);
+// What is summed over rows, block of steps by block of steps, while the gradient of their gates is in the cache.
+class WeightGradients {
+ public:
+  WeightGradients(const Plan& p, const Tensor& x, const Tensor& h0, const RecurrentWeights& w, const Tensor& out,
+                  const Tensor& gates, const Tensor& cells, const Saved& saved, Grads& grads)
+      : p_(p), x_(x), h0_(h0), w_(w), out_(out), gates_(gates), cells_(cells), saved_(saved), grads_(grads) {
+    if (saved.needs(0)) dx_ = empty({p.rows(), w.ih.size(1)}, x.dtype());
+    if (saved.needs(3)) grads[3] = zeros(w.ih.shape(), x.dtype());
+    if (saved.needs(4)) grads[4] = zeros(w.hh.shape(), x.dtype());
+    if (saved.needs(5)) grads[5] = zeros(w.bias_ih.shape(), x.dtype());
+    if (saved.needs(6)) grads[6] = zeros(w.bias_hh.shape(), x.dtype());
+    if (saved.needs(7)) grads[7] = zeros(w.hr.shape(), x.dtype());
+    if (!p.uniform && saved.needs(4)) {
+      before_ = empty(out.shape(), out.dtype());
+      kernels::recurrent_previous(p.sequence(), before_.view(), out.view(), view_of(h0));
+    }
   }
-  // The rows of `out` are those of the states before, one step later.
-  const int64_t from = p.reverse ? batch : 0, to = p.reverse ? 0 : batch, rest = rows - batch;
-  const Tensor dw = matmul(transpose(narrow(dgates, 0, to, rest), 0, 1), narrow(out, 0, from, rest));
-  if (!h0.defined()) return dw;
-  return addmm(dw, transpose(narrow(dgates, 0, p.reverse ? rest : 0, batch), 0, 1), h0);
-}
+  // Rows [begin, end); the gradients have those rows only.
+  void add(int64_t begin, int64_t end, const Tensor& dgates, const Tensor& dhidden, const Tensor& dprojected) {
+    const int64_t rows = end - begin;
+    if (saved_.needs(0)) product(narrow(dx_, 0, begin, rows), dgates, w_.ih, 0);
+    if (saved_.needs(3)) product(grads_[3], transposed(dgates), narrow(x_, 0, begin, rows), 1);
+    if (saved_.needs(4)) add_hidden(begin, rows, dhidden);
+    if (saved_.needs(5)) add_(grads_[5], sum(dgates, {0}, false));
+    if (saved_.needs(6) && !(shares_bias() && saved_.needs(5))) add_(grads_[6], sum(dhidden, {0}, false));
+    if (saved_.needs(7)) {
+      const int64_t hidden = w_.hr.size(1);
+      const Tensor shown = narrow(narrow(gates_, 1, 3 * hidden, hidden), 0, begin, rows);
+      product(grads_[7], transposed(dprojected), mul(shown, tanh(narrow(cells_, 0, begin, rows))), 1);
+    }
+  }
+  void finish(const Dims& shape) {
+    if (saved_.needs(0)) grads_[0] = reshape(dx_, shape);
+    if (saved_.needs(6) && shares_bias() && saved_.needs(5)) grads_[6] = grads_[5];
+  }
+
+ private:
+  bool shares_bias() const { return p_.cell != Cell::Gru; }
+  // Of equally long sequences, the states before are the rows of `out` one step earlier, or h0.
+  void add_hidden(int64_t begin, int64_t rows, const Tensor& dhidden) {
+    if (!p_.uniform) return product(grads_[4], transposed(dhidden), narrow(before_, 0, begin, rows), 1);
+    const int64_t batch = p_.batch(), shift = p_.reverse ? batch : -batch;
+    const int64_t from = std::max<int64_t>(0, begin + shift), to = std::min(p_.rows(), begin + rows + shift);
+    if (to > from)
+      product(grads_[4], transposed(narrow(dhidden, 0, from - shift - begin, to - from)), narrow(out_, 0, from, to - from), 1);
+    const int64_t start = p_.reverse ? p_.rows() - batch : 0;  // the rows of the first step to run
+    if (h0_.defined() && begin <= start && start < begin + rows)
+      product(grads_[4], transposed(narrow(dhidden, 0, start - begin, batch)), h0_, 1);
+  }
+
+  const Plan& p_;
+  const Tensor x_, h0_;
+  const RecurrentWeights& w_;
+  const Tensor out_, gates_, cells_;
+  const Saved& saved_;
+  Grads& grads_;
+  Tensor dx_, before_;
+};
 
 Grads backward_kernel(const Plan& p, const Grads& dy, const Tensor& x, const Tensor& h0, const Tensor& c0,
                       const RecurrentWeights& w, const Tensor& out, const Tensor& gates, const Tensor& cells,
                       const Saved& saved) {
   const int64_t rows = p.rows(), columns = w.hh.size(0), outputs = w.hh.size(1), batch = p.batch();
-  const int64_t hidden = columns / kernels::gates_of(p.cell);
+  const int64_t hidden = columns / kernels::gates_of(p.cell), steps = static_cast<int64_t>(p.sizes.size());
+  const bool gru = p.cell == Cell::Gru, lstm = p.cell == Cell::Lstm;
+  const DType type = x.dtype();
   const Tensor flat_out = reshape(out, {rows, outputs});
   const Tensor dout = dy[0].defined() ? reshape(contiguous(dy[0]), {rows, outputs}) : Tensor();
-  const Tensor dhn = dense(dy[1]), dcn = dy.size() > 2 ? dense(dy[2]) : Tensor();
-  const DType type = x.dtype();
+  const auto carried = [&](const Tensor& d, int64_t n) { return d.defined() ? clone(contiguous(d)) : zeros({batch, n}, type); };
+  const Tensor dh = carried(dy[1], outputs), dc = lstm ? carried(dy[2], hidden) : Tensor();
+
   Grads grads(8);
-  const Tensor dgates = empty({rows, columns}, type);
-  const Tensor dhidden = p.cell == Cell::Gru ? empty({rows, columns}, type) : dgates;
-  const Tensor dprojected = w.hr.defined() ? empty({rows, outputs}, type) : Tensor();
-  if (saved.needs(1)) grads[1] = empty({batch, outputs}, type);
-  if (saved.needs(2)) grads[2] = empty({batch, hidden}, type);
-  if (rows > 0)
+  WeightGradients sums(p, reshape(contiguous(x), {rows, x.size(-1)}), h0, w, flat_out, gates, cells, saved, grads);
+  const int64_t block_rows = std::max<int64_t>(kBlockRows, kBlockBytes / (columns * itemsize(type)));
+  const int64_t block = std::max<int64_t>(1, block_rows / std::max<int64_t>(1, batch)), most = std::min(rows, block * batch);
+  const Tensor dgates = empty({most, columns}, type), dhidden = gru ? empty({most, columns}, type) : dgates;
+  const Tensor dprojected = w.hr.defined() ? empty({most, outputs}, type) : Tensor();
+  for (int64_t end = steps; end > 0 && rows > 0; end -= block) {
+    const int64_t first = std::max<int64_t>(0, end - block);
+    const int64_t from = p.offsets[static_cast<size_t>(p.reverse ? steps - end : first)];
+    const int64_t to = p.offsets[static_cast<size_t>(p.reverse ? steps - first : end)], count = to - from;
     kernels::recurrent_backward(layer_of(p, h0, c0, w),
-                                {view_of(dout), view_of(dhn), view_of(dcn), dgates.view(), dhidden.view(),
-                                 view_of(dprojected), view_of(grads[1]), view_of(grads[2])},
+                                {first, end, from, end < steps, view_of(dout), dh.view(), view_of(dc), saved.needs(1),
+                                 dgates.view(), dhidden.view(), view_of(dprojected)},
                                 flat_out.view(), gates.view(), view_of(cells));
-  if (saved.needs(0)) grads[0] = reshape(matmul(dgates, w.ih), x.shape());
-  if (saved.needs(3)) grads[3] = matmul(transpose(dgates, 0, 1), reshape(contiguous(x), {rows, x.size(-1)}));
-  if (saved.needs(4)) grads[4] = hidden_weight_gradient(p, dhidden, flat_out, h0);
-  if (saved.needs(5)) grads[5] = sum(dgates, {0}, false);
-  if (saved.needs(6)) grads[6] = p.cell != Cell::Gru && grads[5].defined() ? grads[5] : sum(dhidden, {0}, false);
-  if (saved.needs(7))
-    grads[7] = matmul(transpose(dprojected, 0, 1), mul(narrow(gates, 1, 3 * hidden, hidden), tanh(cells)));
+    const auto part = [&](const Tensor& t) { return t.defined() ? narrow(t, 0, 0, count) : t; };
+    sums.add(from, to, part(dgates), part(dhidden), part(dprojected));
+  }
+  sums.finish(x.shape());
+  if (saved.needs(1)) grads[1] = dh;
+  if (saved.needs(2)) grads[2] = dc;
   return grads;
 }
 
@@ -151,11 +203,15 @@ RecurrentState run(const Plan& p, const Tensor& x, const Tensor& h0, const Tenso
   if (rows > 0) {
     const WithGradMode off(false);
     const Tensor flat_x = reshape(contiguous(x), {rows, x.size(-1)}), flat_out = alias(y.out, {rows, outputs}, {outputs, 1});
-    const RecurrentWeights d{w.ih, dense(w.hh), w.bias_ih, dense(w.bias_hh), dense(w.hr)};
+    const RecurrentWeights d{dense(w.ih), dense(w.hh), dense(w.bias_ih), dense(w.bias_hh), dense(w.hr)};
     const Tensor bias = gru || !d.bias_hh.defined() ? d.bias_ih : d.bias_ih.defined() ? add(d.bias_ih, d.bias_hh) : d.bias_hh;
     const Tensor h = dense(h0), c = dense(c0);
-    project(gates, flat_x, w.ih, bias);
-    kernels::recurrent_forward(layer_of(p, h, c, d), flat_out.view(), y.h.view(), view_of(y.c), gates.view(), view_of(cells));
+    const int64_t weights = w.hh.size(0) * (flat_x.size(1) + outputs) * itemsize(type);
+    const bool by_step = batch >= kRowsOfTiles && weights <= kCachedWeights;
+    if (!by_step) product(gates, flat_x, transposed(d.ih), 0);
+    const Tensor none;
+    kernels::recurrent_forward(layer_of(p, h, c, d, bias), view_of(by_step ? flat_x : none), view_of(by_step ? d.ih : none),
+                               flat_out.view(), y.h.view(), view_of(y.c), gates.view(), view_of(cells));
   }
   const Tensor ys[] = {y.out, y.h, y.c};
   record_outputs(p.op, std::span<const Tensor>(ys, lstm ? 3 : 2), inputs(x, h0, c0, w.ih, w.hh, w.bias_ih, w.bias_hh, w.hr),

@@ -183,6 +183,31 @@ def test_gradients_to_second_order(mode, options, packed, rng):
     assert gradcheck(run, tuple(leaves), order=2)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("mode, options", [(m, {}) for m in MODES] + [("LSTM", {"proj_size": 7})])
+def test_fused_gradient_is_the_open_one_over_many_steps(mode, options, packed, rng):
+    """Enough rows and gates for several blocks of steps and several tiles."""
+    layer = make(mode, 5, 130, bidirectional=True, **options)
+    hx = [
+        genesis.tensor(h, dtype=genesis.float64, requires_grad=True) for h in states(layer, rng, 19)
+    ]
+    x = genesis.tensor(rng.normal(size=(14, 19, 5)), dtype=genesis.float64, requires_grad=True)
+    leaves = [x, *hx, *layer.parameters()]
+    lengths = [14, *sorted(rng.integers(1, 14, 18).tolist(), reverse=True)]
+
+    def grads(create_graph):
+        given = rnn.pack_padded_sequence(x, lengths) if packed else x
+        out, last = layer(given, tuple(hx) if mode == "LSTM" else hx[0])
+        out = out.data if packed else out
+        total = out.square().sum() + sum(
+            h.sin().sum() for h in (last if mode == "LSTM" else [last])
+        )
+        return genesis.autograd.grad(total, leaves, create_graph=create_graph)
+
+    for a, b in zip(grads(False), grads(True), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.detach().numpy(), rtol=1e-8, atol=1e-10)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_gradient_reaches_only_what_is_used(mode, rng):
     """From the last state alone, and from a part of the output."""
