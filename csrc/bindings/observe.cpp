@@ -414,7 +414,7 @@ static PyObject* set_finite(Args& a) {
   return PyTuple_Pack(4, truth(before.nan), truth(before.inf), truth(before.forward), truth(before.backward));
 }
 
-// (op, thread, outputs, dtype, shape or None, released, origin or None, saved), saved of (dtype, shape, bytes, address of the memory).
+// (op, dtype, shape or None, released, origin or None, saved), saved of (dtype, shape, bytes, address of the memory).
 static PyObject* look_at(Args& a) {
   if (!is_node(a[0])) a.fail(0, "a Node");
   const Node& node = *node_of(a[0]);
@@ -432,7 +432,7 @@ static PyObject* look_at(Args& a) {
     if (PyList_Append(saved.get(), item.get()) < 0) throw_python();
   }
   PyObject* where = origin_of(node);
-  return Py_BuildValue("(sIIOOOOO)", node.op, node.thread, node.num_outputs, dtype_object(look.dtype), shape.get(),
+  return Py_BuildValue("(sOOOOO)", node.op, dtype_object(look.dtype), shape.get(),
                        node.released ? Py_True : Py_False, where ? where : Py_None, saved.get());
 }
 

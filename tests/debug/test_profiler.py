@@ -153,6 +153,8 @@ def test_modules_are_named_by_their_path():
     assert [e.module for e in linears] == ["Sequential.0", "Sequential.1.0"]
     assert linears[1].parent.name == "Sequential.1.0"
     assert one(p, "sum").module is None
+    gradients = [e for e in p.events() if e.name == "LinearBackward"]
+    assert [e.module for e in gradients] == ["Sequential.1.0", "Sequential.0"]
     with profile(with_modules=False) as p:
         net(genesis.ones(5, 3))
     assert all(e.kind == "forward" for e in p.events())

@@ -45,8 +45,6 @@ class Look:
     """All that can be said of a node."""
 
     op: str
-    thread: int
-    num_outputs: int
     dtype: _C.dtype
     shape: tuple[int, ...] | None  # of the first output; None where it is not known
     released: bool
@@ -61,7 +59,7 @@ class Look:
 
 def look_at(node: Node) -> Look:
     """What a node is, keeps, and where it was recorded."""
-    op, thread, outputs, dtype, shape, released, origin, saved = _C._look_at(node)
+    op, dtype, shape, released, origin, saved = _C._look_at(node)
     module = place = None
     if origin is not None:
         from genesis.autograd._anomaly import user_frame
@@ -69,11 +67,10 @@ def look_at(node: Node) -> Look:
         module = origin[0]
         frame = user_frame(origin)
         if frame is not None:
-            place = f"{os.path.relpath(frame[0].co_filename)}:{frame[1]}"
+            here = os.path.join(os.getcwd(), "")
+            place = f"{frame[0].co_filename.removeprefix(here)}:{frame[1]}"
     return Look(
         op=op.lstrip("_"),
-        thread=thread,
-        num_outputs=outputs,
         dtype=dtype,
         shape=shape,
         released=released,

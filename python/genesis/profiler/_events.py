@@ -109,4 +109,8 @@ def events_of(rows: Iterable[tuple[Any, ...]]) -> list[Event]:
             around[-1].children.append(event)
         around.append(event)
         events.append(event)
+    made_in = {number: e.module for e in events if e.kind == "forward" for number in e.sequence}
+    for event in events:  # a gradient belongs to the module of its operation
+        if event.kind == "backward" and event.name != "AccumulateGrad":
+            event.module = made_in.get(event.sequence.start, event.module)
     return events
