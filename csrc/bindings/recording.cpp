@@ -17,7 +17,7 @@ Recording::~Recording() {
 }
 
 size_t Recording::open(Event::Kind kind, const char* name, PyObject* scope) {
-  if (size_ % kChunk == 0) chunks_.push_back(std::make_unique<Event[]>(kChunk));
+  if (size_ % kChunk == 0) chunks_.push_back(std::make_unique_for_overwrite<Event[]>(kChunk));
   const size_t number = size_++;
   Event& e = event(number);
   Py_XINCREF(scope);
