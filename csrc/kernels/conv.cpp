@@ -8,12 +8,15 @@
 // table of offsets. A vector may run over the end of a line into the padding; the lanes that are no outputs are left out
 // when it is stored.
 //
+// Small images leave most lanes of such vectors empty. Theirs is the one case in which the right-hand side is stored, some
+// images at a time (multiply_columns).
+//
 // An output is always summed in the same order, whatever block, tile or thread it falls to.
 #include "kernels/conv.h"
 
 #include "core/parallel.h"
-#include "kernels/conv_planes.h"
-#include "kernels/gemm_micro.h"
+#include "kernels/conv_tiles.h"
+#include "kernels/gemm.h"
 #include "kernels/scratch.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -21,177 +24,11 @@ namespace {
 
 constexpr int64_t kBlockBytes = 512 << 10;       // of copied planes that stay in L2
 constexpr int64_t kGroupBytes = 32 << 10;        // of copied planes of some groups, in L1
-constexpr int64_t kTileBytes = 24 << 10;         // of input that a tile reads again and again, in L1
+constexpr int64_t kTileBytes = 32 << 10;         // of input that a tile reads again and again, in L1
+constexpr int64_t kRunBytes = 256 << 10;         // of x that is brought to L2 at once, if it is not copied
+constexpr int64_t kWeightBytes = 4 << 20;        // of weights that may come from L3 for each tile
+constexpr int64_t kColumnBytes = 2 << 20;        // of columns of small images that are stored at once
 constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// ----- Tiles -----
-
-// A vector of neighbouring positions. Its lanes that are outputs follow each other in the result.
-struct Spot {
-  int64_t at;     // position of lane 0
-  int64_t first;  // the output that its first valid lane is
-  int count;
-  uint32_t lanes;
-};
-
-template <class T>
-void put(T* out, Vec<T> v, const Spot& spot) {
-  if (spot.count == kLanes<T>) return store(out, v);
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) v = _mm512_maskz_compress_ps(static_cast<__mmask16>(spot.lanes), v);
-  else v = _mm512_maskz_compress_pd(static_cast<__mmask8>(spot.lanes), v);
-  store(out, v, Mask<T>(spot.count));
-#else
-  for (int lane = 0; lane < kLanes<T>; ++lane)
-    if (spot.lanes >> lane & 1) *out++ = v[lane];
-#endif
-}
-
-template <class T>
-Vec<T> get(const T* out, const Spot& spot) {
-  if (spot.count == kLanes<T>) return load(out);
-#if defined(__AVX512F__)
-  const Vec<T> v = load(out, Mask<T>(spot.count));
-  if constexpr (sizeof(T) == 4) return _mm512_maskz_expand_ps(static_cast<__mmask16>(spot.lanes), v);
-  else return _mm512_maskz_expand_pd(static_cast<__mmask8>(spot.lanes), v);
-#else
-  Vec<T> v{};
-  for (int lane = 0; lane < kLanes<T>; ++lane)
-    if (spot.lanes >> lane & 1) v[lane] = *out++;
-  return v;
-#endif
-}
-
-// rows x vectors of outputs: sums over k of a[p * a_k + row] * b[vector][offsets[p] + lane].
-template <class T>
-struct ConvTile {
-  int64_t k;
-  const T* a;
-  int64_t a_k;
-  const int64_t* offsets;
-  const T* b[kMaxVectors];
-  const Spot* spot[kMaxVectors];
-  T* out[kMaxVectors];
-  int64_t out_row;
-  const T* bias;  // of the rows, or null
-  bool add;       // to what is there
-  // What the next vectors will read, if that is not in cache: these places under some of the offsets.
-  const T* ahead[kMaxVectors];
-  const int64_t* ahead_offsets;
-  int64_t ahead_count = 0;
-};
-
-template <class T, int rows, int vectors>
-void conv_tile(const ConvTile<T>& t) {
-  Vec<T> sum[rows][vectors] = {};
-  const T* b[vectors];
-  for (int j = 0; j < vectors; ++j) b[j] = t.b[j];
-  const T* a = t.a;
-  const int64_t a_k = t.a_k;
-  const int64_t* offset = t.offsets;
-  int fetched = 0;
-  const int64_t* ahead = t.ahead_offsets;
-  const int64_t ahead_step = t.ahead_count == 0 ? 0 : ceil_div(t.ahead_count, ceil_div(t.k, kSegment));
-  for (int64_t left = t.k; left > 0; left -= kSegment) {
-    // Outputs, and what lies ahead, are fetched a little at a time: a burst would hold up the loads.
-    if (fetched < rows) {
-      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.out[j] + t.spot[j]->first + fetched * t.out_row, 1);
-      ++fetched;
-    }
-    if (ahead_step > 0)
-      for (const int64_t* stop = std::min(ahead + ahead_step, t.ahead_offsets + t.ahead_count); ahead < stop; ++ahead)
-        for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.ahead[j] + *ahead);
-    for (const int64_t* end = offset + std::min(left, kSegment); offset < end; ++offset, a += a_k) {
-      const int64_t at = *offset;
-      Vec<T> row[vectors];
-#pragma GCC unroll 8
-      for (int j = 0; j < vectors; ++j) row[j] = load(b[j] + at);
-#pragma GCC unroll 16
-      for (int i = 0; i < rows; ++i) {
-        const Vec<T> x = broadcast<T>(a[i]);
-#pragma GCC unroll 8
-        for (int j = 0; j < vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
-      }
-    }
-  }
-#pragma GCC unroll 8
-  for (int j = 0; j < vectors; ++j) {
-    const Spot& spot = *t.spot[j];
-    T* out = t.out[j] + spot.first;
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i, out += t.out_row) {
-      Vec<T> v = sum[i][j];
-      if (t.add) v += get<T>(out, spot);
-      else if (t.bias) v += broadcast(t.bias[i]);
-      put<T>(out, v, spot);
-    }
-  }
-}
-
-template <class T, int index>
-constexpr auto conv_tile_at() -> void (*)(const ConvTile<T>&) {
-  constexpr int rows = index / kMaxVectors + 1, vectors = index % kMaxVectors + 1;
-  if constexpr (rows <= kMaxRows[vectors - 1]) return &conv_tile<T, rows, vectors>;
-  return nullptr;
-}
-
-template <class T>
-void run_tile(const ConvTile<T>& t, int64_t rows, int64_t vectors) {
-  static constexpr auto table = []<int... index>(std::integer_sequence<int, index...>) {
-    return std::array{conv_tile_at<T, index>()...};
-  }(std::make_integer_sequence<int, kMostRows * kMaxVectors>{});
-  table[(rows - 1) * kMaxVectors + vectors - 1](t);
-}
-
-// One row of outputs, at all spots: sums over k of a[p] * b[spot.at + offsets[p] + lane].
-template <class T>
-void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const std::vector<Spot>& spots, T bias, T* out) {
-  constexpr int together = 4;
-  const Spot *spot = spots.data(), *end = spot + spots.size();
-  auto step = [&]<int n>(std::integral_constant<int, n>) __attribute__((always_inline)) {
-    Vec<T> sum[n];
-    const T* from[n];
-    for (int j = 0; j < n; ++j) sum[j] = broadcast(bias), from[j] = b + spot[j].at;
-    for (int64_t p = 0; p < k; ++p) {
-      const Vec<T> x = broadcast<T>(a[p]);
-      const int64_t at = offsets[p];
-#pragma GCC unroll 4
-      for (int j = 0; j < n; ++j) sum[j] = fma(x, load(from[j] + at), sum[j]);
-    }
-#pragma GCC unroll 4
-    for (int j = 0; j < n; ++j) put<T>(out + spot[j].first, sum[j], spot[j]);
-    spot += n;
-  };
-  while (end - spot >= together) step(std::integral_constant<int, together>());
-  while (spot < end) step(std::integral_constant<int, 1>());
-}
-
-// Vectors that cover every output once, from the first on; those that hit padding between lines skip it.
-template <class T>
-std::vector<Spot> cover(const Planes<T>& planes, const Axis (&axes)[3], int64_t readable) {
-  std::vector<Spot> spots;
-  const int64_t n0 = axes[0].out, n1 = axes[1].out, n2 = axes[2].out;
-  int64_t o0 = 0, o1 = 0, o2 = 0, next = 0;
-  while (o0 < n0) {
-    const int64_t at = std::min(planes.position(o0, o1, o2), readable - kLanes<T>);
-    Spot spot{at, next, 0, 0};
-    while (o0 < n0) {
-      const int64_t lane = planes.position(o0, o1, o2) - at;
-      if (lane >= kLanes<T>) break;
-      const int64_t run = std::min(kLanes<T> - lane, n2 - o2);
-      spot.lanes |= ((1u << run) - 1u) << lane;
-      spot.count += static_cast<int>(run);
-      o2 += run;
-      if (o2 == n2) o2 = 0, ++o1;
-      if (o1 == n1) o1 = 0, ++o0;
-    }
-    next += spot.count;
-    spots.push_back(spot);
-  }
-  return spots;
-}
 
 // ----- Correlation -----
 
@@ -286,13 +123,14 @@ struct Layout {
   Axis axes[3];
   int64_t first[3];  // of the outputs in y
   Planes<T> planes;
-  int64_t taps, depth, most_vectors;  // channels in one pass over k; vectors in a tile
-  std::vector<int64_t> offsets;       // of that many channels
+  bool pointwise;       // one tap, of x itself
+  int64_t taps, depth;  // channels in one pass over k
+  std::vector<int64_t> offsets;  // of that many channels
   std::vector<Spot> spots;
 
-  Layout(const Correlation<T>& x, const Cut& cut, int64_t strip, int64_t vectors, bool one_tile)
+  Layout(const Correlation<T>& x, const Cut& cut, int64_t strip, int64_t vectors, int64_t height)
       : axes{x.axes[0], x.axes[1], x.axes[2]}, first{x.first[0], x.first[1], x.first[2]}, planes(restricted(x, cut, strip), true),
-        taps(x.taps()), most_vectors(vectors) {
+        taps(x.taps()) {
     std::vector<int64_t> under = planes.offsets();
     const int64_t reach = under.empty() ? 0 : *std::max_element(under.begin(), under.end());
     if (planes.in_place() && planes.readable() - reach < kLanes<T>) {
@@ -304,7 +142,8 @@ struct Layout {
     constexpr int64_t line = 64 / sizeof(T);
     const int64_t lines_read = ceil_div(vectors * kLanes<T> + static_cast<int64_t>(axes[2].taps.size()), line) + 1;
     const int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(axes[0].taps.size() * axes[1].taps.size()) * lines_read * 64);
-    const int64_t most = one_tile ? x.channels : std::max<int64_t>(4, kTileBytes / bytes);
+    pointwise = planes.in_place() && taps == 1;
+    const int64_t most = x.rows <= height ? x.channels : std::max<int64_t>(4, kTileBytes / bytes);
     depth = std::max<int64_t>(1, ceil_div(x.channels, std::max<int64_t>(1, ceil_div(x.channels, most))));
     for (int64_t c = 0; c < std::min(depth, x.channels); ++c)
       for (int64_t tap : under) offsets.push_back(c * planes.plane() + tap);
@@ -391,67 +230,157 @@ struct Block {
     }
     const int64_t per_image = static_cast<int64_t>(layout.spots.size()), total = images * per_image;
     const int64_t tiles = ceil_div(total, vectors), row_tiles = ceil_div(x.rows, height);
-    const int64_t work = vectors * kLanes<T> * std::max<int64_t>(k, 16) * x.rows;
-    const bool fetches = planes.in_place() && layout.taps == 1;  // x comes from memory, a little of many planes at a time
+    // Tiles are done one after another, all rows of each, so that what they read stays in L1; but weights that come from
+    // memory are used for some tiles at once. x itself is best brought from memory in longer runs.
+    const int64_t together = k * x.rows * int64_t{sizeof(T)} > kWeightBytes ? 4 : 1;
+    int64_t run = layout.pointwise ? kRunBytes / (x.channels * vectors * kVectorBytes) : together;
+    run = std::clamp<int64_t>(std::min(run, ceil_div(tiles, get_num_threads())), 1, tiles);
+    const int64_t runs = ceil_div(tiles, run), work = run * vectors * kLanes<T> * std::max<int64_t>(k, 16) * x.rows;
     // Where there are few vectors, the rows are shared out too.
     int64_t parts = 1;
-    if (const int64_t wanted = 4 * get_num_threads(); groups * tiles < wanted && !in_parallel_region())
-      parts = std::clamp<int64_t>(std::min(wanted / (groups * tiles), work / kTaskWork), 1, row_tiles);
-    parallel_for(groups * tiles * parts, std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work / parts)),
+    if (const int64_t wanted = 4 * get_num_threads(); groups * runs < wanted && !in_parallel_region())
+      parts = std::clamp<int64_t>(std::min(wanted / (groups * runs), work / kTaskWork), 1, row_tiles);
+    parallel_for(groups * runs * parts, std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work / parts)),
                  [&](int64_t begin, int64_t end) {
+      std::vector<Place> places(static_cast<size_t>(run));
       for (int64_t task = begin; task < end; ++task) {
-        const int64_t part = task % parts, g = task / parts / tiles, tile = task / parts % tiles;
-        const int64_t row_begin = part * row_tiles / parts, row_end = (part + 1) * row_tiles / parts;
-        ConvTile<T> t;
-        const int64_t vector = tile * vectors, filled = std::min(vectors, total - vector);
-        const T* b[kMaxVectors];
-        T* to[kMaxVectors];
-        auto place = [&](int64_t v, const Spot*& spot) {
-          spot = &layout.spots[static_cast<size_t>(v % per_image)];
-          return source + v / per_image * image_step + g * x.channels * planes.plane() + spot->at;
-        };
-        for (int64_t j = 0; j < filled; ++j) {
-          b[j] = place(vector + j, t.spot[j]);
-          to[j] = out + (vector + j) / per_image * out_step + g * x.rows * out_plane;
+        const int64_t part = task % parts, g = task / parts / runs, first = task / parts % runs * run;
+        const int64_t count = std::min(run, tiles - first);
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t vector = (first + i) * vectors;
+          places[static_cast<size_t>(i)] = place(source + g * x.channels * planes.plane(), image_step,
+                                                 out + g * x.rows * out_plane, out_step, vector, std::min(vectors, total - vector));
         }
-        if (fetches && tile + 1 < tiles) {
-          const Spot* next;
-          for (int64_t j = 0; j < filled; ++j) t.ahead[j] = place(std::min(vector + vectors + j, total - 1), next);
-        }
-        t.a_k = height;
-        t.offsets = layout.offsets.data();
-        t.out_row = out_plane;
-        for (int64_t c = 0; c == 0 || c < x.channels; c += layout.depth) {
-          const int64_t depth = std::min(layout.depth, x.channels - c), rows = row_end - row_begin;
-          t.k = depth * layout.taps;
-          t.add = c > 0;
-          for (int64_t j = 0; j < filled; ++j) {
-            t.b[j] = b[j] + c * planes.plane();
-            if (fetches && c > 0) t.ahead[j] += layout.depth * planes.plane();
-          }
-          for (int64_t i = row_begin; i < row_end; ++i) {
-            const int64_t row = i * height;
-            t.a = weights + (group + g) * row_tiles * height * k + i * height * k + c * layout.taps * height;
-            t.bias = x.bias ? x.bias + (group + g) * x.rows + row : nullptr;
-            for (int64_t j = 0; j < filled; ++j) t.out[j] = to[j] + row * out_plane;
-            if (fetches && tile + 1 < tiles) {  // each tile fetches its share of what the next vectors read
-              const int64_t from = (i - row_begin) * depth / rows;
-              t.ahead_offsets = layout.offsets.data() + from;
-              t.ahead_count = (i - row_begin + 1) * depth / rows - from;
-            }
-            run_tile(t, std::min(height, x.rows - row), filled);
-          }
-        }
+        if (layout.pointwise) touch(places[0].b[0], places[static_cast<size_t>(count - 1)]);
+        for (int64_t i = 0; i < count; i += together)
+          rows_of(g, part * row_tiles / parts, (part + 1) * row_tiles / parts, places.data() + i, std::min(together, count - i),
+                  out_plane);
       }
     });
   }
+
+  // The vectors of a tile.
+  struct Place {
+    int64_t filled;
+    const T* b[kMaxVectors];
+    const Spot* spot[kMaxVectors];
+    T* out[kMaxVectors];
+  };
+  Place place(const T* source, int64_t image_step, T* out, int64_t out_step, int64_t vector, int64_t filled) const {
+    const int64_t per_image = static_cast<int64_t>(layout.spots.size());
+    Place p{filled, {}, {}, {}};
+    for (int64_t j = 0; j < filled; ++j) {
+      const int64_t image = (vector + j) / per_image;
+      p.spot[j] = &layout.spots[static_cast<size_t>((vector + j) % per_image)];
+      p.b[j] = source + image * image_step + p.spot[j]->at;
+      p.out[j] = out + image * out_step;
+    }
+    return p;
+  }
+
+  // Reads what a run of tiles will, channel by channel: the tiles jump from channel to channel, which the hardware does
+  // not foresee.
+  void touch(const T* begin, const Place& last) const {
+    const T* end = last.b[last.filled - 1] + kLanes<T>;
+    if (end < begin || end - begin > layout.planes.plane()) return;  // of several images
+    T sum = 0;
+    for (int64_t c = 0; c < x.channels; ++c)
+      for (const T* p = begin + c * layout.planes.plane(); p < end + c * layout.planes.plane(); p += 64 / sizeof(T)) sum += *p;
+    asm volatile("" : : "x"(sum));
+  }
+
+  void rows_of(int64_t g, int64_t row_begin, int64_t row_end, const Place* places, int64_t count, int64_t out_plane) const {
+    const int64_t k = layout.taps * x.channels, row_tiles = ceil_div(x.rows, height);
+    ConvTile<T> t;
+    t.a_k = height;
+    t.offsets = layout.offsets.data();
+    t.out_row = out_plane;
+    for (int64_t c = 0; c == 0 || c < x.channels; c += layout.depth) {
+      t.k = std::min(layout.depth, x.channels - c) * layout.taps;
+      t.add = c > 0;
+      for (int64_t i = row_begin; i < row_end; ++i) {
+        const int64_t row = i * height;
+        t.a = weights + ((group + g) * row_tiles + i) * height * k + c * layout.taps * height;
+        t.bias = x.bias ? x.bias + (group + g) * x.rows + row : nullptr;
+        for (const Place* p = places; p < places + count; ++p) {
+          for (int64_t j = 0; j < p->filled; ++j) {
+            t.b[j] = p->b[j] + c * layout.planes.plane();
+            t.spot[j] = p->spot[j];
+            t.out[j] = p->out[j] + row * out_plane;
+          }
+          run_tile(t, std::min(height, x.rows - row), p->filled);
+        }
+      }
+    }
+  }
 };
+
+// ----- Small images -----
+
+template <class T>
+void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* c) {
+  if constexpr (sizeof(T) == 4) sgemm(m, n, k, 1, a, b, 0, c, n, 1);
+  else dgemm(m, n, k, 1, a, b, 0, c, n, 1);
+}
+
+// Whether more lanes would be empty than the copies of multiply_columns cost.
+template <class T>
+bool small(const Correlation<T>& x) {
+  if (!x.dense() || x.rows < 16 || x.channels * x.taps() < 32 || x.outputs() > 8 * kLanes<T>) return false;
+  const Planes<T> planes(x.axes, false);
+  const int64_t spots = static_cast<int64_t>(cover(planes, x.axes, std::numeric_limits<int64_t>::max()).size());
+  return 5 * x.outputs() < 4 * spots * kLanes<T>;
+}
+
+// y of some images at a time, as the product of the weights (rows, k) and a matrix with a column for each output.
+template <class T>
+void multiply_columns(const Correlation<T>& x) {
+  const Planes<T> planes(x.axes, false);
+  const std::vector<int64_t> taps = planes.offsets();
+  const std::vector<Spot> spots = cover(planes, x.axes, std::numeric_limits<int64_t>::max());
+  const int64_t count = x.taps(), k = x.channels * count, outputs = x.outputs();
+  const int64_t in_plane = x.axes[0].in * x.axes[1].in * x.axes[2].in;
+  const bool plain = x.w_channel == count;  // the weights of a row follow each other
+  T* packed = packed_weights<T>.get(plain ? 1 : x.groups * x.rows * k);
+  if (!plain) pack_weights(x, x.rows, packed);
+  const int64_t most = std::clamp<int64_t>(kColumnBytes / (k * outputs * int64_t{sizeof(T)}), 1, x.batch);
+  const int64_t images = ceil_div(x.batch, ceil_div(x.batch, most));
+  T* columns = dense_outputs<T>.get((k + x.rows) * images * outputs);
+  for (int64_t g = 0; g < x.groups; ++g)
+    for (int64_t first = 0; first < x.batch; first += images) {
+      const int64_t here = std::min(images, x.batch - first), n = here * outputs;
+      parallel_for(x.channels, std::max<int64_t>(1, (1 << 14) / (count * n)), [&](int64_t begin, int64_t end) {
+        T* grid = copied_planes<T>.get(planes.plane() + kLanes<T>);
+        for (int64_t c = begin; c < end; ++c)
+          for (int64_t i = 0; i < here; ++i) {
+            planes.fill(grid, x.x + (((first + i) * x.groups + g) * x.channels + c) * in_plane);
+            for (int64_t t = 0; t < count; ++t) {
+              T* to = columns + (c * count + t) * n + i * outputs;
+              for (const Spot& spot : spots) put<T>(to + spot.first, load(grid + taps[static_cast<size_t>(t)] + spot.at), spot);
+            }
+          }
+      });
+      T* product = columns + k * n;
+      gemm<T>(x.rows, n, k, plain ? GemmMatrix<T>{x.w + g * x.w_group, k, 1} : GemmMatrix<T>{packed + g * x.rows * k, 1, x.rows},
+              {columns, n, 1}, product);
+      parallel_for(here * x.rows, (1 << 14) / outputs + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t row = i % x.rows;
+          const T* from = product + row * n + i / x.rows * outputs;
+          T* to = x.y + (((first + i / x.rows) * x.groups + g) * x.rows + row) * outputs;
+          const T bias = x.bias ? x.bias[g * x.rows + row] : T(0);
+          for (int64_t o = 0; o < outputs; ++o) to[o] = from[o] + bias;
+        }
+      });
+    }
+}
 
 // Correlations of the same planes with the same output; they differ in taps and in which outputs they make.
 template <class T>
 void correlate(const std::vector<Correlation<T>>& passes) {
   const Correlation<T>& x = passes[0];
   if (x.batch == 0 || x.groups == 0 || x.rows == 0 || x.outputs() == 0) return;
+  if (small(x)) return multiply_columns(x);
   // Wide and flat tiles for few rows, or else as high as the registers allow, and all about equally high.
   constexpr int most = kVectorBytes == 64 ? 3 : 2;
   const int64_t vectors = x.rows <= kMaxRows[kMaxVectors - 1] ? kMaxVectors : most;
@@ -471,7 +400,7 @@ void correlate(const std::vector<Correlation<T>>& passes) {
     weights.push_back(packed);
     pack_weights(pass, height, packed);
     packed += x.groups * padded_rows * x.channels * pass.taps();
-    for (int64_t strip = 0; strip < cut.strips; ++strip) layouts.emplace_back(pass, cut, strip, vectors, x.rows <= height);
+    for (int64_t strip = 0; strip < cut.strips; ++strip) layouts.emplace_back(pass, cut, strip, vectors, height);
   }
 
   const int64_t group_blocks = ceil_div(x.groups, cut.groups), blocks = ceil_div(x.batch, cut.images) * group_blocks * cut.strips;
@@ -526,9 +455,51 @@ Residue residue_axis(const ConvShape& s, int d, int64_t residue) {
   return {axis, first};
 }
 
+// For outputs that are few beside the inputs they reach, where most taps of most inputs are in the padding: the product
+// of the weights and dy, a column for each output, added up to where the taps lie.
+template <class T>
+void add_columns(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
+  const int64_t taps = s.taps(), k = s.in_channels * taps, in_size = s.in_size(), out_size = s.out_size();
+  const int64_t images = std::clamp<int64_t>(kColumnBytes / (k * out_size * int64_t{sizeof(T)}), 1, s.batch);
+  T* columns = dense_outputs<T>.get((k + s.out_channels) * images * out_size);
+  for (int64_t g = 0; g < s.groups; ++g)
+    for (int64_t first = 0; first < s.batch; first += images) {
+      const int64_t here = std::min(images, s.batch - first), n = here * out_size;
+      T* gathered = columns + k * n;
+      for (int64_t i = 0; i < here; ++i)
+        for (int64_t m = 0; m < s.out_channels; ++m)
+          copy_run(gathered + m * n + i * out_size,
+                   dy + (((first + i) * s.groups + g) * s.out_channels + m) * out_size, out_size);
+      gemm<T>(k, n, s.out_channels, {w + g * s.out_channels * k, 1, k}, {gathered, n, 1}, columns);
+      parallel_for(here * s.in_channels, (1 << 14) / (taps * out_size) + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t image = i / s.in_channels, c = i % s.in_channels;
+          T* plane = dx + (((first + image) * s.groups + g) * s.in_channels + c) * in_size;
+          std::fill_n(plane, in_size, bias ? bias[g * s.in_channels + c] : T(0));
+          for (int64_t t = 0; t < taps; ++t) {
+            const int64_t tap[3] = {t / s.kernel[2] / s.kernel[1], t / s.kernel[2] % s.kernel[1], t % s.kernel[2]};
+            const T* from = columns + (c * taps + t) * n + image * out_size;
+            for (int64_t o = 0; o < out_size; ++o) {
+              const int64_t at[3] = {o / s.out[2] / s.out[1], o / s.out[2] % s.out[1], o % s.out[2]};
+              int64_t to = 0;
+              bool inside = true;
+              for (int d = 0; d < 3; ++d) {
+                const int64_t where = at[d] * s.stride[d] - s.padding[d] + tap[d] * s.dilation[d];
+                inside = inside && where >= 0 && where < s.in[d];
+                to = to * s.in[d] + where;
+              }
+              if (inside) plane[to] += from[o];
+            }
+          }
+        }
+      });
+    }
+}
+
 template <class T>
 void input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
-  const int64_t taps = s.taps();
+  const int64_t taps = s.taps(), strides = s.stride[0] * s.stride[1] * s.stride[2];
+  if (s.out_channels >= 8 && s.out_size() > 0 && s.in_size() >= 2 * strides * s.out_size()) return add_columns(s, dy, w, bias, dx);
   std::vector<Correlation<T>> passes;
   for (int64_t r0 = 0; r0 < s.stride[0]; ++r0)
     for (int64_t r1 = 0; r1 < s.stride[1]; ++r1)

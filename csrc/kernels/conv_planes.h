@@ -16,6 +16,8 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 struct Tap {
   int64_t index;   // in the kernel
   int64_t offset;  // in the input, from the lowest tap
@@ -66,12 +68,12 @@ void copy_run(T* dst, const T* src, int64_t n) {
   if (i < n) store(dst + i, load(src + i, Mask<T>(n - i)), Mask<T>(n - i));
 }
 
-// dst[a] = src[start + a * step], zero outside [0, in).
+// dst[a] = src[start + a * step], `outside` where that is not in [0, in).
 template <class T>
-void copy_line(T* dst, int64_t size, const T* src, int64_t in, int64_t start, int64_t step) {
+void copy_line(T* dst, int64_t size, const T* src, int64_t in, int64_t start, int64_t step, T outside) {
   const int64_t first = start >= 0 ? 0 : std::min(size, (-start + step - 1) / step);
   const int64_t last = std::clamp<int64_t>(in <= start ? 0 : (in - start + step - 1) / step, first, size);
-  for (int64_t a = 0; a < first; ++a) dst[a] = T(0);
+  for (int64_t a = 0; a < first; ++a) dst[a] = outside;
   if (step == 1) {
     copy_run(dst + first, src + start + first, last - first);
   } else if (step == 2) {
@@ -80,7 +82,7 @@ void copy_line(T* dst, int64_t size, const T* src, int64_t in, int64_t start, in
   } else {
     for (int64_t a = first; a < last; ++a) dst[a] = src[start + a * step];
   }
-  for (int64_t a = last; a < size; ++a) dst[a] = T(0);
+  for (int64_t a = last; a < size; ++a) dst[a] = outside;
 }
 
 template <class T>
@@ -132,22 +134,23 @@ class Planes {
     return list;
   }
 
-  void fill(T* dst, const T* src) const {
+  // A plane of the grid; `outside` is what the padding holds.
+  void fill(T* dst, const T* src, T outside = T(0)) const {
     for (int64_t r0 : sides_[0].residues)
       for (int64_t r1 : sides_[1].residues)
-        for (int64_t r2 : sides_[2].residues) dst = fill_grid(dst, src, r0, r1, r2);
+        for (int64_t r2 : sides_[2].residues) dst = fill_grid(dst, src, r0, r1, r2, outside);
   }
 
  private:
-  T* fill_grid(T* dst, const T* src, int64_t r0, int64_t r1, int64_t r2) const {
+  T* fill_grid(T* dst, const T* src, int64_t r0, int64_t r1, int64_t r2, T outside) const {
     const auto& [x, y, z] = axes_;
     const int64_t line = size_[2];
     for (int64_t a = 0; a < size_[0]; ++a) {
       const int64_t i = x.low + r0 + a * x.step;
       for (int64_t b = 0; b < size_[1]; ++b, dst += line) {
         const int64_t j = y.low + r1 + b * y.step;
-        if (i < 0 || i >= x.in || j < 0 || j >= y.in) std::fill_n(dst, line, T(0));
-        else copy_line(dst, line, src + (i * y.in + j) * z.in, z.in, z.low + r2, z.step);
+        if (i < 0 || i >= x.in || j < 0 || j >= y.in) std::fill_n(dst, line, outside);
+        else copy_line(dst, line, src + (i * y.in + j) * z.in, z.in, z.low + r2, z.step, outside);
       }
     }
     return dst;

@@ -22,8 +22,6 @@ constexpr int64_t kPlaneBytes = 384 << 10;       // of x's planes that stay in L
 constexpr int64_t kPanelBytes = 28 << 10;        // of packed dy that stay in L1
 constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 template <class T>
 thread_local Scratch<T> partial_sums;
 template <class T>

@@ -1,6 +1,6 @@
-// Pooling goes tap by tap along a line of outputs: one loop over neighbouring outputs for each tap, which vectorises.
-// Windows of different sizes (adaptive pooling), and windows that are longer than the line of outputs, are taken one by
-// one instead.
+// Averages go tap by tap along a line of outputs: one loop over neighbouring outputs for each tap, which vectorises.
+// Maxima, which carry their places with them, are computed in vectors of outputs. Windows of different sizes (adaptive
+// pooling), and windows that are longer than the line of outputs, are taken one by one instead.
 #include "kernels/pool.h"
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "kernels/conv_tiles.h"
+#include "kernels/scratch.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 constexpr int64_t kGrain = 1 << 15;  // elements worth a thread
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Along one dimension: which inputs each output sees.
 struct Windows {
@@ -64,59 +64,122 @@ bool tap_by_tap(const PoolShape& s) { return !s.adaptive && s.kernel[2] <= 2 * s
 
 // ----- Maxima -----
 
-template <class T, class Index, class Stride>
-void max_line(const T* x, Index at, Stride stride, int64_t n, T* y, Index* index) {
-#pragma GCC ivdep
-  for (int64_t o = 0; o < n; ++o) {
-    const T v = x[o * stride], best = y[o];
-    const bool take = (v > best) | (v != v);
-    y[o] = take ? v : best;
-    index[o] = take ? static_cast<Index>(at + static_cast<Index>(o * stride)) : index[o];
+// The shape with lines merged where windows span whole ones: a global pool is one run of its plane.
+PoolShape merged(PoolShape s) {
+  for (int d = 1; d >= 0; --d) {
+    if (s.adaptive || s.out[2] != 1 || s.kernel[2] != s.in[2] || s.padding[2] != 0) break;
+    if (s.dilation[2] != 1 || s.dilation[d] != 1 || s.padding[d] != 0) break;
+    const int64_t line = s.in[2];
+    s.in[2] = s.in[d] * line, s.out[2] = s.out[d], s.kernel[2] = s.kernel[d] * line, s.stride[2] = s.stride[d] * line;
+    s.in[d] = s.out[d] = s.kernel[d] = s.stride[d] = 1;
   }
+  return s;
+}
+
+template <class T>
+thread_local Scratch<T> padded_plane;
+
+// Integers as wide as T, as many as a vector has lanes.
+template <class T>
+using IntVec = decltype(Vec<T>{} > Vec<T>{});
+template <class T>
+using Int = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
+// Vectors of neighbouring outputs, as in a convolution (conv.cpp): the plane is copied into a grid in which all of them
+// see neighbouring inputs under each tap, and the padding holds what is never larger.
+template <class T, class Index>
+void max_vectors(const PoolShape& s, const T* x, T* y, Index* index) {
+  Axis axes[3];
+  for (int d = 0; d < 3; ++d) {
+    axes[d] = {s.in[d], s.out[d], s.stride[d], -s.padding[d], {}};
+    for (int64_t t = 0; t < s.kernel[d]; ++t) axes[d].taps.push_back({t, t * s.dilation[d]});
+  }
+  const Planes<T> planes(axes, false);
+  const std::vector<int64_t> offsets = planes.offsets();
+  const std::vector<Spot> spots = cover(planes, axes, std::numeric_limits<int64_t>::max());
+  std::vector<Int<T>> steps;  // from the place of a window to that of its taps
+  for (const Tap& a : axes[0].taps)
+    for (const Tap& b : axes[1].taps)
+      for (const Tap& c : axes[2].taps)
+        steps.push_back(static_cast<Int<T>>((a.offset * s.in[1] + b.offset) * s.in[2] + c.offset));
+
+  // The places of the windows of a vector, and of the first element of each.
+  constexpr int64_t lanes = kLanes<T>;
+  const Windows w0(s, 0), w1(s, 1), w2(s, 2);
+  std::vector<Int<T>> origin(spots.size() * lanes), first(spots.size() * lanes);
+  for (size_t v = 0; v < spots.size(); ++v)
+    for (int64_t lane = 0, o = spots[v].first; lane < lanes; ++lane) {
+      if (!(spots[v].lanes >> lane & 1)) continue;
+      const int64_t o0 = o / s.out[2] / s.out[1], o1 = o / s.out[2] % s.out[1], o2 = o % s.out[2];
+      const auto place = [&](int64_t i, int64_t j, int64_t k) { return static_cast<Int<T>>((i * s.in[1] + j) * s.in[2] + k); };
+      origin[v * lanes + static_cast<size_t>(lane)] = place(o0 * s.stride[0] - s.padding[0], o1 * s.stride[1] - s.padding[1],
+                                                            o2 * s.stride[2] - s.padding[2]);
+      first[v * lanes + static_cast<size_t>(lane)] = place(std::min(w0.begin[o0], s.in[0] - 1), std::min(w1.begin[o1], s.in[1] - 1),
+                                                           std::min(w2.begin[o2], s.in[2] - 1));
+      ++o;
+    }
+
+  const int64_t in_size = s.in_size(), out_size = s.out_size(), taps = static_cast<int64_t>(offsets.size());
+  constexpr T lowest = -std::numeric_limits<T>::infinity();
+  parallel_for(s.planes, ceil_div(kGrain, out_size * taps + 1), [&](int64_t begin, int64_t end) {
+    T* grid = padded_plane<T>.get(planes.plane() + lanes);
+    for (int64_t p = begin; p < end; ++p) {
+      planes.fill(grid, x + p * in_size, lowest);
+      for (size_t v = 0; v < spots.size(); ++v) {
+        const T* from = grid + spots[v].at;
+        IntVec<T> here, where;
+        std::memcpy(&here, origin.data() + v * lanes, sizeof here);
+        std::memcpy(&where, first.data() + v * lanes, sizeof where);
+        Vec<T> best = broadcast(lowest);
+        for (int64_t t = 0; t < taps; ++t) {
+          const Vec<T> value = load(from + offsets[static_cast<size_t>(t)]);
+          const IntVec<T> take = (value > best) | (value != value);
+          best = take ? value : best;
+          where = take ? here + steps[static_cast<size_t>(t)] : where;
+        }
+        put<T>(y + p * out_size + spots[v].first, best, spots[v]);
+        Index* places = index + p * out_size + spots[v].first;
+        if constexpr (sizeof(Index) == sizeof(T)) {
+          put<T>(reinterpret_cast<T*>(places), (Vec<T>)where, spots[v]);
+        } else {
+          for (int64_t lane = 0; lane < lanes; ++lane)
+            if (spots[v].lanes >> lane & 1) *places++ = static_cast<Index>(where[lane]);
+        }
+      }
+    }
+  });
+}
+
+template <class T, class Index>
+void max_windows(const PoolShape& s, const T* x, T* y, Index* index) {
+  const Windows w0(s, 0), w1(s, 1), w2(s, 2);
+  const int64_t lines = s.out[0] * s.out[1], n = s.out[2], in_size = s.in_size();
+  parallel_for(s.planes * lines, ceil_div(kGrain, in_size / lines + 1), [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      const int64_t o0 = line % lines / s.out[1], o1 = line % s.out[1];
+      const T* plane = x + line / lines * in_size;
+      for (int64_t o = 0; o < n; ++o) {
+        T best = -std::numeric_limits<T>::infinity();
+        int64_t where = (std::min(w0.begin[o0], s.in[0] - 1) * s.in[1] + std::min(w1.begin[o1], s.in[1] - 1)) * s.in[2] +
+                        std::min(w2.begin[o], s.in[2] - 1);
+        for (int64_t i = w0.begin[o0]; i < w0.end[o0]; i += w0.step)
+          for (int64_t j = w1.begin[o1]; j < w1.end[o1]; j += w1.step)
+            for (int64_t k = w2.begin[o]; k < w2.end[o]; k += w2.step) {
+              const int64_t at = (i * s.in[1] + j) * s.in[2] + k;
+              if (plane[at] > best || plane[at] != plane[at]) best = plane[at], where = at;
+            }
+        y[line * n + o] = best;
+        index[line * n + o] = static_cast<Index>(where);
+      }
+    }
+  });
 }
 
 template <class T, class Index>
 void max_planes(const PoolShape& s, const T* x, T* y, Index* index) {
-  const Windows w0(s, 0), w1(s, 1), w2(s, 2);
-  const int64_t lines = s.out[0] * s.out[1], n = s.out[2], in_size = s.in_size();
-  std::vector<Reach> reach;
-  if (tap_by_tap(s))
-    for (int64_t t = 0; t < s.kernel[2]; ++t) reach.emplace_back(s, t);
-  const int64_t work = n * (s.adaptive ? ceil_div(in_size, s.out_size()) + 4 : s.kernel[0] * s.kernel[1] * s.kernel[2]);
-  parallel_for(s.planes * lines, ceil_div(kGrain, work + 1), [&](int64_t first, int64_t last) {
-    for (int64_t line = first; line < last; ++line) {
-      const int64_t o0 = line % lines / s.out[1], o1 = line % s.out[1];
-      const T* plane = x + line / lines * in_size;
-      T* best = y + line * n;
-      Index* where = index + line * n;
-      const int64_t corner = (std::min(w0.begin[o0], s.in[0] - 1) * s.in[1] + std::min(w1.begin[o1], s.in[1] - 1)) * s.in[2];
-      for (int64_t o = 0; o < n; ++o) {
-        best[o] = -std::numeric_limits<T>::infinity();
-        where[o] = static_cast<Index>(corner + std::min(w2.begin[o], s.in[2] - 1));
-      }
-      for (int64_t i = w0.begin[o0]; i < w0.end[o0]; i += w0.step)
-        for (int64_t j = w1.begin[o1]; j < w1.end[o1]; j += w1.step) {
-          const int64_t start = (i * s.in[1] + j) * s.in[2];
-          if (!reach.empty()) {
-            for (const Reach& r : reach) {
-              const int64_t at = start + r.first * s.stride[2] + r.offset;
-              with_stride(s.stride[2], [&](auto stride) {
-                max_line(plane + at, static_cast<Index>(at), stride, r.last - r.first, best + r.first, where + r.first);
-              });
-            }
-            continue;
-          }
-          for (int64_t o = 0; o < n; ++o)
-            for (int64_t k = w2.begin[o]; k < w2.end[o]; k += w2.step) {
-              const T v = plane[start + k];
-              if (v > best[o] || v != v) {
-                best[o] = v;
-                where[o] = static_cast<Index>(start + k);
-              }
-            }
-        }
-    }
-  });
+  const int64_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
+  if (s.adaptive || taps > 2 * s.out_size() || s.in_size() > std::numeric_limits<int32_t>::max()) max_windows(s, x, y, index);
+  else max_vectors(s, x, y, index);
 }
 
 // ----- Averages -----
@@ -176,7 +239,8 @@ void avg_line(const PoolShape& s, const Windows& w2, const std::vector<Reach>& r
 }
 
 template <class T, bool backward>
-void avg_planes(const PoolShape& s, std::conditional_t<backward, T, const T>* x, std::conditional_t<backward, const T, T>* y) {
+void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>* x, std::conditional_t<backward, const T, T>* y) {
+  const PoolShape s = merged(shape);
   const Windows w0(s, 0), w1(s, 1), w2(s, 2);
   const int64_t lines = s.out[0] * s.out[1], n = s.out[2], in_size = s.in_size();
   std::vector<Reach> reach;

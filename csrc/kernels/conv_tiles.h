@@ -1,0 +1,165 @@
+// The register tiles of a convolution: some channels by some vectors of neighbouring outputs.
+#pragma once
+
+#include "kernels/conv_planes.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+namespace {
+
+// A vector of neighbouring positions. Its lanes that are outputs follow each other in the result.
+struct Spot {
+  int64_t at;     // position of lane 0
+  int64_t first;  // the output that its first valid lane is
+  int count;
+  uint32_t lanes;
+};
+
+template <class T>
+void put(T* out, Vec<T> v, const Spot& spot) {
+  if (spot.count == kLanes<T>) return store(out, v);
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) v = _mm512_maskz_compress_ps(static_cast<__mmask16>(spot.lanes), v);
+  else v = _mm512_maskz_compress_pd(static_cast<__mmask8>(spot.lanes), v);
+  store(out, v, Mask<T>(spot.count));
+#else
+  for (int lane = 0; lane < kLanes<T>; ++lane)
+    if (spot.lanes >> lane & 1) *out++ = v[lane];
+#endif
+}
+
+template <class T>
+Vec<T> get(const T* out, const Spot& spot) {
+  if (spot.count == kLanes<T>) return load(out);
+#if defined(__AVX512F__)
+  const Vec<T> v = load(out, Mask<T>(spot.count));
+  if constexpr (sizeof(T) == 4) return _mm512_maskz_expand_ps(static_cast<__mmask16>(spot.lanes), v);
+  else return _mm512_maskz_expand_pd(static_cast<__mmask8>(spot.lanes), v);
+#else
+  Vec<T> v{};
+  for (int lane = 0; lane < kLanes<T>; ++lane)
+    if (spot.lanes >> lane & 1) v[lane] = *out++;
+  return v;
+#endif
+}
+
+// rows x vectors of outputs: sums over k of a[p * a_k + row] * b[vector][offsets[p] + lane].
+template <class T>
+struct ConvTile {
+  int64_t k;
+  const T* a;
+  int64_t a_k;
+  const int64_t* offsets;
+  const T* b[kMaxVectors];
+  const Spot* spot[kMaxVectors];
+  T* out[kMaxVectors];
+  int64_t out_row;
+  const T* bias;  // of the rows, or null
+  bool add;       // to what is there
+};
+
+template <class T, int rows, int vectors>
+void conv_tile(const ConvTile<T>& t) {
+  Vec<T> sum[rows][vectors] = {};
+  const T* b[vectors];
+  for (int j = 0; j < vectors; ++j) b[j] = t.b[j];
+  const T* a = t.a;
+  const int64_t a_k = t.a_k;
+  const int64_t* offset = t.offsets;
+  int fetched = 0;
+  const int fetch = rows * kSegment > t.k ? 4 : 1;
+  for (int64_t left = t.k; left > 0; left -= kSegment) {
+    // Outputs are fetched a few at a time: a burst would hold up the loads.
+    for (int i = 0; i < fetch && fetched < rows; ++i, ++fetched)
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.out[j] + t.spot[j]->first + fetched * t.out_row, 1);
+    for (const int64_t* end = offset + std::min(left, kSegment); offset < end; ++offset, a += a_k) {
+      const int64_t at = *offset;
+      Vec<T> row[vectors];
+#pragma GCC unroll 8
+      for (int j = 0; j < vectors; ++j) row[j] = load(b[j] + at);
+#pragma GCC unroll 16
+      for (int i = 0; i < rows; ++i) {
+        const Vec<T> x = broadcast<T>(a[i]);
+#pragma GCC unroll 8
+        for (int j = 0; j < vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < vectors; ++j) {
+    const Spot& spot = *t.spot[j];
+    T* out = t.out[j] + spot.first;
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i, out += t.out_row) {
+      Vec<T> v = sum[i][j];
+      if (t.add) v += get<T>(out, spot);
+      else if (t.bias) v += broadcast(t.bias[i]);
+      put<T>(out, v, spot);
+    }
+  }
+}
+
+template <class T, int index>
+constexpr auto conv_tile_at() -> void (*)(const ConvTile<T>&) {
+  constexpr int rows = index / kMaxVectors + 1, vectors = index % kMaxVectors + 1;
+  if constexpr (rows <= kMaxRows[vectors - 1]) return &conv_tile<T, rows, vectors>;
+  return nullptr;
+}
+
+template <class T>
+void run_tile(const ConvTile<T>& t, int64_t rows, int64_t vectors) {
+  static constexpr auto table = []<int... index>(std::integer_sequence<int, index...>) {
+    return std::array{conv_tile_at<T, index>()...};
+  }(std::make_integer_sequence<int, kMostRows * kMaxVectors>{});
+  table[(rows - 1) * kMaxVectors + vectors - 1](t);
+}
+
+// One row of outputs, at all spots: sums over k of a[p] * b[spot.at + offsets[p] + lane].
+template <class T>
+void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const std::vector<Spot>& spots, T bias, T* out) {
+  constexpr int together = 4;
+  const Spot *spot = spots.data(), *end = spot + spots.size();
+  auto step = [&]<int n>(std::integral_constant<int, n>) __attribute__((always_inline)) {
+    Vec<T> sum[n];
+    const T* from[n];
+    for (int j = 0; j < n; ++j) sum[j] = broadcast(bias), from[j] = b + spot[j].at;
+    for (int64_t p = 0; p < k; ++p) {
+      const Vec<T> x = broadcast<T>(a[p]);
+      const int64_t at = offsets[p];
+#pragma GCC unroll 4
+      for (int j = 0; j < n; ++j) sum[j] = fma(x, load(from[j] + at), sum[j]);
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < n; ++j) put<T>(out + spot[j].first, sum[j], spot[j]);
+    spot += n;
+  };
+  while (end - spot >= together) step(std::integral_constant<int, together>());
+  while (spot < end) step(std::integral_constant<int, 1>());
+}
+
+// Vectors that cover every output once, from the first on; those that hit padding between lines skip it.
+template <class T>
+std::vector<Spot> cover(const Planes<T>& planes, const Axis (&axes)[3], int64_t readable) {
+  std::vector<Spot> spots;
+  const int64_t n0 = axes[0].out, n1 = axes[1].out, n2 = axes[2].out;
+  int64_t o0 = 0, o1 = 0, o2 = 0, next = 0;
+  while (o0 < n0) {
+    const int64_t at = std::min(planes.position(o0, o1, o2), readable - kLanes<T>);
+    Spot spot{at, next, 0, 0};
+    while (o0 < n0) {
+      const int64_t lane = planes.position(o0, o1, o2) - at;
+      if (lane >= kLanes<T>) break;
+      const int64_t run = std::min(kLanes<T> - lane, n2 - o2);
+      spot.lanes |= ((1u << run) - 1u) << lane;
+      spot.count += static_cast<int>(run);
+      o2 += run;
+      if (o2 == n2) o2 = 0, ++o1;
+      if (o1 == n1) o1 = 0, ++o0;
+    }
+    next += spot.count;
+    spots.push_back(spot);
+  }
+  return spots;
+}
+
+}  // namespace
+}  // namespace genesis::kernels::GENESIS_ISA
