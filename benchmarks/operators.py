@@ -2,21 +2,17 @@
 
     pip install torch==2.13.0 && python benchmarks/operators.py [--only REGEX] [--threads N]
 
-A ratio below 1 says that Genesis is faster. Both run the same lines, in turn, and the best of many
-short rounds counts, since noise only ever adds.
+A ratio below 1 says that Genesis is faster.
 """
 
-import argparse
-import re
-import time
-from collections.abc import Callable
 from typing import Any
 
+import compare
 import genesis
 import numpy as np
 import torch
+from compare import Run
 
-Run = Callable[[], Any]
 RNG = np.random.default_rng(0)
 
 
@@ -85,50 +81,10 @@ def workloads(lib: Any) -> dict[str, Run]:
     return runs
 
 
-def best(run: Run, clock: Callable[[], float], seconds: float) -> float:
-    """The best time of a call in about `seconds` of measuring."""
-    run()
-    start = clock()
-    run()
-    calls = max(1, int(0.002 / max(clock() - start, 1e-7)))
-    shortest, end = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = clock()
-        for _ in range(calls):
-            run()
-        shortest = min(shortest, (clock() - start) / calls)
-    return shortest
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument(
-        "--only", default="", help="a regular expression for the names of workloads"
-    )
-    parser.add_argument("--threads", type=int, help="for both libraries; 1 also times by CPU time")
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--seconds", type=float, default=0.1, help="per round and library")
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-        genesis.set_num_threads(options.threads)
-    clock = time.process_time if options.threads == 1 else time.perf_counter
-
     ours, theirs = workloads(genesis), workloads(torch)
-    print(
-        f"{'':34} {'torch':>10} {'genesis':>10}   ratio   (us; {genesis.get_num_threads()} threads)"
-    )
-    for name, run in ours.items():
-        if not re.search(options.only, name):
-            continue
-        torch_time = genesis_time = float("inf")
-        for _ in range(options.rounds):
-            torch_time = min(torch_time, best(theirs[name], clock, options.seconds))
-            genesis_time = min(genesis_time, best(run, clock, options.seconds))
-        print(f"{name:34} {torch_time * 1e6:10.2f} {genesis_time * 1e6:10.2f}   "
-              f"{genesis_time / torch_time:5.2f}", flush=True)  # fmt: skip
+    made = {genesis: ours, torch: theirs}
+    compare.main(__doc__ or "", [(name, lambda lib, name=name: made[lib][name]) for name in ours])
 
 
 if __name__ == "__main__":
