@@ -17,13 +17,6 @@ def blocks(path: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / path).read_text(), re.DOTALL)
 
 
-def test_the_example_of_the_readme_prints_what_it_says():
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
-        exec(blocks("README.md", "python")[0], {})
-    assert shown.getvalue() == blocks("README.md", "text")[0]
-
-
 def test_ci_calls_the_test_command_of_the_readme():
     command = next(c for c in blocks("README.md", "sh") if "pytest" in c)
     assert command.strip() in (ROOT / ".ci/run").read_text().splitlines()
@@ -37,12 +30,17 @@ def test_the_guide_to_adding_an_op_shows_the_real_code(block):
         assert any(piece in source for source in sources), piece
 
 
-@pytest.mark.parametrize("page", sorted(p.name for p in (ROOT / "docs/guide").glob("*.md")))
-def test_the_examples_of_the_guide_print_what_they_say(page, monkeypatch, tmp_path):
+PAGES = ["README.md", "docs/index.md"]
+for folder in ("docs/tutorial", "docs/guide"):
+    PAGES += sorted(f"{folder}/{page.name}" for page in (ROOT / folder).glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_examples_of_a_page_print_what_they_say(page, monkeypatch, tmp_path):
     """The python blocks of a page run in order; a text block after one is what it prints."""
     monkeypatch.chdir(tmp_path)
     genesis.manual_seed(0)
-    text = (ROOT / "docs/guide" / page).read_text()
+    text = (ROOT / page).read_text()
     names: dict[str, object] = {"__name__": "__main__"}
     shown = ""
     for language, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):

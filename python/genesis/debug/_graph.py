@@ -95,7 +95,7 @@ class Graph:
         return dot(self._drawn, self.title)
 
     def mermaid(self) -> str:
-        """The graph for a ```` ```mermaid ```` block of Markdown.
+        """The graph in the language of Mermaid, which Markdown draws in a block of that name.
 
         >>> x = genesis.ones(2, requires_grad=True)
         >>> graph(x.exp()).mermaid().splitlines()[0]

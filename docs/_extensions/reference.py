@@ -1,0 +1,182 @@
+"""Writes the pages of the reference: one entry for every public name, filled by autodoc.
+
+`pages()` needs no Sphinx, so a test can check that no name is missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import genesis
+from sections import FUNCTIONS, MODULES, NATIVE, SUBJECTS
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("builder-inited", lambda app: write(Path(app.srcdir) / "reference"))
+    app.connect("autodoc-process-docstring", process_docstring)
+    return {"parallel_read_safe": True}
+
+
+def write(folder: Path) -> None:
+    """Write the pages; those that have not changed keep their date, so Sphinx skips them."""
+    folder.mkdir(exist_ok=True)
+    wanted = pages()
+    for old in folder.glob("*.rst"):
+        if old.stem not in wanted:
+            old.unlink()
+    for name, text in wanted.items():
+        path = folder / f"{name}.rst"
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def pages() -> dict[str, str]:
+    """The text of every page by its name."""
+    made = {"tensor": tensor_page(), **function_pages()}
+    for name, title in MODULES.items():
+        made[name.removeprefix("genesis.")] = module_page(name, title)
+    tree = "\n".join(f"   {name}" for name in made)
+    made["index"] = (
+        f"{heading('Reference', '=')}"
+        "Every public name, from its docstring. "
+        "Names that PyTorch has mean what they mean there.\n\n"
+        f".. toctree::\n   :maxdepth: 1\n\n{tree}\n"
+    )
+    return made
+
+
+def heading(title: str, line: str) -> str:
+    return f"{title}\n{line * max(len(title), 4)}\n\n"
+
+
+def entry(module: str, name: str) -> str:
+    value = getattr(importlib.import_module(module), name)
+    full = f"{module}.{name}"
+    if inspect.isclass(value):
+        first = home(value, name)
+        if first != module:
+            same = f"The same as :class:`{first}.{name}`."
+            return f".. py:class:: {full}\n   :no-index:\n\n   {same}\n"
+        return f".. autoclass:: {full}\n   :members:\n"
+    if callable(value):
+        return f".. autofunction:: {full}\n"
+    return f".. py:data:: {full}\n   :value: {value!r}\n"
+
+
+def home(value: type, name: str) -> str:
+    """The module of the reference that describes a class; others point there."""
+    holders = [m for m in ("genesis", *MODULES) if has(m, name, value)]
+    return min(holders, key=lambda m: (not value.__module__.startswith(m), len(m)))
+
+
+def has(module: str, name: str, value: type) -> bool:
+    found = importlib.import_module(module)
+    return name in found.__all__ and getattr(found, name) is value
+
+
+def entries(module: str, names: list[str]) -> str:
+    return "\n".join(entry(module, name) for name in names)
+
+
+def function_pages() -> dict[str, str]:
+    """The names of `genesis` itself, by subject."""
+    left = set(genesis.__all__) - {"Tensor", "__version__"}
+    made = {}
+    for page, (title, words) in FUNCTIONS.items():
+        names = [name for name in words.split() if name in left]
+        left -= set(names)
+        made[page] = heading(title, "=") + entries("genesis", names)
+    more = sorted(n for n in left if not isinstance(getattr(genesis, n), ModuleType))
+    if more:
+        made["more"] = heading("genesis: more functions", "=") + entries("genesis", more)
+    return made
+
+
+def tensor_page() -> str:
+    names = sorted(n for n in dir(genesis.Tensor) if not n.startswith("_"))
+    attributes, methods, shared, written = [], [], [], []
+    for name in names:
+        value = inspect.getattr_static(genesis.Tensor, name)
+        if not callable(value):
+            attributes.append(f".. autoattribute:: genesis.Tensor.{name}\n")
+            continue
+        group = written if name.endswith("_") else shared if hasattr(genesis, name) else methods
+        group.append(f".. automethod:: genesis.Tensor.{name}\n")
+    return "\n".join(
+        [
+            heading("Tensor", "="),
+            ".. autoclass:: genesis.Tensor\n",
+            heading("Attributes", "-"),
+            *attributes,
+            heading("Methods", "-"),
+            *methods,
+            heading("Functions as methods", "-"),
+            *shared,
+            heading("In place", "-"),
+            *written,
+        ]
+    )
+
+
+def module_page(name: str, title: str) -> str:
+    module = importlib.import_module(name)
+    names = [n for n in module.__all__ if not isinstance(getattr(module, n), ModuleType)]
+    text = heading(f"{name}: {title}", "=")
+    if module.__doc__:
+        text += "\n".join(rst(inspect.cleandoc(module.__doc__).splitlines())) + "\n\n"
+    groups: dict[str, list[str]] = {}
+    for n in sorted(names):
+        groups.setdefault(subject(name, n), []).append(n)
+    for group in sorted(groups, key=lambda g: (g == "", g)):
+        if group:
+            text += heading(group, "-")
+        elif len(groups) > 1:
+            text += heading("Other names", "-")
+        text += entries(name, groups[group]) + "\n"
+    return text
+
+
+def subject(module: str, name: str) -> str:
+    """The section of a name of nn or nn.functional; "" elsewhere."""
+    if module == "genesis.nn.functional" and name in NATIVE:
+        return NATIVE[name]
+    package = {"genesis.nn": "genesis.nn.modules", "genesis.nn.functional": module}.get(module)
+    for file, title in SUBJECTS.items() if package else ():
+        try:
+            found = importlib.import_module(f"{package}.{file}")
+        except ModuleNotFoundError:  # some subjects are only in one of the two
+            continue
+        if name in found.__all__:
+            return title
+    return ""
+
+
+CODE = re.compile(
+    r"(:\w+(?::\w+)?:`[^`]+`|``.+?``|`[^`]+`|\*\*\S[^*]*\*\*|(?<!\w)\*[A-Za-z][^*]*\*(?!\w))"
+)
+
+
+def rst(lines: list[str]) -> list[str]:
+    """Docstrings are read as text; what looks like markup but is arithmetic is escaped."""
+    text, examples = [], False
+    for line in lines:
+        examples = line.lstrip().startswith(">>>") or (examples and bool(line.strip()))
+        text.append(line if examples else escape(line))
+    return text
+
+
+def escape(line: str) -> str:
+    pieces = CODE.split(line)
+    pieces[::2] = [re.sub(r"([*|\\])|(?<=\w)(_)(?!\w)", r"\\\1\2", p) for p in pieces[::2]]
+    return "".join(pieces)
+
+
+def process_docstring(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    lines[:] = rst(lines)

@@ -1,0 +1,68 @@
+"""The reference has an entry for every public name."""
+
+import importlib
+import pathlib
+import pkgutil
+import re
+
+import genesis
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def described():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "docs/_extensions"))
+        text = "\n".join(importlib.import_module("reference").pages().values())
+    return set(re.findall(r"^\.\. (?:auto|py:)\w+:: genesis\.(\S+)$", text, re.MULTILINE))
+
+
+def public_modules():
+    for found in pkgutil.walk_packages(genesis.__path__, "genesis."):
+        parts = found.name.split(".")[1:]
+        if parts[0] != "cli" and not any(part.startswith("_") for part in parts):
+            yield found.name
+
+
+def test_every_public_name_is_in_the_reference(described):
+    values = set()
+    for full in described:
+        value = genesis
+        for part in full.split("."):
+            value = getattr(value, part, None)
+        values.add(id(value))
+    missing = []
+    for name in ["genesis", *public_modules()]:
+        module = importlib.import_module(name)
+        for public in getattr(module, "__all__", ()):
+            value = getattr(module, public)
+            full = f"{name}.{public}".removeprefix("genesis.")
+            if public == "__version__" or isinstance(value, type(genesis)):
+                continue
+            # nn.modules.conv.Conv2d is described as nn.Conv2d
+            if full not in described and id(value) not in values:
+                missing.append(full)
+    assert not missing
+
+
+def test_every_method_and_attribute_of_a_tensor_is_in_the_reference(described):
+    public = {f"Tensor.{name}" for name in dir(genesis.Tensor) if not name.startswith("_")}
+    assert public <= described
+
+
+def test_no_entry_is_of_something_that_is_gone(described):
+    for full in described:
+        owner, _, name = f"genesis.{full}".rpartition(".")
+        if owner == "genesis.Tensor":
+            assert hasattr(genesis.Tensor, name)
+        else:
+            assert hasattr(importlib.import_module(owner), name), full
+
+
+@pytest.mark.parametrize("folder", ["tutorial", "guide", "internals"])
+def test_every_page_is_in_its_index(folder):
+    pages = {page.stem for page in (ROOT / "docs" / folder).glob("*.md")} - {"index"}
+    listed = (ROOT / "docs" / folder / "index.md").read_text().split()
+    assert pages <= set(listed)
