@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kChunkWork = 65536;  // elements of a partial sum, at least
 constexpr int64_t kPartials = 64;      // of those, at most
+constexpr int64_t kFewRows = 16;
 
 // Mean and 1 / sqrt(variance + eps) of a row.
 template <class T>
@@ -59,10 +60,45 @@ std::array<T, 2> projections(const T* dy, const T* x, const T* w, int64_t n, T m
   return {static_cast<T>(sum[0] / static_cast<double>(n)), static_cast<T>(sum[1] / static_cast<double>(n))};
 }
 
+// Gradients of weight and bias where rows are few and long: column by column, since a partial sum would be as large as
+// the input.
+template <class T>
+void parameter_gradients(View dweight, View dbias, View dy, View x, View mean, View rstd) {
+  const int64_t rows = x.shape[0], n = x.shape[1];
+  parallel_for(n, std::max(kTile, kUnit / rows / kTile * kTile), [&](int64_t begin, int64_t end) {
+    Reader<T> in(x, kTile), grad(dy, kTile);
+    Writer<T> out_w(dweight, kTile), out_b(dbias, kTile);
+    alignas(64) T dw[kTile], db[kTile];
+    for (int64_t c = begin; c < end; c += kTile) {
+      const int64_t w = std::min(kTile, end - c);
+      std::fill_n(dw, w, T(0));
+      std::fill_n(db, w, T(0));
+      for (int64_t r = 0; r < rows; ++r) {
+        const T *xr = in.at(r * n + c, w), *gr = grad.at(r * n + c, w);
+        const T m = mean.data ? mean.as<T>()[r] : T(0), s = rstd.as<T>()[r];
+#pragma GCC ivdep
+        for (int64_t i = 0; i < w; ++i) {
+          dw[i] += gr[i] * ((xr[i] - m) * s);
+          db[i] += gr[i];
+        }
+      }
+      const auto put = [&](Writer<T>& out, const T* sum) {
+        if (!out) return;
+        std::copy_n(sum, w, out.at(c));
+        out.done(c, w);
+      };
+      put(out_w, dw);
+      put(out_b, db);
+    }
+  });
+}
+
 template <class T>
 void layer_norm_backward_rows(View dx, View dweight, View dbias, View dy, View x, View mean, View rstd, View weight) {
   const int64_t rows = x.shape[0], n = x.shape[1];
-  const bool params = dweight.data || dbias.data;
+  const bool apart = rows <= kFewRows && n > kTile;
+  if (apart && (dweight.data || dbias.data)) parameter_gradients<T>(dweight, dbias, dy, x, mean, rstd);
+  const bool params = !apart && (dweight.data || dbias.data);
   const int64_t chunk = std::max({int64_t{1}, kChunkWork / n, ceil_div(rows, kPartials)}), chunks = ceil_div(rows, chunk);
   const Whole<T> scale(weight, n, T(1));
   std::vector<double> partial(params ? static_cast<size_t>(2 * n * chunks) : 0);  // of weight and bias, for each chunk

@@ -86,6 +86,27 @@ def test_other_norms_same_as_torch(name, args, options, shape, rng):
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-8, atol=1e-11)
 
 
+@pytest.mark.parametrize("shape", [(3, 5003), (40, 1100), (300, 7), (17, 2049)])
+def test_gradients_of_parameters_over_rows_of_any_number_and_length(shape, rng):
+    a, seed = rng.normal(1.0, 2.0, size=shape), rng.normal(size=shape)
+    xhat = (a - a.mean(1, keepdims=True)) / np.sqrt(a.var(1, keepdims=True) + 1e-5)
+    for dtype, tolerance in (
+        (genesis.float64, 1e-9),
+        (genesis.float32, 2e-4),
+        (genesis.bfloat16, 0.4),
+    ):
+        x, w, b = (
+            genesis.tensor(v, dtype=dtype, requires_grad=True)
+            for v in (a, np.ones(shape[1]), np.zeros(shape[1]))
+        )
+        y = F.layer_norm(x, shape[1:], w, b)
+        dw, db = genesis.autograd.grad(y, (w, b), genesis.tensor(seed, dtype=dtype))
+        np.testing.assert_allclose(
+            dw.double().numpy(), (seed * xhat).sum(0), rtol=tolerance, atol=tolerance
+        )
+        np.testing.assert_allclose(db.double().numpy(), seed.sum(0), rtol=tolerance, atol=tolerance)
+
+
 def test_momentum_none_is_the_mean_of_all_batches(rng):
     norm = nn.BatchNorm1d(3, momentum=None)
     batches = rng.normal(size=(5, 8, 3)).astype(np.float32)
@@ -129,7 +150,7 @@ def norms(x):
     yield F.batch_norm(x[:, :, 0], None, None, w, b, training=True), (w, b)
 
 
-@pytest.mark.parametrize("shape", [(130, 10, 77), (3, 66, 300), (600, 34, 9)])
+@pytest.mark.parametrize("shape", [(130, 10, 77), (3, 66, 300), (600, 34, 9), (2, 4, 9001)])
 def test_any_number_of_threads_gives_the_same_bits(shape, rng, num_threads):
     a = rng.normal(size=shape).astype(np.float32)
     results = []
