@@ -17,6 +17,7 @@ from genesis.nn.functional import (
     pooling,
     shuffle,
     upsampling,
+    vision,
 )
 from genesis.nn.functional.activation import *  # noqa: F403
 from genesis.nn.functional.affine import *  # noqa: F403
@@ -34,6 +35,7 @@ from genesis.nn.functional.padding import *  # noqa: F403
 from genesis.nn.functional.pooling import *  # noqa: F403
 from genesis.nn.functional.shuffle import *  # noqa: F403
 from genesis.nn.functional.upsampling import *  # noqa: F403
+from genesis.nn.functional.vision import *  # noqa: F403
 
 __all__: list[str] = [
     *activation.__all__,
@@ -52,4 +54,5 @@ __all__: list[str] = [
     *pooling.__all__,
     *shuffle.__all__,
     *upsampling.__all__,
+    *vision.__all__,
 ]
