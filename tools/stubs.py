@@ -184,7 +184,6 @@ PROPERTIES = {
     "hooks": "list[Callable[..., Any]]",
     "_base": "Tensor | None",
     "_version": "builtins.int",
-    "_writer": "str | None",
     "T": "Tensor",
     "mT": "Tensor",
     "H": "Tensor",

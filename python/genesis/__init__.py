@@ -140,15 +140,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"genesis.{_HOME[name]}"), name)
         globals()[name] = value
         return value
-    raise AttributeError(_unknown(name), name=name)
-
-
-def _unknown(name: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"module 'genesis' has no attribute {name!r}{hint}"
+    raise AttributeError(f"module 'genesis' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

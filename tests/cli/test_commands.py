@@ -7,7 +7,7 @@ import sys
 import genesis
 import numpy as np
 import pytest
-from genesis.cli import COMMANDS, doctor
+from genesis.cli import COMMANDS, bench, doctor
 
 from tests.cli.command import PACKAGE, run, start
 
@@ -179,6 +179,40 @@ def test_mistakes_of_converting(model, tmp_path, arguments, expected):
     done = run("convert", *arguments)
     assert done.status == 2
     assert expected in done.err
+
+
+# --- bench
+
+
+def test_bench_measures_the_same_lines_in_both(tmp_path):
+    done = run(
+        "bench", "--only", "8x8|MLP", "--milliseconds", 3, "--json", "--threads", 1, "-o", "b.svg"
+    )
+    assert done.status == 0, done.err
+    found = json.loads(done.out)["microseconds"]
+    assert list(found) == ["add 8x8", "training step, MLP"]
+    libraries = {"genesis", "torch"} if "torch" in sys.modules else {"genesis"}
+    assert all(times.keys() == libraries for times in found.values())
+    assert all(0 < t < 1e6 for times in found.values() for t in times.values())
+    picture = (tmp_path / "b.svg").read_text()
+    assert picture.startswith("<svg")
+    assert "training step, MLP" in picture
+    alone = run("bench", "--only", "add 8x8", "--milliseconds", 3, "--alone")
+    assert "torch" not in alone.out
+
+
+def test_the_workloads_give_the_same_in_both():
+    torch = pytest.importorskip("torch")
+    ours, theirs = bench.workloads(genesis), bench.workloads(torch)
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        assert tuple(ours[name]().shape) == tuple(theirs[name]().shape)
+
+
+def test_mistakes_of_bench():
+    assert "fits none of" in run("bench", "--only", "banana").err
+    assert "no regular expression" in run("bench", "--only", "(").err
+    assert "must end in .svg" in run("bench", "-o", "a.png").err
 
 
 # --- graph

@@ -1,5 +1,6 @@
 """`genesis train`: every task runs, stops, goes on, and tells what it did."""
 
+import importlib
 import json
 import os
 import re
@@ -11,13 +12,32 @@ import pytest
 from genesis.cli import tasks, train, trainer
 from genesis.cli.console import Console
 from genesis.cli.task import Settings, Task
+from genesis.cli.tasks import pinn
 
 from tests.cli.command import run, start
 
 pytestmark = pytest.mark.usefixtures("num_threads")
 
 # what makes a task small enough for a test
-SMALL = {"digits": ("--epochs", 1), "moons": ("--epochs", 2)}
+SMALL = {
+    "digits": ("--epochs", 1),
+    "gpt": ("--epochs", 1, "--sample", 20),
+    "moons": ("--epochs", 2),
+    "vae": ("--epochs", 1),
+    "pinn": ("--epochs", 1),
+    "cartpole": ("--epochs", 1),
+}
+
+
+@pytest.fixture(autouse=True)
+def few_rounds(monkeypatch):
+    for name in ("gpt", "pinn", "cartpole"):
+        module = importlib.import_module(f"genesis.cli.tasks.{name}")
+        monkeypatch.setattr(module, "ROUNDS", 6)
+    monkeypatch.setattr("genesis.cli.tasks.gpt.BATCH", 2)
+    monkeypatch.setattr("genesis.cli.tasks.gpt.WIDTH", 32)
+    monkeypatch.setattr("genesis.cli.tasks.pinn.POINTS", 16)
+    monkeypatch.setattr("genesis.cli.data.TRAIN", 300)
 
 
 @pytest.fixture(autouse=True)
@@ -140,6 +160,64 @@ def test_a_checkpoint_in_the_middle_of_an_epoch(tmp_path):
     assert again.run().losses == whole.losses
 
 
+@pytest.mark.parametrize("name", [n for n in SMALL if n != "pinn"])
+def test_a_task_learns_in_bfloat16_too(name, tmp_path):
+    done = run("train", name, *SMALL[name], "--precision", "bfloat16", "--out", "half", "--json")
+    assert done.status == 0, done.err
+    assert run("train", name, *SMALL[name], "--out", "whole", "--json").status == 0
+    half, whole = (
+        json.loads((tmp_path / d / "history.json").read_text()) for d in ("half", "whole")
+    )
+    assert half["losses"] != whole["losses"]
+    assert half["losses"][0] == pytest.approx(whole["losses"][0], rel=0.1, abs=0.05)
+
+
+def test_moons_are_learned(tmp_path):
+    done = run("train", "moons", "--json")
+    assert json.loads(done.out.splitlines()[-1])["test_accuracy"] > 0.97
+
+
+def test_digits_are_learned(monkeypatch, tmp_path):
+    monkeypatch.setattr("genesis.cli.data.TRAIN", 1437)
+    done = run("train", "digits", "--epochs", 4, "--json")
+    assert json.loads(done.out.splitlines()[-1])["test_accuracy"] > 0.96
+
+
+def test_a_pole_is_balanced_longer_and_longer(monkeypatch, tmp_path):
+    monkeypatch.setattr("genesis.cli.tasks.cartpole.ROUNDS", 5)
+    done = run("train", "cartpole", "--epochs", 6, "--json")
+    lengths = [json.loads(line).get("length") for line in done.out.splitlines()]
+    assert lengths[5] > 2 * lengths[0]
+
+
+def test_the_exact_solution_solves_the_equation():
+    x = genesis.linspace(-0.9, 0.9, 19, dtype=genesis.float64).requires_grad_()
+    t = genesis.linspace(0.1, 1, 19, dtype=genesis.float64).requires_grad_()
+    u = pinn.exact(x, t)
+    u_x, u_t = genesis.autograd.grad(u.sum(), [x, t], create_graph=True)
+    (u_xx,) = genesis.autograd.grad(u_x.sum(), [x])
+    assert (u_t + u * u_x - pinn.VISCOSITY * u_xx).abs().max().item() < 1e-6
+
+
+def test_a_network_comes_to_satisfy_the_equation(monkeypatch):
+    monkeypatch.setattr(pinn, "ROUNDS", 40)
+    monkeypatch.setattr(pinn, "POINTS", 128)
+    done = run("train", "pinn", "--epochs", 3, "--json")
+    losses = [json.loads(line)["loss"] for line in done.out.splitlines()]
+    assert losses[2] < 0.8 * losses[0]
+
+
+def test_a_text_of_ones_own(tmp_path):
+    (tmp_path / "song.txt").write_text("the rain in spain stays mainly\n" * 60)
+    done = run("train", "gpt", "--epochs", 1, "--text", "song.txt", "--sample", 15)
+    assert done.status == 0, done.err
+    written = done.out.split("It writes:\n\n")[1][:15]
+    assert set(written) <= set("the rain in spain stays mainly\n")
+    (tmp_path / "short.txt").write_text("too short")
+    assert "too few" in run("train", "gpt", "--text", "short.txt").err
+    assert "No such file" in run("train", "gpt", "--text", "none.txt").err
+
+
 def test_the_seed_decides_and_threads_do_not(tmp_path):
     for name, options in {"a": ("--threads", 1), "b": ("--threads", 3), "c": ("--seed", 5)}.items():
         assert run("train", "moons", "--epochs", 1, "--out", name, *options).status == 0
@@ -176,6 +254,7 @@ def test_folders_of_runs_are_not_overwritten(tmp_path):
         (("moons", "--epochs", 0), "expected a whole number from 1, got '0'"),
         (("moons", "--speed", 3), "--speed"),
         (("moons", "--precision", "int8"), "float32"),
+        (("pinn", "--precision", "bfloat16"), "float32"),
         (("moons", "--resume"), "there is no run of moons"),
         (("moons", "--resume", "--out", "none"), "there is no run in none"),
     ],

@@ -18,6 +18,7 @@ COMMANDS = {
     "train": "train a model on data that comes with the package, and write a report",
     "info": "say what is installed here: version, processor, threads, memory",
     "doctor": "check the installation: gradients of many operations, files, threads",
+    "bench": "time operations and training steps, beside PyTorch where it is installed",
     "graph": "draw the computation graph of a function or model of yours",
     "convert": "turn weights from one format into another: .pt, .safetensors, .npz",
 }

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 WIDTH, HEIGHT = 480, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 30, 38
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 22, 30, 38
 
 STYLE = """
 .chart{--s0:#2563eb;--s1:#e0592a;--s2:#0f9d77;--s3:#9146d8;--good:#2563eb;--bad:#d4351c;
@@ -82,13 +82,10 @@ class Axes:
             self.parts.append(f'<text x="{_LEFT - 44}" y="14">{escape(y_label)}</text>')
 
     def _log_ticks(self) -> list[float]:
-        powers = range(math.ceil(self._low), math.floor(self._high) + 1)
-        steps = (1, 2, 5) if self._high - self._low < 2 else (1,)
-        found = [m * 10.0**p for p in range(min(powers, default=0) - 1, 40) for m in steps]
-        if len(powers) < 2:
-            found = [m * 10.0**p for p in range(math.floor(self._low), 40) for m in (1, 2, 5)]
-        low, high = 10**self._low * 0.999, 10**self._high * 1.001
-        return [v for v in found if low <= v <= high]
+        steps = (1, 2, 5) if self._high - self._low < 1.8 else (1,)
+        low, high = math.floor(self._low), math.ceil(self._high)
+        found = [m * 10.0**p for p in range(low, high + 1) for m in steps]
+        return [v for v in found if self._low <= math.log10(v) <= self._high]
 
     def x(self, value: float) -> float:
         low, high = self._x
@@ -129,7 +126,8 @@ def curves(
     '<svg class="chart"'
     """
     finite = [v for values in series.values() for v in values if math.isfinite(v)]
-    log = log and bool(finite) and min(finite) > 0
+    # A logarithm helps where values fall by far; over less, round numbers are easier to read.
+    log = log and bool(finite) and min(finite) > 0 and max(finite) > 8 * min(finite)
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
     if log:
         low, high = low * 0.9, max(high * 1.1, low * 1.5)

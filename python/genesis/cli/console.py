@@ -117,7 +117,7 @@ class Progress:
     def __init__(self, console: Console, epochs: int, steps: int) -> None:
         self.console = console
         self.epochs = epochs
-        self.every = max(1, epochs // 25)  # a hundred epochs need not be a hundred lines
+        self.every = -(-epochs // 20)  # a hundred epochs need not be a hundred lines
         self._bar: Any = None
         self._last = 0.0
         if console.rich is not None:

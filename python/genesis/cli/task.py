@@ -76,6 +76,7 @@ class Task:
     summary: ClassVar[str]
     epochs: ClassVar[int]
     goal: ClassVar[str]  # the measure that sums up a run
+    precisions: ClassVar[tuple[str, ...]] = ("float32", "bfloat16")
 
     model: nn.Module
     optimizer: Any
@@ -101,8 +102,12 @@ class Task:
         """What the report shows besides curves."""
         return []
 
+    def closing(self) -> str:
+        """What is printed at the end of a run."""
+        return ""
+
     def samples(self, batch: Any) -> int:
-        """How many samples a batch holds."""
+        """How many samples the step had that was just done."""
         return len(batch[0])
 
     def parts(self) -> dict[str, Any]:

@@ -53,11 +53,7 @@ def _parser(name: str, kind: type[Task]) -> Parser:
     add = parser.add_argument
     add("--epochs", type=number(1), metavar="N", help=f"passes over the data ({kind.epochs})")
     add("--seed", type=number(0), metavar="N", help="of all random numbers (0)")
-    add(
-        "--precision",
-        choices=["float32", "bfloat16"],
-        help="of products and convolutions (float32)",
-    )
+    add("--precision", choices=kind.precisions, help="of products and convolutions (float32)")
     kind.add_arguments(parser)
     add("--threads", type=number(1), metavar="N", default=None,
         help=f"results do not depend on them ({genesis.get_num_threads()})")  # fmt: skip
@@ -160,6 +156,9 @@ def _train(
     last = history.epochs[-1]
     genesis.save(task.model.state_dict(), directory / "model.safetensors")
     _write(directory / "history.json", json.dumps(dataclasses.asdict(history)))
+    closing = task.closing()
+    if closing:
+        console.line(f"\n{closing}\n")
     _write(directory / "report.html", report(task, history))
     console.line(
         f"{name}: {show(kind.goal, last[kind.goal])} after {trainer.done} epochs "

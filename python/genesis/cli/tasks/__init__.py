@@ -9,7 +9,11 @@ from genesis.cli.task import Task
 
 SUMMARIES = {
     "digits": "a convolutional network reads handwritten digits",
+    "gpt": "a small GPT learns to write, one character after the other",
     "moons": "a small network tells two half moons apart",
+    "vae": "an autoencoder folds digits into two numbers, and draws new ones",
+    "pinn": "a network solves a differential equation",
+    "cartpole": "a network learns to balance a pole by trying",
 }
 
 

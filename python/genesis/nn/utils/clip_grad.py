@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from genesis import _C
 from genesis._C import Tensor
@@ -20,11 +20,6 @@ __all__ = [
 
 def _grads(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
-    if hasattr(parameters, "parameters"):
-        raise TypeError(
-            "clip_grad: parameters must be an iterable of tensors, got the module "
-            f"{type(parameters).__name__}; pass model.parameters()"
-        )
     return [p.grad for p in parameters if p.grad is not None]
 
 
@@ -95,8 +90,7 @@ def clip_grad_norm_(
     >>> p.grad
     tensor([0.6000, 0.8000])
     """
-    if isinstance(parameters, Iterator):
-        parameters = list(parameters)  # it is gone through twice
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     total = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total

@@ -88,8 +88,7 @@ class LRScheduler:
     def _require_optimizer(self, optimizer: Any) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
-                f"{type(self).__name__}: expected an Optimizer, got {type(optimizer).__name__}; "
-                "make the optimizer first and pass it"
+                f"{type(self).__name__}: expected an Optimizer, got {type(optimizer).__name__}"
             )
 
     def _initial_step(self) -> None:
