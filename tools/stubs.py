@@ -184,6 +184,7 @@ PROPERTIES = {
     "hooks": "list[Callable[..., Any]]",
     "_base": "Tensor | None",
     "_version": "builtins.int",
+    "_writer": "str | None",
     "T": "Tensor",
     "mT": "Tensor",
     "H": "Tensor",

@@ -72,7 +72,8 @@ void set_requires_grad(const Tensor& x, bool value) {
                         x.dtype(), "; use x.float()");
   require<GraphError>(!(value && x->inference), "requires_grad_: a tensor made in inference_mode cannot enter a graph; "
                       "clone() it outside inference_mode");
-  require<GraphError>(value || !x->grad_fn, "requires_grad_: requires_grad can only be turned off on a leaf; use detach()");
+  require<GraphError>(value || !x->grad_fn, "requires_grad_: requires_grad can only be turned off on a leaf, and this tensor of "
+                      "shape ", x.shape(), " was computed; use detach()");
   x->requires_grad = value;
 }
 

@@ -97,9 +97,32 @@ Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize
     autocast_arguments(sig, slot_, converted_);
 }
 
+// What to do about an object that came where something else was expected; empty where nothing is likely.
+static std::string way_out(PyObject* o, std::string_view expected) {
+  const bool ints = expected.find("int") != std::string_view::npos;
+  if (!o) return "";
+  if (expected.find("list of tensors") != std::string_view::npos && is_tensor(o)) return "; put the tensors in a list: [x, y]";
+  if (expected.starts_with("a Tensor") && PyList_Check(o)) return "; make one with genesis.tensor(...)";
+  if (expected.starts_with("a Tensor") && PyTuple_Check(o))
+    return "; take one of its elements (recurrent layers return output and state), or make a tensor with genesis.tensor(...)";
+  if (ints && is_tensor(o)) return str(" of shape ", unwrap(o).shape(), "; several tensors go into a list: [x, y]");
+  if (ints && PyFloat_Check(o)) return "; use int(...), or // instead of /";
+  return "";
+}
+
 void Args::fail(int i, const char* expected) const {
+  PyObject* o = slot_[i];
+  std::string got = o ? Py_TYPE(o)->tp_name : "nothing";
+  if (o && std::string_view(expected).find("int") != std::string_view::npos && (PyTuple_Check(o) || PyList_Check(o)))
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k)
+      if (PyObject* item = PySequence_Fast_GET_ITEM(o, k); !PyIndex_Check(item)) {
+        const Object text(PyObject_Repr(item));
+        got = str("the ", Py_TYPE(item)->tp_name, " ", PyUnicode_AsUTF8(text.get()), " in it");
+        o = item;
+        break;
+      }
   throw_type_error(str(sig_.name, "(): argument '", sig_.params[static_cast<size_t>(i)].name, "' must be ", expected, ", got ",
-                       slot_[i] ? Py_TYPE(slot_[i])->tp_name : "nothing"));
+                       got, way_out(o, expected)));
 }
 
 const Tensor& Args::tensor(int i) {
@@ -159,6 +182,7 @@ Scalar Args::scalar(int i) const {
 int64_t Args::integer(int i) const {
   PyObject* o = slot_[i];
   if (!o || PyFloat_Check(o) || !PyIndex_Check(o)) fail(i, "an int");
+  if (is_tensor(o) && (unwrap(o).numel() != 1 || is_floating(unwrap(o).dtype()))) fail(i, "an int");
   return to_index(o, sig_.name.c_str());
 }
 std::optional<int64_t> Args::optional_integer(int i) const {

@@ -85,7 +85,7 @@ struct Nested {
     if (depth_known_ >= 0) require(depth < depth_known_, "tensor: the nested lists do not have the same depth everywhere");
     if (depth == shape.size()) shape.push_back(n);
     else require(shape[depth] == n, "tensor: the nested lists are ragged: expected length ", shape[depth], " at depth ", depth,
-                 ", got ", n);
+                 ", got ", n, "; pad the short ones, or keep a list of tensors");
   }
   void leaf(int depth) {
     if (depth_known_ < 0) depth_known_ = depth;

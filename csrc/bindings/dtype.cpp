@@ -139,7 +139,8 @@ void check_device(PyObject* o) {
   const Object text(PyObject_Str(o));
   const std::string s = PyUnicode_AsUTF8(text.get());
   if (s == "cpu" || s == "cpu:0") return;
-  fail<GraphError>("device: '", s, "' is not available; this build of genesis computes on 'cpu'");
+  fail<GraphError>("device: '", s, "' is not available; this build of genesis computes on 'cpu': leave the device out, or choose it with ",
+                   "'cuda' if genesis.cuda.is_available() else 'cpu'");
 }
 
 bool is_device(PyObject* o) {

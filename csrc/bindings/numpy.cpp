@@ -152,7 +152,8 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
 
 PyObject* to_ndarray(const Tensor& t) {
   if (t->requires_grad)
-    fail<GraphError>("numpy: a tensor that requires grad cannot become an array; use tensor.detach().numpy()");
+    fail<GraphError>("numpy: a tensor of shape ", t.shape(), " that requires grad cannot become an array, which records no gradient; use "
+                     "tensor.detach().numpy()");
   const Object numpy(PyImport_ImportModule("numpy"));
   if (t.dtype() == DType::BFloat16) {
     const Object types = Object::maybe(PyImport_ImportModule("ml_dtypes"));

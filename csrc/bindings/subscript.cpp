@@ -79,7 +79,7 @@ struct Index {
     }
     require<IndexError>(ellipses <= 1, "index: only one ... can be used");
     require<IndexError>(used <= x.dim(), "index: too many indices for a tensor of shape ", x.shape(), ": ", used, " for ", x.dim(),
-                        " dimension", x.dim() == 1 ? "" : "s");
+                        " dimension", x.dim() == 1 ? "" : "s", "; leave some out, or unsqueeze() first");
     int d = 0;
     for (const Item& item : items) {
       switch (item.kind) {
@@ -151,7 +151,7 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
 PyObject* tensor_iter(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Tensor& x = unwrap(self);
-    if (x.dim() == 0) throw_type_error("iteration over a 0-d tensor");
+    if (x.dim() == 0) throw_type_error("iteration over a 0-d tensor, which has no dimension; use x.item() for its number");
     const Object rows(to_python(ops::unbind(x, 0)));
     return PyObject_GetIter(rows.get());
   });

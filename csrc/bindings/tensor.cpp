@@ -57,7 +57,7 @@ PyObject* matmul_slot(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Sides sides;
     if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
-    if (sides.x->is_scalar() || sides.y->is_scalar()) throw_type_error("matmul: both operands must be tensors; use * for numbers");
+    if (sides.x->is_scalar() || sides.y->is_scalar()) throw_type_error("matmul: both operands must be tensors, got a number; use * for numbers");
     if (autocast_used) [[unlikely]]
       return to_python(ops::matmul(autocast_factor(*sides.x->tensor), autocast_factor(*sides.y->tensor)));
     return to_python(ops::matmul(*sides.x->tensor, *sides.y->tensor));
@@ -148,7 +148,7 @@ int assign_slot(PyObject* self, PyObject* key, PyObject* value) {
 Py_ssize_t length(PyObject* a) {
   const Tensor& t = unwrap(a);
   if (t.dim() == 0) {
-    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor, which has no dimension; use x.item() for its number, x.numel() for 1");
     return -1;
   }
   return t.size(0);
@@ -160,8 +160,21 @@ const Tensor& self_of(PyObject* o) { return unwrap(o); }
 
 PyObject* get_grad(PyObject* o, void*) {
   TensorMeta* m = meta_if_any(self_of(o));
-  if (!m || !m->grad.defined()) Py_RETURN_NONE;
+  if (!m || !m->grad.defined()) {
+    Node* node = self_of(o)->requires_grad ? node_of(self_of(o)) : nullptr;
+    if (node && !(m && m->retains_grad) &&
+        PyErr_WarnFormat(PyExc_UserWarning, 1, "grad: a tensor made by %s is no leaf, and backward() keeps the gradients of leaves "
+                         "only; call retain_grad() on it before backward(), or read .grad of what it was made from",
+                         node->name().c_str()) < 0)
+      return nullptr;
+    Py_RETURN_NONE;
+  }
   return wrap(m->grad);
+}
+PyObject* get_writer(PyObject* o, void*) {
+  const char* writer = self_of(o)->storage->writer;
+  if (!writer) Py_RETURN_NONE;
+  return PyUnicode_FromString(writer);
 }
 int set_grad(PyObject* o, PyObject* value, void*) {
   return guarded_int([&] {
@@ -275,6 +288,7 @@ PyGetSetDef getset[] = {
     {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
     {"_version", prop<[](const Tensor& t) { return static_cast<int64_t>(t->storage->version); }>, nullptr,
      "How often its memory was written in place.", nullptr},
+    {"_writer", get_writer, nullptr, "The operation that wrote to its memory last, or None.", nullptr},
     {"T", prop<[](const Tensor& t) { return transposed(t); }>, nullptr, "The dimensions in reverse order.", nullptr},
     {"mT", prop<[](const Tensor& t) { return matrix_transposed("mT", t); }>, nullptr, "The last two dimensions swapped.", nullptr},
     {"H", prop<[](const Tensor& t) { return adjoint(t); }>, nullptr, "The transpose of a matrix.", nullptr},

@@ -111,6 +111,21 @@ Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t of
   return out;
 }
 
+[[noreturn, gnu::cold]] static void fail_broadcast(const char* op, const Dims& a, const Dims& b, int dim, int64_t x, int64_t y) {
+  const Dims& longer = a.size() >= b.size() ? a : b;
+  const Dims& shorter = a.size() >= b.size() ? b : a;
+  bool from_left = longer.size() > shorter.size();  // would they fit if dimensions were matched from the left?
+  for (int d = 0; d < shorter.size(); ++d) from_left = from_left && (longer[d] == shorter[d] || longer[d] == 1 || shorter[d] == 1);
+  std::string way = "; reshape one of them";
+  if (from_left) {
+    Dims wide = shorter;
+    while (wide.size() < longer.size()) wide.push_back(1);
+    way = str("; dimensions are matched from the right: use ", wide.size() == shorter.size() + 1 ? "unsqueeze(-1)" : str("reshape", wide),
+              " to make ", shorter, " ", wide);
+  }
+  fail(op, ": shapes ", a, " and ", b, " do not broadcast: dimension ", dim, " is ", x, " and ", y, "; sizes must be equal or 1", way);
+}
+
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
   const Dims& longer = a.size() >= b.size() ? a : b;
   const Dims& shorter = a.size() >= b.size() ? b : a;
@@ -120,8 +135,8 @@ Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
     int64_t& x = out[lead + d];
     const int64_t y = shorter[d];
     if (x == y || y == 1) continue;
-    require(x == 1, op, ": shapes ", a, " and ", b, " do not broadcast: dimension ",
-            d - shorter.size(), " is ", x, " and ", y, "; sizes must be equal or 1");
+    if (x != 1) [[unlikely]]
+      fail_broadcast(op, a, b, d - shorter.size(), x, y);
     x = y;
   }
   return out;

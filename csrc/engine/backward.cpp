@@ -329,7 +329,7 @@ std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, 
       grad = ops::ones(root.shape(), root.dtype());
     } else {
       require(grad.shape() == root.shape(), caller, ": gradient has shape ", grad.shape(), " but the tensor has shape ",
-              root.shape());
+              root.shape(), "; pass a gradient of the tensor's shape");
       if (grad.dtype() != root.dtype()) grad = ops::cast(grad, root.dtype());
     }
     pass.add_root(std::move(edge), std::move(grad));

@@ -193,7 +193,8 @@ Tensor einsum(const std::string& text, const std::vector<Tensor>& operands) {
       for (int l : x.labels)
         require(!y.has(l) || x.size(l) == y.size(l) || x.size(l) == 1 || y.size(l) == 1, "einsum: '",
                 l < 0 ? "..." : std::string(1, static_cast<char>(l)), "' in '", text, "' stands for sizes ", x.size(l), " and ",
-                y.has(l) ? y.size(l) : 0);
+                y.has(l) ? y.size(l) : 0, " of operands ", x.tensor.shape(), " and ", y.tensor.shape(),
+                "; use two letters, or transpose an operand");
 
   Labelled result = inputs[0];
   for (size_t i = 1; i < inputs.size(); ++i) {

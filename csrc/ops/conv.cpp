@@ -120,7 +120,8 @@ void require_operands(const char* op, int spatial, const Tensor& x, const Tensor
   require(w.dim() == spatial + 2, op, ": weight must have ", spatial + 2, " dimensions, got shape ", w.shape());
   require(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": input must be (batch, channels, ",
           spatial == 1 ? "length" : spatial == 2 ? "height, width" : "depth, height, width",
-          "), or the same without batch; got shape ", x.shape());
+          "), or the same without batch; got shape ", x.shape(),
+          x.dim() == spatial ? "; add the channels: input.unsqueeze(0)" : "; reshape it");
   require(groups > 0, op, ": groups must be positive, got ", groups);
   if (bias.defined())
     require<DTypeError>(bias.dtype() == x.dtype(), op, ": input is ", x.dtype(), " but bias is ", bias.dtype());
@@ -130,6 +131,16 @@ void require_bias(const char* op, const Tensor& bias, int64_t channels) {
   if (bias.defined())
     require(bias.dim() == 1 && bias.size(0) == channels, op, ": bias must have one number for each of the ", channels,
             " output channels, got shape ", bias.shape());
+}
+
+[[noreturn, gnu::cold]] void fail_channels(const char* op, int spatial, const Tensor& x, const Tensor& w, int64_t groups) {
+  const int at = x.dim() - spatial - 1;
+  const int64_t channels = x.size(at), taken = w.size(1) * groups;
+  std::string way = str("make the layer with in_channels=", channels);
+  if (x.size(-1) == taken) way = str("channels come before the picture: input.movedim(-1, ", at, ")");
+  else if (x.dim() == spatial + 1 && taken == 1) way = str("add the channels: input.unsqueeze(1) for a batch of ", channels);
+  fail(op, ": input of shape ", x.shape(), " has ", channels, " channels in dimension ", at, ", but weight of shape ", w.shape(),
+       " with groups=", groups, " takes ", taken, "; ", way);
 }
 
 template <class F>
@@ -143,8 +154,8 @@ Tensor conv(const char* op, int spatial, const Tensor& x, const Tensor& w, const
   const int64_t groups = options.groups;
   require_operands(op, spatial, x, w, bias, groups);
   const int64_t channels = x.size(x.dim() - spatial - 1);
-  require(channels == w.size(1) * groups, op, ": input of shape ", x.shape(), " has ", channels, " channels, but weight of shape ",
-          w.shape(), " with groups=", groups, " takes ", w.size(1) * groups);
+  if (channels != w.size(1) * groups) [[unlikely]]
+    fail_channels(op, spatial, x, w, groups);
   require(w.size(0) % groups == 0, op, ": weight of shape ", w.shape(), " makes ", w.size(0),
           " channels, which groups=", groups, " does not divide");
   require_bias(op, bias, w.size(0));

@@ -166,7 +166,7 @@ Tensor one_hot(const Tensor& index, int64_t num_classes) {
   require(num_classes > 0, "one_hot: num_classes must be positive, or -1 to take it from the input, got ", num_classes);
   const int64_t outside = kernels::find_outside(flat.view(), 0, num_classes);
   require<IndexError>(outside < 0, "one_hot: class ", outside < 0 ? 0 : data[outside], " is out of range for ", num_classes,
-                      " classes");
+                      " classes; valid: 0..", num_classes - 1, "; pass a larger num_classes, or -1");
   Dims shape = index.shape();
   shape.push_back(num_classes);
   Tensor y = zeros(shape, DType::Int64);

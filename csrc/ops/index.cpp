@@ -68,7 +68,7 @@ Tensor positions_of(const Tensor& mask) {
   for (int64_t i = 0; i < plain.numel(); ++i) {
     const int64_t value = plain.data<int64_t>()[i];
     require<IndexError>(value >= -size && value < size, "index ", value, " is out of range for dimension ", dim, " of size ",
-                        size);
+                        size, "; valid: ", -size, "..", size - 1);
   }
   fail<IndexError>("an index is out of range for dimension ", dim, " of size ", size);
 }

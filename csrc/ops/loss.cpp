@@ -7,6 +7,7 @@
 #include "ops/activation.h"
 #include "ops/compare.h"
 #include "ops/create.h"
+#include "ops/extreme.h"
 #include "ops/gather.h"
 #include "ops/indices.h"
 #include "ops/operand.h"
@@ -42,7 +43,8 @@ static Tensor target_slope(PointwiseLoss loss, const Tensor& x) {
 
 static Tensor pointwise_loss(const char* op, PointwiseLoss loss, const Tensor& x, const Tensor& y, double parameter,
                              LossReduction reduction) {
-  require(x.shape() == y.shape(), op, ": input is ", x.shape(), ", target is ", y.shape(), "; they must have the same shape");
+  require(x.shape() == y.shape(), op, ": input is ", x.shape(), ", target is ", y.shape(), "; they must have the same shape",
+          x.numel() == y.numel() ? ": use target.reshape(input.shape)" : "");
   const DType dtype = x.dtype() == y.dtype() ? x.dtype() : result_type({x, y});
   require<DTypeError>(is_floating(dtype), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
   const bool none = reduction == LossReduction::None;
@@ -91,8 +93,11 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& y, LossReduction redu
   {
     const WithGradMode off(false);
     const Tensor outside = any(logical_or(lt(x, 0), gt(x, 1)), {}, false);
-    require(!*outside.data<bool>(), "binary_cross_entropy: input must be probabilities between 0 and 1; apply sigmoid() "
-            "first, or use binary_cross_entropy_with_logits");
+    if (*outside.data<bool>()) [[unlikely]]
+      fail("binary_cross_entropy: input must be probabilities between 0 and 1, got values from ",
+           *cast(amin(x, {}, false), DType::Float64).data<double>(), " to ",
+           *cast(amax(x, {}, false), DType::Float64).data<double>(),
+           "; apply sigmoid() first, or use binary_cross_entropy_with_logits");
   }
   return pointwise_loss("binary_cross_entropy", PointwiseLoss::BinaryEntropy, x, y, 0, reduction);
 }
@@ -124,19 +129,27 @@ struct Classified {
     }
     require<DTypeError>(is_integral(y.dtype()) && y.dtype() != DType::Bool, op, ": target must hold class numbers of an "
                         "integer dtype, got ", y.dtype(), "; use target.long()");
-    require(y.shape() == shape, op, ": input ", x.shape(), " has its ", x.size(dim), " classes in dimension ", dim,
-            ", so target must be ", shape, ", got ", y.shape());
+    if (y.shape() != shape) [[unlikely]]
+      fail_target(op, x, y);
     require(problem.classes > 0 || y.numel() == 0, op, ": there are no classes in input ", x.shape());
     labels = contiguous(cast(y, DType::Int64));
     problem.y = labels.data<int64_t>();
     for (int64_t i = 0; i < labels.numel(); ++i)
       require<IndexError>((problem.y[i] >= 0 && problem.y[i] < problem.classes) || problem.y[i] == ignored, op,
                           ": target ", problem.y[i], " is out of range for ", problem.classes, " classes; valid: 0..",
-                          problem.classes - 1, ", or ignore_index ", ignored);
+                          problem.classes - 1, ", or ignore_index ", ignored,
+                          "; count classes from 0, or give the last layer more outputs");
     weigh(op, x, weight);
   }
 
  private:
+  [[noreturn, gnu::cold]] void fail_target(const char* op, const Tensor& x, const Tensor& y) const {
+    fail(op, ": input ", x.shape(), " has its ", x.size(dim), " classes in dimension ", dim, ", so target must be ", shape, ", got ",
+         y.shape(),
+         y.shape() == x.shape()      ? str("; for one-hot rows use target.argmax(", dim, "), for probabilities target.float()")
+         : y.numel() == numel(shape) ? str("; use target.reshape", shape)
+                                     : "; input and target must come from one batch");
+  }
   void weigh(const char* op, const Tensor& x, const Tensor& weight) {
     const int64_t n = labels.numel();
     if (!weight.defined()) {

@@ -125,9 +125,18 @@ void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alph
   }
 }
 
+// The transpose that makes the shapes fit is what most people forgot.
+[[noreturn, gnu::cold]] void fail_product(const char* op, const Tensor& x, const Tensor& y) {
+  const int inner = y.dim() == 1 ? 0 : y.dim() - 2;
+  const bool right = y.dim() > 1 && x.size(-1) == y.size(-1), left = x.dim() > 1 && x.size(-2) == y.size(inner);
+  fail(op, ": inner dimensions differ: x is ", x.shape(), ", y is ", y.shape(), "; expected x.shape[-1] == y.shape[",
+       y.dim() == 1 ? -1 : -2, "], got ", x.size(-1), " and ", y.size(inner),
+       right ? "; transpose y: x @ y.mT" : left ? "; transpose x: x.mT @ y" : "; transpose or reshape one of them");
+}
+
 Dims product_shape(const char* op, const Tensor& x, const Tensor& y) {
-  require(x.size(-1) == y.size(-2), op, ": inner dimensions differ: x is ", x.shape(), ", y is ", y.shape(),
-          "; expected x.shape[-1] == y.shape[-2]");
+  if (x.size(-1) != y.size(-2)) [[unlikely]]
+    fail_product(op, x, y);
   const Dims x_lead(x.shape().begin(), x.shape().end() - 2), y_lead(y.shape().begin(), y.shape().end() - 2);
   Dims shape = broadcast_shapes(op, x_lead, y_lead);
   shape.push_back(x.size(-2));
@@ -165,7 +174,8 @@ Tensor matmul(const Tensor& x, const Tensor& y) {
   require_same_dtype("matmul", x, y);
   if (x.dim() >= 2 && y.dim() >= 2) return matmul_nd(x, y);
   if (x.dim() == 1 && y.dim() == 1) return dot(x, y);
-  require(x.size(-1) == y.size(y.dim() == 1 ? 0 : -2), "matmul: inner dimensions differ: x is ", x.shape(), ", y is ", y.shape());
+  if (x.size(-1) != y.size(y.dim() == 1 ? 0 : -2)) [[unlikely]]
+    fail_product("matmul", x, y);
   if (x.dim() == 1) return squeeze(matmul_nd(unsqueeze(x, 0), y), {-2});
   return squeeze(matmul_nd(x, unsqueeze(y, 1)), {-1});
 }
@@ -278,11 +288,28 @@ Tensor addbmm(const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta
   return add_product("addbmm", input, wide, reshape(y, {y.size(0) * y.size(1), y.size(2)}), beta, alpha);
 }
 
+[[noreturn, gnu::cold]] static void fail_features(const Tensor& x, const Tensor& weight) {
+  const int64_t features = weight.size(-1);
+  int64_t last = 1;
+  int from = x.dim();
+  while (from > 0 && last < features) last *= x.size(--from);
+  const std::string way =
+      last == features && from < x.dim() - 1
+          ? str("flatten it first: input.flatten(", from, "), or nn.Flatten(", from == 1 ? "" : str(from), ") before the layer")
+      : weight.dim() == 2 && x.size(-1) == weight.size(0)
+          ? str("weight is (out_features, in_features): pass weight.t(), or make the layer with in_features=", x.size(-1))
+          : str("make the layer with in_features=", x.size(-1), ", or reshape the input to (..., ", features, ")");
+  fail("linear: weight of shape ", weight.shape(), " takes ", features, " features, but input of shape ", x.shape(), " has ",
+       x.size(-1), " in its last dimension; ", way);
+}
+
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require(x.dim() >= 1, "linear: input needs at least one dimension");
   require(weight.dim() == 2 || weight.dim() == 1, "linear: weight must have shape (out_features, in_features), got ", weight.shape());
-  require(x.size(-1) == weight.size(-1), "linear: weight of shape ", weight.shape(), " takes ", weight.size(-1),
-          " features, but input of shape ", x.shape(), " has ", x.size(-1), " in its last dimension");
+  if (x.size(-1) != weight.size(-1)) [[unlikely]]
+    fail_features(x, weight);
+  require<DTypeError>(x.dtype() == weight.dtype(), "linear: operands have dtypes ", x.dtype(), " (input) and ", weight.dtype(),
+                      " (weight); convert the input: input.to(weight.dtype)");
   require_same_dtype("linear", x, weight);
   if (weight.dim() == 1) {
     Tensor y = matmul(x, weight);

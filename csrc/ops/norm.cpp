@@ -39,7 +39,8 @@ Tensor contiguous_if_any(const Tensor& x) {
 
 void require_parameter(const char* op, const char* argument, const Tensor& p, const Dims& shape, const Tensor& x) {
   if (!p.defined()) return;
-  require(p.shape() == shape, op, ": ", argument, " must have shape ", shape, ", got ", p.shape());
+  require(p.shape() == shape, op, ": ", argument, " must have shape ", shape, ", got ", p.shape(), ", for input of shape ",
+          x.shape(), "; make the layer with that size");
   require<DTypeError>(p.dtype() == x.dtype() || p.dtype() == wide_type(x.dtype()), op, ": ", argument, " is ", p.dtype(),
                       " but input is ", x.dtype(), "; use ", argument, ".to(input.dtype)");
 }
@@ -68,7 +69,8 @@ struct Rows {
     require(normalized.size() >= 1, op, ": normalized_shape must have at least one dimension");
     bool fits = lead >= 0;
     for (int d = 0; fits && d < normalized.size(); ++d) fits = x.size(lead + d) == normalized[d];
-    require(fits, op, ": input of shape ", x.shape(), " does not end in normalized_shape ", normalized);
+    require(fits, op, ": input of shape ", x.shape(), " does not end in normalized_shape ", normalized,
+            "; give the layer the size of the last dimensions");
     n = numel(normalized);
     rows = numel(Dims(x.shape().begin(), x.shape().begin() + lead));
   }

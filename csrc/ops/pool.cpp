@@ -102,7 +102,8 @@ void require_input(const char* op, int spatial, const Tensor& x) {
   require<DTypeError>(is_floating(x.dtype()), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
   require(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": input must be (batch, channels, ",
           spatial == 1 ? "length" : spatial == 2 ? "height, width" : "depth, height, width",
-          "), or the same without batch; got shape ", x.shape());
+          "), or the same without batch; got shape ", x.shape(),
+          x.dim() == spatial ? "; add the channels: input.unsqueeze(0)" : "; reshape it");
   for (int d = x.dim() - spatial; d < x.dim(); ++d)
     require(x.size(d) > 0, op, ": input of shape ", x.shape(), " has no elements in dimension ", d);
 }

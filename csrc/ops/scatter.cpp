@@ -24,7 +24,7 @@ using kernels::Combine;
 void require_index_fits(const char* op, const Tensor& x, int dim, const Tensor& index) {
   if (index.numel() == 0) return;  // of any shape
   require(std::max(x.dim(), 1) == std::max(index.dim(), 1), op, ": index of shape ", index.shape(),
-          " must have as many dimensions as the input of shape ", x.shape());
+          " must have as many dimensions as the input of shape ", x.shape(), "; unsqueeze(", dim, ") adds one");
   for (int d = 0; d < std::min(x.dim(), index.dim()); ++d)
     require(d == dim || index.size(d) <= x.size(d), op, ": index of shape ", index.shape(), " is larger in dimension ", d,
             " than the input of shape ", x.shape(), "; only dimension ", dim, " may be larger");

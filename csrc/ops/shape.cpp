@@ -45,7 +45,8 @@ Tensor cat(std::span<const Tensor> xs, int64_t dim) {
     bool fits = skip || x.dim() == shape.size();
     for (int k = 0; k < x.dim() && fits && !skip; ++k) fits = k == d || x.size(k) == shape[k];
     require(fits, "cat: tensor ", i, " of shape ", x.shape(), " does not fit the first, of shape ", first->shape(),
-            "; sizes may differ in dimension ", d, " only");
+            "; sizes may differ in dimension ", d, " only",
+            x.dim() == first->dim() ? "; choose another dim, or cut or pad it" : "; unsqueeze() the one with fewer dimensions");
     sizes.push_back(skip ? -1 : x.size(d));
     if (!skip) shape[d] += x.size(d);
   }
@@ -75,7 +76,7 @@ Tensor stack(std::span<const Tensor> xs, int64_t dim) {
   const int d = wrap_dim("stack", dim, first.dim() + 1);
   for (size_t i = 1; i < xs.size(); ++i)
     require(xs[i].shape() == first.shape(), "stack: tensor ", i, " has shape ", xs[i].shape(), ", the first ", first.shape(),
-            "; all must be equal");
+            "; all must be equal: use cat(), or pad them first");
   Dims shape = first.shape();
   shape.insert(d, static_cast<int64_t>(xs.size()));
   Tensor y = empty(shape, joined_type(xs));

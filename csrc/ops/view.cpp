@@ -85,7 +85,8 @@ static void regenerate(const Tensor& view) {
 [[maybe_unused]] static const bool installed = (regenerate_view = regenerate, true);
 
 Tensor permute(const Tensor& x, const Dims& dims) {
-  require(dims.size() == x.dim(), "permute: got ", dims.size(), " dims for a tensor of shape ", x.shape());
+  require(dims.size() == x.dim(), "permute: got ", dims.size(), " dims for a tensor of shape ", x.shape(), "; name each of its ", x.dim(),
+          " dimensions once");
   Dims shape(dims.size()), strides(dims.size()), order(dims.size()), inverse(dims.size(), -1);
   for (int d = 0; d < dims.size(); ++d) {
     const int from = wrap_dim("permute", dims[d], x.dim());
@@ -167,7 +168,8 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
   require<IndexError>(x.dim() > 0, "select: a 0-d tensor has no dimension to index; use item() to get its value");
   const int d = wrap_dim("select", dim, x.dim());
   const int64_t n = x.size(d);
-  require<IndexError>(index >= -n && index < n, "index ", index, " is out of range for dimension ", d, " of size ", n);
+  require<IndexError>(index >= -n && index < n, "index ", index, " is out of range for dimension ", d, " of size ", n,
+                      " in a tensor of shape ", x.shape(), "; valid: ", -n, "..", n - 1);
   if (index < 0) index += n;
   Dims shape = x.shape(), strides = x.strides();
   const int64_t offset = index * strides[d];
@@ -221,7 +223,7 @@ Tensor basic_index_alias(const Tensor& x, const BasicIndex& index) {
     const int64_t n = x.size(d), stride = x.stride(d);
     if (item.kind == IndexItem::Select) {
       require<IndexError>(item.start >= -n && item.start < n, "index ", item.start, " is out of range for dimension ", d,
-                          " of size ", n);
+                          " of size ", n, " in a tensor of shape ", x.shape(), "; valid: ", -n, "..", n - 1);
       offset += (item.start < 0 ? item.start + n : item.start) * stride;
     } else {
       offset += item.start * stride;
@@ -274,6 +276,20 @@ static bool view_strides(const Tensor& x, const Dims& shape, Dims& strides) {
   return to == -1;
 }
 
+// One size given as -1 often does: reshape(4, 2) of 6 elements is meant as reshape(-1, 2).
+[[noreturn, gnu::cold]] static void fail_arrangement(const char* op, const Tensor& x, const Dims& wanted, int64_t known) {
+  std::string way = "; the sizes must multiply to the number of elements";
+  for (int d = 0; d < wanted.size(); ++d) {
+    const int64_t others = wanted[d] ? known / wanted[d] : 0;
+    if (others == 0 || x.numel() % others != 0) continue;
+    Dims open = wanted;
+    open[d] = -1;
+    way = str("; ", open, " would make it ", x.numel() / others, " in dimension ", d);
+    break;
+  }
+  fail(op, ": ", x.numel(), " elements of shape ", x.shape(), " cannot be arranged as ", wanted, ", which has ", known, way);
+}
+
 static Dims infer_shape(const char* op, const Tensor& x, const Dims& wanted) {
   Dims shape = wanted;
   int unknown = -1;
@@ -289,11 +305,11 @@ static Dims infer_shape(const char* op, const Tensor& x, const Dims& wanted) {
   }
   if (unknown >= 0) {
     require(known > 0 && x.numel() % known == 0, op, ": ", x.numel(), " elements of shape ", x.shape(),
-            " cannot be arranged as ", wanted);
+            " cannot be arranged as ", wanted, ": the other sizes make ", known, ", which must divide ", x.numel());
     shape[unknown] = x.numel() / known;
   } else {
-    require(known == x.numel(), op, ": ", x.numel(), " elements of shape ", x.shape(), " cannot be arranged as ", wanted,
-            ", which has ", known);
+    if (known != x.numel()) [[unlikely]]
+      fail_arrangement(op, x, wanted, known);
   }
   return shape;
 }

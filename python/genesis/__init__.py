@@ -140,7 +140,15 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"genesis.{_HOME[name]}"), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'genesis' has no attribute {name!r}")
+    raise AttributeError(_unknown(name), name=name)
+
+
+def _unknown(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, __all__, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"module 'genesis' has no attribute {name!r}{hint}"
 
 
 def __dir__() -> list[str]:

@@ -102,6 +102,17 @@ def _reversed(self: Tensor) -> Tensor:
     return self.flip(0) if self.ndim else self
 
 
+def _repr_html(self: Tensor) -> str:
+    from genesis import _notebook
+
+    return _notebook.tensor_html(self)
+
+
+def _cuda(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor on a CUDA device. This build has none: the error says what to do instead."""
+    return self.to("cuda" if device is None else device)
+
+
 _METHODS: dict[str, Callable[..., Any]] = {
     "__copy__": _copy,
     "__deepcopy__": _deepcopy,
@@ -109,6 +120,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__format__": _format,
     "__contains__": _contains,
     "__reversed__": _reversed,
+    "_repr_html_": _repr_html,
+    "cuda": _cuda,
 }
 for _name, _method in _METHODS.items():
     _method.__name__ = _name

@@ -65,6 +65,7 @@ def test_missing_and_unexpected_names_are_an_error_unless_strict_is_false():
         "Error(s) in loading state_dict for Linear:",
         '\tMissing key(s) in state_dict: "bias".',
         '\tUnexpected key(s) in state_dict: "extra".',
+        "\tBuild the same model, or pass strict=False to load what fits.",
     ]
     result = layer.load_state_dict(state, strict=False)
     assert result.missing_keys == ["bias"] and result.unexpected_keys == ["extra"]
@@ -84,9 +85,10 @@ def test_shapes_that_differ_are_listed_apart_and_always_an_error():
             net.load_state_dict(state, strict=strict)
         lines = str(error.value).splitlines()
         assert ("Missing key(s)" in str(error.value)) == strict
-        assert [line.split(":")[0] for line in lines[-3:]] == [
+        assert [line.split(":")[0] for line in lines[-4:-1]] == [
             "\tsize mismatch for mean", "\tsize mismatch for first.weight", "\tnot a tensor",
         ]  # fmt: skip
+        assert lines[-1] == "\tBuild the model with the sizes of the checkpoint."
         assert "(4,) from checkpoint, the shape in current model is (3,)" in str(error.value)
 
 

@@ -26,6 +26,19 @@ class History:
     def seconds(self) -> float:
         return sum(e["seconds"] for e in self.epochs)
 
+    def _repr_html_(self) -> str:
+        from genesis._notebook import table_html
+        from genesis.cli import chart
+
+        if not self.losses:
+            return "<div>nothing yet</div>"
+        steps, losses = chart.thinned(self.losses)
+        curve = chart.standalone(chart.curves({"loss": losses}, "step", x=steps, log=True))
+        names = list(self.epochs[-1]) if self.epochs else []
+        rows = [[f"{i}", *(f"{e[n]:.4g}" for n in names)] for i, e in enumerate(self.epochs, 1)]
+        table = table_html([["epoch", *names], *rows[-10:]]) if rows else ""
+        return f"<div>{curve}{table}</div>"
+
 
 class Interrupted(Exception):
     """A run was asked to stop and has saved its state.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -70,6 +71,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
+        if self._looks:
+            self._look_for_old_gradients()
         if self._stepping or not (
             self._step_pre_hooks or self._step_post_hooks or _global_pre_hooks or _global_post_hooks
         ):
@@ -118,6 +121,8 @@ class Optimizer:
 
     _stepping = False
     _opt_called = False
+    _looks = 2  # steps that are still to look for gradients of the step before
+    _seen: tuple[Tensor, int] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -130,13 +135,24 @@ class Optimizer:
                 f"{type(self).__name__}: params must be an iterable of tensors or dicts, got a "
                 "tensor; put it in a list"
             )
+        module = hasattr(params, "parameters")
+        if module or not isinstance(params, Iterable):
+            came = f"the module {type(params).__name__}" if module else repr(params)
+            raise TypeError(
+                f"{type(self).__name__}: params must be an iterable of tensors or dicts, got "
+                f"{came}; pass model.parameters() first, then the options"
+            )
         self.defaults = defaults
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[ParamGroup] = []
         self._make_hooks()
         groups = list(params)
         if not groups:
-            raise ValueError(f"{type(self).__name__}: there are no parameters to optimize")
+            raise ValueError(
+                f"{type(self).__name__}: there are no parameters to optimize: params is empty; "
+                "keep layers in nn.ModuleList, not in a plain list, and pass model.parameters() "
+                "itself, not what is left of it after a loop"
+            )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -226,6 +242,21 @@ class Optimizer:
         """Drop all gradients, or fill them with zeros."""
         for group in self.param_groups:
             _C._zero_grads(group["params"], set_to_none)
+
+    def _look_for_old_gradients(self) -> None:
+        """Warn if all that happened to a gradient since the last step is that more was added."""
+        self._looks -= 1
+        seen, self._seen = self._seen, None
+        if self._looks:
+            grads = [p.grad for group in self.param_groups for p in group["params"]]
+            least = min((g for g in grads if g is not None), key=Tensor.numel, default=None)
+            self._seen = None if least is None else (least, least._version)
+        elif seen and seen[0]._version == seen[1] + 1 and seen[0]._writer == "backward":
+            warnings.warn(
+                f"{type(self).__name__}.step: backward() added to the gradients of the step "
+                "before, which are still there; call optimizer.zero_grad() before every backward()",
+                stacklevel=3,
+            )
 
     @_hooked
     def step(self, closure: Closure | None = None) -> Any:

@@ -143,12 +143,22 @@ class Averages(list[Average]):
                 f"table: sort_by must be one of {', '.join(map(repr, _SORT))} or None, "
                 f"got {sort_by!r}"
             )
-        all_time = sum(a.self_cpu_time_total for a in self) or 1.0
         chosen = list(self) if sort_by is None else sorted(self, key=_SORT[sort_by], reverse=True)
         if top_level_events_only:
             chosen = [a for a in chosen if a.kind in ("region", "module", "pass")]
         left_out = len(chosen) - row_limit
         chosen = chosen[:row_limit] if row_limit >= 0 else chosen
+        lines = align(self._rows(chosen))
+        rule = "-" * max(map(len, lines))
+        lines = [lines[0], rule, *lines[1:], rule]
+        if row_limit >= 0 and left_out > 0:
+            lines.append(f"{left_out} more; row_limit=-1 shows all")
+        lines.append(f"Self CPU time total: {time_text(sum(a.self_cpu_time_total for a in self))}")
+        return "\n".join([header, *lines] if header else lines)
+
+    def _rows(self, chosen: list[Average]) -> list[list[str]]:
+        """Titles, and a row of text for each."""
+        all_time = sum(a.self_cpu_time_total for a in self) or 1.0
         shapes = any(a.input_shapes for a in chosen)
         stacks = any(a.stack for a in chosen)
         flops = self.show_flops and any(a.flops for a in chosen)
@@ -171,13 +181,7 @@ class Averages(list[Average]):
             row += [count_text(a.flops) if a.flops else "--"] * flops
             row += [str([list(s) for s in a.input_shapes])] * shapes + [a.stack] * stacks
             rows.append(row)
-        lines = align(rows)
-        rule = "-" * max(map(len, lines))
-        lines = [lines[0], rule, *lines[1:], rule]
-        if row_limit >= 0 and left_out > 0:
-            lines.append(f"{left_out} more; row_limit=-1 shows all")
-        lines.append(f"Self CPU time total: {time_text(sum(a.self_cpu_time_total for a in self))}")
-        return "\n".join([header, *lines] if header else lines)
+        return rows
 
     def total_average(self) -> Average:
         """One line for everything."""
@@ -194,6 +198,16 @@ class Averages(list[Average]):
 
     def __str__(self) -> str:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        from genesis._notebook import table_html
+
+        largest = sorted(self, key=_SORT["self_cpu_time_total"], reverse=True)[:30]
+        total = time_text(sum(a.self_cpu_time_total for a in self))
+        return (
+            f"{table_html(self._rows(largest), left=1)}<div>{len(largest)} of {len(self)}, "
+            f"self CPU time total {total}</div>"
+        )
 
 
 def averages(events: Iterable[Event], by_shape: bool, by_line: bool) -> Averages:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import html
 import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -226,6 +227,11 @@ class profile:
         if self._events is None:
             return "<profile: not started>"
         return f"<profile: {len(self._events)} events; print() shows a table>"
+
+    def _repr_html_(self) -> str:
+        if self._running or self._events is None:
+            return f"<div>{html.escape(repr(self))}</div>"
+        return self.key_averages()._repr_html_()
 
 
 class record_function:

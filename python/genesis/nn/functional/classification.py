@@ -46,7 +46,12 @@ def _soft_cross_entropy(
     if target.shape != input.shape:
         raise ValueError(
             f"cross_entropy: a floating target holds probabilities and must have the input's shape "
-            f"{tuple(input.shape)}, got {tuple(target.shape)}; class numbers must be integers"
+            f"{tuple(input.shape)}, got {tuple(target.shape)}; class numbers must be integers: "
+            + (
+                "use target.long()"
+                if input.is_floating_point()
+                else "input comes first, target second"
+            )
         )
     if not 0 <= smoothing <= 1:
         raise ValueError(f"cross_entropy: label_smoothing must be between 0 and 1, got {smoothing}")

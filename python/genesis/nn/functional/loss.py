@@ -27,6 +27,12 @@ __all__ = [
 
 def _older(size_average: bool | None, reduce: bool | None) -> str:
     """The reduction that PyTorch's older arguments mean."""
+    for value in (size_average, reduce):
+        if isinstance(value, Tensor):
+            raise TypeError(
+                f"size_average must be a bool, got a tensor of shape {tuple(value.shape)}; a loss "
+                "is made first, then called: nn.CrossEntropyLoss()(input, target)"
+            )
     name = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(f"size_average and reduce are deprecated; use reduction={name!r}", stacklevel=3)
     return name

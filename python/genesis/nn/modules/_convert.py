@@ -115,6 +115,10 @@ class ModuleConvert:
             _C.device(device)
         return self._apply(_C.empty_like, recurse)
 
+    def cuda(self, device: Any = None) -> Self:
+        """Move to a CUDA device. This build has none: the error says what to do instead."""
+        return self.to("cuda" if device is None else device)
+
     def cpu(self) -> Self:
         """The module itself: it is on the CPU."""
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -106,6 +107,15 @@ def _hints(module: Module, keys: IncompatibleKeys, given: Mapping[str, Any]) -> 
     return ["Perhaps renamed (same shape, similar name): " + ", ".join(lines) + "."]
 
 
+def _as_state_dict(value: Any) -> str:
+    """How to get a state dict of what was given instead of one."""
+    if isinstance(value, ModuleState):
+        return "use its module.state_dict()"
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return "read the file first: genesis.load(path)"
+    return "pass what module.state_dict() or genesis.load() returned"
+
+
 def _quoted(names: list[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
@@ -202,7 +212,8 @@ class ModuleState:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(
-                f"load_state_dict: state_dict must be a dict, got {type(state_dict).__name__}"
+                f"load_state_dict: state_dict must be a dict, got {type(state_dict).__name__}; "
+                + _as_state_dict(state_dict)
             )
         for key in state_dict:
             if not isinstance(key, str):
@@ -244,8 +255,9 @@ class ModuleState:
         if strict and keys.unexpected_keys:
             lines.append(f"Unexpected key(s) in state_dict: {_quoted(keys.unexpected_keys)}.")
         if lines:
-            lines += hints
-        lines += errors
+            lines += hints or ["Build the same model, or pass strict=False to load what fits."]
+        if errors:
+            lines += [*errors, "Build the model with the sizes of the checkpoint."]
         if lines:
             raise RuntimeError(
                 "\n\t".join([f"Error(s) in loading state_dict for {type(self).__name__}:", *lines])

@@ -242,6 +242,11 @@ class ModuleTree:
         """What stands in the parentheses of the text of a layer."""
         return ""
 
+    def _repr_html_(self) -> str:
+        from genesis import _notebook
+
+        return _notebook.module_html(self)
+
     def __repr__(self) -> str:
         extra = self.extra_repr()
         children = [f"({name}): {_indent(repr(m))}" for name, m in self._modules.items()]

@@ -86,7 +86,9 @@ class _ChannelNorm(Module):
         if input.ndim not in self._ndims:
             expected = " or ".join(f"{n}D" for n in self._ndims)
             raise ValueError(
-                f"{type(self).__name__}: expected {expected} input (got {input.ndim}D input)"
+                f"{type(self).__name__}: expected {expected} input (got {input.ndim}D input), that "
+                f"is (batch, channels, ...), got shape {tuple(input.shape)}; reshape it, or use "
+                "the norm for as many dimensions"
             )
 
     def extra_repr(self) -> str:

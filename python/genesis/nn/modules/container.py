@@ -152,6 +152,8 @@ class ModuleList(_Indexed):
     (3, 2)
     """
 
+    _no_forward = "it only holds modules: loop over them, use Sequential, or define"
+
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
@@ -202,6 +204,8 @@ class ModuleDict(Module):
     >>> heads["b"](genesis.ones(2)).shape
     genesis.Size([3])
     """
+
+    _no_forward = "it only holds modules: call one of them by its key, or define"
 
     def __init__(
         self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None

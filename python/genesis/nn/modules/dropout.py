@@ -22,7 +22,8 @@ class _Dropout(Module):
         super().__init__()
         if not 0 <= p <= 1:
             raise ValueError(
-                f"{type(self).__name__}: dropout probability has to be between 0 and 1, but got {p}"
+                f"{type(self).__name__}: dropout probability has to be between 0 and 1, but got "
+                f"{p}; a half is p=0.5"
             )
         self.p = p
         self.inplace = inplace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, SupportsIndex
 
 from genesis import _C
 from genesis._C import Tensor
@@ -35,8 +35,11 @@ def _either(first: int | None, second: int | None, names: tuple[str, str]) -> in
             f"Linear: pass one of {names[0]} and {names[1]}, which are two names of one argument"
         )
     size = second if first is None else first
-    assert size is not None
-    return size
+    if not isinstance(size, SupportsIndex):
+        raise TypeError(
+            f"Linear: {names[0]} must be an int, got {size!r}; use int(...), or // instead of /"
+        )
+    return int(size)
 
 
 class Linear(Module):

@@ -67,6 +67,21 @@ class _ForwardSignature:
         return inspect.signature(module.forward)
 
 
+def _no_module(where: str, value: Any) -> str:
+    """What to say about something that was added as a submodule and is none."""
+    if isinstance(value, type) and issubclass(value, Module):
+        return (
+            f"{where}: expected a module, got the class {value.__name__}; make one of it: "
+            f"{value.__name__}()"
+        )
+    text = f"{where}: add_module: {type(value).__name__} is not a Module subclass"
+    if isinstance(value, (list, tuple)):
+        return f"{text}; pass modules one by one: {where}(*layers)"
+    if callable(value):
+        return f"{text}; call the function in forward(), or write a module for it"
+    return f"{text}; only modules can be added"
+
+
 class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
     """A function with parameters: a layer, or a model made of layers.
 
@@ -86,6 +101,7 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
     __signature__ = _ForwardSignature()
     training: bool
     call_super_init = False
+    _no_forward = "define"  # what to do about a forward that is not there
     if not TYPE_CHECKING:
         _parameters = _buffers = _modules = _non_persistent_buffers_set = _MadeByInit()
         _forward_hooks = _forward_pre_hooks = _backward_hooks = _backward_pre_hooks = _MadeByInit()
@@ -133,8 +149,14 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
 
     def _forward_unimplemented(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; every subclass defines it."""
+        import difflib
+
+        name = type(self).__name__
+        near = difflib.get_close_matches("forward", (n for n in vars(type(self)) if n[0] != "_"), 1)
+        way = f"rename {near[0]}() to" if near else self._no_forward
         raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
+            f'Module [{name}] is missing the required "forward" function; {way} '
+            f"{name}.forward(self, ...)"
         )
 
     # An attribute, not a method: a subclass may define forward with whatever parameters it likes.
@@ -274,7 +296,7 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule by name."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"add_module: {type(module).__name__} is not a Module subclass")
+            raise TypeError(_no_module(type(self).__name__, module))
         self._check_name("add_module", name, self._modules)
         if everywhere.module:
             module = _hooks.registered(everywhere.module, self, name, module)

@@ -190,7 +190,8 @@ class RNNBase(Module):
         if input.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"{name}: input of shape {tuple(input.shape)} must have input_size="
-                f"{self.input_size} features in its last dimension"
+                f"{self.input_size} features in its last dimension, not {input.shape[-1]}; make "
+                f"the layer with input_size={input.shape[-1]}, or reshape"
             )
         batched = input.ndim == 3
         x = input.transpose(0, 1) if batched and self.batch_first else input

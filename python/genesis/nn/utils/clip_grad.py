@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from genesis import _C
 from genesis._C import Tensor
@@ -20,6 +20,11 @@ __all__ = [
 
 def _grads(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    if hasattr(parameters, "parameters"):
+        raise TypeError(
+            "clip_grad: parameters must be an iterable of tensors, got the module "
+            f"{type(parameters).__name__}; pass model.parameters()"
+        )
     return [p.grad for p in parameters if p.grad is not None]
 
 
@@ -90,7 +95,8 @@ def clip_grad_norm_(
     >>> p.grad
     tensor([0.6000, 0.8000])
     """
-    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    if isinstance(parameters, Iterator):
+        parameters = list(parameters)  # it is gone through twice
     total = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total

@@ -88,7 +88,8 @@ class LRScheduler:
     def _require_optimizer(self, optimizer: Any) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
-                f"{type(self).__name__}: expected an Optimizer, got {type(optimizer).__name__}"
+                f"{type(self).__name__}: expected an Optimizer, got {type(optimizer).__name__}; "
+                "make the optimizer first and pass it"
             )
 
     def _initial_step(self) -> None:

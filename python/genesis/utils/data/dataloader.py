@@ -101,6 +101,12 @@ class DataLoader(Generic[T_co]):
                 "DataLoader: batch_size=None makes no batches, so drop_last has no use"
             )
         if sampler is None and not iterable:
+            if not hasattr(dataset, "__len__"):
+                name = type(dataset).__name__
+                raise TypeError(
+                    f"DataLoader: samples are drawn by number, but the dataset {name} has no "
+                    f"length; define {name}.__len__(self), or derive it from IterableDataset"
+                )
             shuffled = RandomSampler(dataset, generator=generator) if shuffle else None
             sampler = SequentialSampler(dataset) if shuffled is None else shuffled
         if batch_size is not None and batch_sampler is None and not iterable:

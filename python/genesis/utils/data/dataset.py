@@ -79,7 +79,10 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         sizes = [t.shape[0] if t.ndim else None for t in tensors]
         if not tensors or sizes != [sizes[0]] * len(sizes) or sizes[0] is None:
             shapes = [tuple(t.shape) for t in tensors]
-            raise ValueError(f"TensorDataset: expected tensors of one length, got shapes {shapes}")
+            raise ValueError(
+                f"TensorDataset: expected tensors of one length, got shapes {shapes}; "
+                "cut them to the same first dimension"
+            )
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
