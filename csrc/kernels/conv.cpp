@@ -9,15 +9,13 @@
 // when it is stored.
 //
 // Small images leave most lanes of such vectors empty. Theirs is the one case in which the right-hand side is stored, some
-// images at a time (multiply_columns).
+// images at a time (conv_columns.h).
 //
 // An output is always summed in the same order, whatever block, tile or thread it falls to.
 #include "kernels/conv.h"
 
 #include "core/parallel.h"
-#include "kernels/conv_tiles.h"
-#include "kernels/gemm.h"
-#include "kernels/scratch.h"
+#include "kernels/conv_columns.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
@@ -27,65 +25,6 @@ constexpr int64_t kGroupBytes = 32 << 10;        // of copied planes of some gro
 constexpr int64_t kTileBytes = 32 << 10;         // of input that a tile reads again and again, in L1
 constexpr int64_t kRunBytes = 256 << 10;         // of x that is brought to L2 at once, if it is not copied
 constexpr int64_t kWeightBytes = 4 << 20;        // of weights that may come from L3 for each tile
-constexpr int64_t kColumnBytes = 2 << 20;        // of columns of small images that are stored at once
-constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread
-
-// ----- Correlation -----
-
-// y[n, g r, first + o * every] = bias[g r] + sum over channels c and taps of w * x[n, g c, o * step + low + offset].
-template <class T>
-struct Correlation {
-  int64_t batch, groups, channels, rows;  // read and made, of one group
-  Axis axes[3];
-  const T* x;
-  const T* w;  // (g, r, c, tap) at g * w_group + r * w_row + c * w_channel + tap
-  int64_t w_group, w_row, w_channel;
-  int64_t kernel[3];
-  const T* bias;
-  T* y;
-  int64_t y_size[3], first[3], every[3];
-
-  int64_t taps() const { return static_cast<int64_t>(axes[0].taps.size() * axes[1].taps.size() * axes[2].taps.size()); }
-  int64_t outputs() const { return axes[0].out * axes[1].out * axes[2].out; }
-  bool dense() const { return every[0] * every[1] * every[2] == 1; }
-};
-
-template <class T>
-thread_local Scratch<T> packed_weights;
-template <class T>
-thread_local Scratch<T> copied_planes;
-template <class T>
-thread_local Scratch<T> dense_outputs;
-
-// Weights of each tile of `height` rows: step p of k, (channel, tap), at p * height.
-template <class T>
-void pack_weights(const Correlation<T>& x, int64_t height, T* dst) {
-  std::vector<int64_t> taps;
-  for (const Tap& a : x.axes[0].taps)
-    for (const Tap& b : x.axes[1].taps)
-      for (const Tap& c : x.axes[2].taps) taps.push_back((a.index * x.kernel[1] + b.index) * x.kernel[2] + c.index);
-  const int64_t count = static_cast<int64_t>(taps.size()), k = count * x.channels, tiles = ceil_div(x.rows, height);
-  const bool whole = count == x.kernel[0] * x.kernel[1] * x.kernel[2] && std::is_sorted(taps.begin(), taps.end());
-  parallel_for(x.groups * tiles, std::max<int64_t>(1, kTaskWork / 16 / (k * height + 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t row = t % tiles * height, filled = std::min(height, x.rows - row);
-      const T* src = x.w + t / tiles * x.w_group + row * x.w_row;
-      T* panel = dst + t * k * height;
-      if (whole && x.w_channel == count) {
-        pack(src, x.w_row, 1, filled, k, panel, height);
-        continue;
-      }
-      for (int64_t c = 0; c < x.channels; ++c, src += x.w_channel, panel += count * height) {
-        if (whole) {
-          pack(src, x.w_row, 1, filled, count, panel, height);
-          continue;
-        }
-        for (int64_t p = 0; p < count; ++p)
-          for (int64_t i = 0; i < filled; ++i) panel[p * height + i] = src[i * x.w_row + taps[p]];
-      }
-    }
-  });
-}
 
 // How a correlation is cut into blocks: of `images` whole images; or of `groups` of one; or of `lines` outputs along
 // `axis` of that.
@@ -99,7 +38,7 @@ struct Cut {
       return a.taps() < b.taps();
     });
     const Planes<T> planes(x.axes, true);
-    axis = x.axes[0].out > 1 ? 0 : 1;
+    axis = x.axes[0].out > 1 ? 0 : x.axes[1].out > 1 ? 1 : 2;
     int64_t out = 0;
     for (const Correlation<T>& pass : passes) out = std::max(out, pass.axes[axis].out);
     lines = out;
@@ -110,7 +49,7 @@ struct Cut {
       const int64_t fair = x.batch / (4 * get_num_threads());
       images = std::clamp<int64_t>(std::min(kBlockBytes / bytes, fair), 1, x.batch);
     } else if (groups == 1 && group_bytes > kBlockBytes && !planes.in_place()) {
-      lines = std::max<int64_t>(std::min<int64_t>(lines, 4), lines * kBlockBytes / group_bytes);
+      lines = std::max(std::min<int64_t>(lines, axis == 2 ? 256 : 4), lines * kBlockBytes / group_bytes);
       lines = ceil_div(out, ceil_div(out, lines));
       strips = ceil_div(out, lines);
     }
@@ -315,66 +254,6 @@ struct Block {
   }
 };
 
-// ----- Small images -----
-
-template <class T>
-void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* c) {
-  if constexpr (sizeof(T) == 4) sgemm(m, n, k, 1, a, b, 0, c, n, 1);
-  else dgemm(m, n, k, 1, a, b, 0, c, n, 1);
-}
-
-// Whether more lanes would be empty than the copies of multiply_columns cost.
-template <class T>
-bool small(const Correlation<T>& x) {
-  if (!x.dense() || x.rows < 16 || x.channels * x.taps() < 32 || x.outputs() > 8 * kLanes<T>) return false;
-  const Planes<T> planes(x.axes, false);
-  const int64_t spots = static_cast<int64_t>(cover(planes, x.axes, std::numeric_limits<int64_t>::max()).size());
-  return 5 * x.outputs() < 4 * spots * kLanes<T>;
-}
-
-// y of some images at a time, as the product of the weights (rows, k) and a matrix with a column for each output.
-template <class T>
-void multiply_columns(const Correlation<T>& x) {
-  const Planes<T> planes(x.axes, false);
-  const std::vector<int64_t> taps = planes.offsets();
-  const std::vector<Spot> spots = cover(planes, x.axes, std::numeric_limits<int64_t>::max());
-  const int64_t count = x.taps(), k = x.channels * count, outputs = x.outputs();
-  const int64_t in_plane = x.axes[0].in * x.axes[1].in * x.axes[2].in;
-  const bool plain = x.w_channel == count;  // the weights of a row follow each other
-  T* packed = packed_weights<T>.get(plain ? 1 : x.groups * x.rows * k);
-  if (!plain) pack_weights(x, x.rows, packed);
-  const int64_t most = std::clamp<int64_t>(kColumnBytes / (k * outputs * int64_t{sizeof(T)}), 1, x.batch);
-  const int64_t images = ceil_div(x.batch, ceil_div(x.batch, most));
-  T* columns = dense_outputs<T>.get((k + x.rows) * images * outputs);
-  for (int64_t g = 0; g < x.groups; ++g)
-    for (int64_t first = 0; first < x.batch; first += images) {
-      const int64_t here = std::min(images, x.batch - first), n = here * outputs;
-      parallel_for(x.channels, std::max<int64_t>(1, (1 << 14) / (count * n)), [&](int64_t begin, int64_t end) {
-        T* grid = copied_planes<T>.get(planes.plane() + kLanes<T>);
-        for (int64_t c = begin; c < end; ++c)
-          for (int64_t i = 0; i < here; ++i) {
-            planes.fill(grid, x.x + (((first + i) * x.groups + g) * x.channels + c) * in_plane);
-            for (int64_t t = 0; t < count; ++t) {
-              T* to = columns + (c * count + t) * n + i * outputs;
-              for (const Spot& spot : spots) put<T>(to + spot.first, load(grid + taps[static_cast<size_t>(t)] + spot.at), spot);
-            }
-          }
-      });
-      T* product = columns + k * n;
-      gemm<T>(x.rows, n, k, plain ? GemmMatrix<T>{x.w + g * x.w_group, k, 1} : GemmMatrix<T>{packed + g * x.rows * k, 1, x.rows},
-              {columns, n, 1}, product);
-      parallel_for(here * x.rows, (1 << 14) / outputs + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t row = i % x.rows;
-          const T* from = product + row * n + i / x.rows * outputs;
-          T* to = x.y + (((first + i / x.rows) * x.groups + g) * x.rows + row) * outputs;
-          const T bias = x.bias ? x.bias[g * x.rows + row] : T(0);
-          for (int64_t o = 0; o < outputs; ++o) to[o] = from[o] + bias;
-        }
-      });
-    }
-}
-
 // Correlations of the same planes with the same output; they differ in taps and in which outputs they make.
 template <class T>
 void correlate(const std::vector<Correlation<T>>& passes) {
@@ -453,47 +332,6 @@ Residue residue_axis(const ConvShape& s, int d, int64_t residue) {
     for (Tap& tap : axis.taps) tap.offset = most - tap.offset;
   }
   return {axis, first};
-}
-
-// For outputs that are few beside the inputs they reach, where most taps of most inputs are in the padding: the product
-// of the weights and dy, a column for each output, added up to where the taps lie.
-template <class T>
-void add_columns(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
-  const int64_t taps = s.taps(), k = s.in_channels * taps, in_size = s.in_size(), out_size = s.out_size();
-  const int64_t images = std::clamp<int64_t>(kColumnBytes / (k * out_size * int64_t{sizeof(T)}), 1, s.batch);
-  T* columns = dense_outputs<T>.get((k + s.out_channels) * images * out_size);
-  for (int64_t g = 0; g < s.groups; ++g)
-    for (int64_t first = 0; first < s.batch; first += images) {
-      const int64_t here = std::min(images, s.batch - first), n = here * out_size;
-      T* gathered = columns + k * n;
-      for (int64_t i = 0; i < here; ++i)
-        for (int64_t m = 0; m < s.out_channels; ++m)
-          copy_run(gathered + m * n + i * out_size,
-                   dy + (((first + i) * s.groups + g) * s.out_channels + m) * out_size, out_size);
-      gemm<T>(k, n, s.out_channels, {w + g * s.out_channels * k, 1, k}, {gathered, n, 1}, columns);
-      parallel_for(here * s.in_channels, (1 << 14) / (taps * out_size) + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t image = i / s.in_channels, c = i % s.in_channels;
-          T* plane = dx + (((first + image) * s.groups + g) * s.in_channels + c) * in_size;
-          std::fill_n(plane, in_size, bias ? bias[g * s.in_channels + c] : T(0));
-          for (int64_t t = 0; t < taps; ++t) {
-            const int64_t tap[3] = {t / s.kernel[2] / s.kernel[1], t / s.kernel[2] % s.kernel[1], t % s.kernel[2]};
-            const T* from = columns + (c * taps + t) * n + image * out_size;
-            for (int64_t o = 0; o < out_size; ++o) {
-              const int64_t at[3] = {o / s.out[2] / s.out[1], o / s.out[2] % s.out[1], o % s.out[2]};
-              int64_t to = 0;
-              bool inside = true;
-              for (int d = 0; d < 3; ++d) {
-                const int64_t where = at[d] * s.stride[d] - s.padding[d] + tap[d] * s.dilation[d];
-                inside = inside && where >= 0 && where < s.in[d];
-                to = to * s.in[d] + where;
-              }
-              if (inside) plane[to] += from[o];
-            }
-          }
-        }
-      });
-    }
 }
 
 template <class T>

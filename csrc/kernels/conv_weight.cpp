@@ -99,9 +99,10 @@ struct Strips {
   int64_t count, lines;
   int axis;
   Strips(const ConvShape& s, int64_t channels, int64_t size) {
-    axis = s.out[0] > 1 ? 0 : 1;
+    axis = s.out[0] > 1 ? 0 : s.out[1] > 1 ? 1 : 2;
     const int64_t bytes = std::max<int64_t>(1, channels * s.in_size() * size);
-    lines = std::clamp<int64_t>(s.out[axis] * kPlaneBytes / bytes, std::min<int64_t>(4, s.out[axis]), s.out[axis]);
+    const int64_t least = std::min<int64_t>(axis == 2 ? 256 : 4, s.out[axis]);
+    lines = std::clamp<int64_t>(s.out[axis] * kPlaneBytes / bytes, least, s.out[axis]);
     count = ceil_div(s.out[axis], lines);
     lines = ceil_div(s.out[axis], count);
     count = ceil_div(s.out[axis], lines);
@@ -124,7 +125,7 @@ struct Strip {
     int64_t begin[3] = {};
     begin[strips.axis] = index * strips.lines;
     size[strips.axis] = std::min(strips.lines, s.out[strips.axis] - begin[strips.axis]);
-    first = (begin[0] * s.out[1] + begin[1]) * s.out[2];
+    first = (begin[0] * s.out[1] + begin[1]) * s.out[2] + begin[2];
     Axis axes[3];
     for (int d = 0; d < 3; ++d) {
       const int64_t low = begin[d] * s.stride[d] - s.padding[d];
@@ -197,14 +198,14 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
                                       c_end - c_begin);
         const T* dy_rows = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
 
-        const int64_t lines = strip.size[0] * strip.size[1], pieces = ceil_div(s.out[2], block);
+        const int64_t lines = strip.size[0] * strip.size[1], width_out = strip.size[2], pieces = ceil_div(width_out, block);
         int64_t at = 0;  // positions done
         for (int64_t piece = 0; piece < lines * pieces;) {
           segments.clear();
           int64_t k = 0;
           for (; piece < lines * pieces; ++piece) {
-            const int64_t line = piece / pieces, from = piece % pieces * s.out[2] / pieces;
-            const int64_t size = (piece % pieces + 1) * s.out[2] / pieces - from;
+            const int64_t line = piece / pieces, from = piece % pieces * width_out / pieces;
+            const int64_t size = (piece % pieces + 1) * width_out / pieces - from;
             if (k > 0 && k + size > block) break;
             segments.push_back({planes.position(line / strip.size[1] * s.stride[0], line % strip.size[1] * s.stride[1],
                                                 from * s.stride[2]), size});

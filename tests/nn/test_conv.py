@@ -222,6 +222,30 @@ def test_third_derivative(rng):
     assert genesis.autograd.gradcheck(second, (x, w), rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("groups", [1, 8])
+@pytest.mark.parametrize("stride", [1, 3])
+def test_long_sequences(groups, stride, rng):
+    """Lines that are cut into strips of their own."""
+    x = rng.normal(size=(1, 8, 40001)).astype(np.float32)
+    w = rng.normal(size=(8, 8 // groups, 5)).astype(np.float32)
+    options = dict(stride=stride, padding=2, groups=groups)
+    g = [genesis.tensor(a, requires_grad=True) for a in (x, w)]
+    y = nn.functional.conv1d(*g, **options)
+    close(y.detach(), conv(x, w, **options), 1e-5)
+    y.sum().backward()
+    ones = np.ones(tuple(y.shape))
+    rest = (40001 + 4 - 5) - (y.shape[-1] - 1) * stride
+    close(g[0].grad, conv_transpose(ones, w, None, stride, 2, rest, groups), 1e-5)
+    padded = np.pad(x[0], [(0, 0), (2, 2)])
+    sums = [padded[:, t : t + (y.shape[-1] - 1) * stride + 1 : stride].sum(1) for t in range(5)]
+    wanted = (
+        np.stack(sums, 1).reshape(1, 8, 5) if groups == 1 else np.stack(sums, 1).reshape(8, 1, 5)
+    )
+    np.testing.assert_allclose(
+        g[1].grad.numpy(), np.broadcast_to(wanted, w.shape), rtol=1e-3, atol=1e-1
+    )
+
+
 def test_padding_same_keeps_every_size():
     for size, kernel, dilation in itertools.product((1, 4, 7), (1, 2, 3, 4), (1, 2)):
         y = nn.Conv1d(1, 1, kernel, padding="same", dilation=dilation)(genesis.ones(1, 1, size))
