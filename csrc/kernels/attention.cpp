@@ -22,7 +22,7 @@ namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 constexpr int64_t kQueries = 36;  // rows of a block: tiles of 4, 6 and 9 rows fit
-constexpr int64_t kKeys = 64;     // columns of a block
+constexpr int64_t kKeys = 128;    // columns of a block, or half of that if there are no more
 constexpr int64_t kTasks = 8;     // heads are cut if there are fewer
 
 thread_local Arena arena;
@@ -35,6 +35,7 @@ struct Shape {
       : batch(q.shape[0]), heads(q.shape[1]), key_heads(k.shape[1]), queries(q.shape[2]), keys(k.shape[2]),
         dim(q.shape[3]), value_dim(v.shape[3]) {}
   int64_t share() const { return heads / key_heads; }  // heads to a key head
+  int64_t width() const { return keys <= kKeys / 2 ? kKeys / 2 : kKeys; }  // of a block
 };
 
 // The matrix of one head: rows of contiguous elements.
@@ -71,13 +72,13 @@ void write_row(const Head& x, int64_t i, const T* row, int64_t cols) {
   else kernels::scatter(x.row(i), itemsize(x.dtype), x.dtype, row, dtype_of<T>, cols);
 }
 
-// ----- One block of scores: `rows` x `cols` with rows kKeys apart. -----
+// ----- One block of scores: `rows` x `cols` with rows `width` apart. -----
 
 template <class T>
 struct Block {
   T* data;
-  int64_t rows, cols, query, key;  // query and key: numbers of the first
-  T* row(int64_t i) const { return data + i * kKeys; }
+  int64_t width, rows, cols, query, key;  // query and key: numbers of the first
+  T* row(int64_t i) const { return data + i * width; }
   int64_t whole() const { return ceil_div(cols, kLanes<T>) * kLanes<T>; }  // columns, in whole vectors
 };
 
@@ -234,8 +235,8 @@ class Dropout {
 // Scores of a block, masked but for causality.
 template <class T>
 void scores(const Block<T>& s, const HeadRows<T>& q, const T* keys_transposed, int64_t dim, T scale, const MaskRows& mask) {
-  block_product<T, Order::row_major>(s.rows, s.cols, dim, scale, q.data, q.stride, keys_transposed, kKeys, T(0), s.data,
-                                     kKeys);
+  block_product<T, Order::row_major>(s.rows, s.cols, dim, scale, q.data, q.stride, keys_transposed, s.width, T(0),
+                                     s.data, s.width);
   if (mask.data) apply_mask(s, mask);
 }
 
@@ -256,15 +257,16 @@ void forward_task(View out, View lse, View q, View k, View v, View mask, const A
                   int64_t b, int64_t h, int64_t first, int64_t end) {
   const QueryBlocks blocks(s.queries);
   const int64_t key_end = visible(s, o.causal, std::min(s.queries, end * blocks.height));
-  const int64_t panels = ceil_div(key_end, kKeys), all = key_end * s.dim, values = key_end * s.value_dim;
-  arena.reset(Arena::bytes<T>(all) + Arena::bytes<T>(values) + Arena::bytes<T>(panels * kKeys * s.dim) +
-              Arena::bytes<T>(blocks.height * (kKeys + s.dim + s.value_dim)) + 256);
+  const int64_t width = s.width(), panels = ceil_div(key_end, width);
+  const int64_t all = key_end * s.dim, values = key_end * s.value_dim;
+  arena.reset(Arena::bytes<T>(all) + Arena::bytes<T>(values) + Arena::bytes<T>(panels * width * s.dim) +
+              Arena::bytes<T>(blocks.height * (width + s.dim + s.value_dim)) + 256);
   const Head qh(q, b, h), kh(k, b, h / s.share()), vh(v, b, h / s.share()), oh(out, b, h);
   const HeadRows<T> keys = rows_of(kh, 0, key_end, s.dim, arena.take<T>(all));
   const HeadRows<T> value = rows_of(vh, 0, key_end, s.value_dim, arena.take<T>(values));
-  T* transposed = arena.take<T>(panels * kKeys * s.dim);
-  pack(keys.data, keys.stride, int64_t{1}, key_end, s.dim, transposed, kKeys);
-  T* score = arena.take<T>(blocks.height * kKeys);
+  T* transposed = arena.take<T>(panels * width * s.dim);
+  pack(keys.data, keys.stride, int64_t{1}, key_end, s.dim, transposed, width);
+  T* score = arena.take<T>(blocks.height * width);
   T* sum = arena.take<T>(blocks.height * s.value_dim);
   T* q_copy = arena.take<T>(blocks.height * s.dim);
   const MaskRows mask_rows(mask, b, h);
@@ -279,8 +281,8 @@ void forward_task(View out, View lse, View q, View k, View v, View mask, const A
     std::fill_n(most, rows, kNone<T>);
     std::fill_n(total, rows, T(0));
     std::fill_n(sum, rows * s.value_dim, T(0));
-    for (int64_t key = 0; key < seen; key += kKeys) {
-      const Block<T> w{score, rows, std::min(kKeys, seen - key), query, key};
+    for (int64_t key = 0; key < seen; key += width) {
+      const Block<T> w{score, width, rows, std::min(width, seen - key), query, key};
       scores(w, qr, transposed + key * s.dim, s.dim, static_cast<T>(o.scale), mask_rows);
       for (int64_t i = 0; i < rows; ++i) {
         T* row = w.row(i);
@@ -299,7 +301,7 @@ void forward_task(View out, View lse, View q, View k, View v, View mask, const A
         total[i] += added;
       }
       if (dropout) dropout.apply(w, head_row);
-      block_product<T, Order::row_major>(rows, s.value_dim, w.cols, T(1), w.data, kKeys, value.data + key * value.stride,
+      block_product<T, Order::row_major>(rows, s.value_dim, w.cols, T(1), w.data, width, value.data + key * value.stride,
                                          value.stride, T(1), sum, s.value_dim);
     }
     for (int64_t i = 0; i < rows; ++i) {
@@ -336,22 +338,22 @@ template <class T>
 void backward_task(View dq, View dk, View dv, View dout, View out, View lse, View q, View k, View v, View mask,
                    const AttentionOptions& o, const Shape& s, int64_t b, int64_t key_head, int64_t first, int64_t end) {
   const QueryBlocks blocks(s.queries);
-  const int64_t count = end - first, panels = ceil_div(count, kKeys), height = blocks.height;
+  const int64_t width = s.width(), count = end - first, panels = ceil_div(count, width), height = blocks.height;
   arena.reset(2 * Arena::bytes<T>(count * s.dim) + 2 * Arena::bytes<T>(count * s.value_dim) +
-              Arena::bytes<T>(panels * kKeys * s.dim) + Arena::bytes<T>(panels * kKeys * s.value_dim) +
-              2 * Arena::bytes<T>(height * kKeys) + Arena::bytes<T>(height * s.dim) * 2 +
+              Arena::bytes<T>(panels * width * s.dim) + Arena::bytes<T>(panels * width * s.value_dim) +
+              2 * Arena::bytes<T>(height * width) + Arena::bytes<T>(height * s.dim) * 2 +
               Arena::bytes<T>(height * s.value_dim) * 2);
   const Head kh(k, b, key_head), vh(v, b, key_head);
   const HeadRows<T> keys = rows_of(kh, first, count, s.dim, arena.take<T>(count * s.dim));
   const HeadRows<T> values = rows_of(vh, first, count, s.value_dim, arena.take<T>(count * s.value_dim));
-  T* keys_transposed = arena.take<T>(panels * kKeys * s.dim);
-  T* values_transposed = arena.take<T>(panels * kKeys * s.value_dim);
-  pack(keys.data, keys.stride, int64_t{1}, count, s.dim, keys_transposed, kKeys);
-  pack(values.data, values.stride, int64_t{1}, count, s.value_dim, values_transposed, kKeys);
+  T* keys_transposed = arena.take<T>(panels * width * s.dim);
+  T* values_transposed = arena.take<T>(panels * width * s.value_dim);
+  pack(keys.data, keys.stride, int64_t{1}, count, s.dim, keys_transposed, width);
+  pack(values.data, values.stride, int64_t{1}, count, s.value_dim, values_transposed, width);
   T *dkeys = arena.take<T>(count * s.dim), *dvalues = arena.take<T>(count * s.value_dim);
   std::fill_n(dkeys, count * s.dim, T(0));
   std::fill_n(dvalues, count * s.value_dim, T(0));
-  T *weight = arena.take<T>(height * kKeys), *dweight = arena.take<T>(height * kKeys);
+  T *weight = arena.take<T>(height * width), *dweight = arena.take<T>(height * width);
   T *dquery = arena.take<T>(height * s.dim), *q_copy = arena.take<T>(height * s.dim);
   T *dout_copy = arena.take<T>(height * s.value_dim), *out_copy = arena.take<T>(height * s.value_dim);
   const T scale = static_cast<T>(o.scale);
@@ -374,14 +376,15 @@ void backward_task(View dq, View dk, View dv, View dout, View out, View lse, Vie
         for (int64_t i = 0; i < rows; ++i)
           dot[i] = dot_of(dor.data + i * dor.stride, outr.data + i * outr.stride, s.value_dim);
       }
-      for (int64_t key = first; key < seen; key += kKeys) {
+      for (int64_t key = first; key < seen; key += width) {
         const int64_t at = key - first;
-        const Block<T> w{weight, rows, std::min(kKeys, seen - key), query, key}, d{dweight, rows, w.cols, query, key};
+        const Block<T> w{weight, width, rows, std::min(width, seen - key), query, key};
+        const Block<T> d{dweight, width, rows, w.cols, query, key};
         scores(w, qr, keys_transposed + at * s.dim, s.dim, scale, mask_rows);
         for (int64_t i = 0; i < rows; ++i)
           exponentials(w.row(i), seen_of(w, i, o.causal), w.whole(), lse.as<T>()[head_row + query + i]);
         block_product<T, Order::row_major>(rows, w.cols, s.value_dim, T(1), dor.data, dor.stride,
-                                           values_transposed + at * s.value_dim, kKeys, T(0), d.data, kKeys);
+                                           values_transposed + at * s.value_dim, width, T(0), d.data, width);
         for (int64_t i = 0; i < rows; ++i) {
           T *wr = w.row(i), *dr = d.row(i);
           const T by = dot[i];
@@ -397,13 +400,13 @@ void backward_task(View dq, View dk, View dv, View dout, View out, View lse, Vie
           }
         }
         if (dv.data)
-          block_product<T, Order::column_major>(w.cols, s.value_dim, rows, T(1), w.data, kKeys, dor.data, dor.stride, T(1),
+          block_product<T, Order::column_major>(w.cols, s.value_dim, rows, T(1), w.data, width, dor.data, dor.stride, T(1),
                                                 dvalues + at * s.value_dim, s.value_dim);
         if (dk.data)
-          block_product<T, Order::column_major>(w.cols, s.dim, rows, scale, d.data, kKeys, qr.data, qr.stride, T(1),
+          block_product<T, Order::column_major>(w.cols, s.dim, rows, scale, d.data, width, qr.data, qr.stride, T(1),
                                                 dkeys + at * s.dim, s.dim);
         if (dq.data)
-          block_product<T, Order::row_major>(rows, s.dim, w.cols, scale, d.data, kKeys, keys.data + at * keys.stride,
+          block_product<T, Order::row_major>(rows, s.dim, w.cols, scale, d.data, width, keys.data + at * keys.stride,
                                              keys.stride, T(1), dquery, s.dim);
       }
       if (dq.data) {
@@ -422,7 +425,7 @@ template <class T>
 void backward(View dq, View dk, View dv, View dout, View out, View lse, View q, View k, View v, View mask,
               const AttentionOptions& o) {
   const Shape s(q, k, v);
-  const int64_t heads = s.batch * s.key_heads, panels = ceil_div(s.keys, kKeys);
+  const int64_t heads = s.batch * s.key_heads, width = s.width(), panels = ceil_div(s.keys, width);
   const int64_t parts = std::clamp<int64_t>(heads >= kTasks ? 1 : ceil_div(kTasks, heads), 1, std::max<int64_t>(1, panels));
   // With keys in several parts, each makes its part of dq; they are added up in order.
   const int64_t size = s.batch * s.heads * s.queries * s.dim;
@@ -434,7 +437,7 @@ void backward(View dq, View dk, View dv, View dout, View out, View lse, View q, 
       const int64_t head = t / parts, part = t % parts;
       const View dq_part = partial.empty() ? dq : View{partial.data() + part * size, dtype_of<T>, 4, shape, strides};
       backward_task<T>(dq_part, dk, dv, dout, out, lse, q, k, v, mask, o, s, head / s.key_heads, head % s.key_heads,
-                       part * panels / parts * kKeys, std::min(s.keys, (part + 1) * panels / parts * kKeys));
+                       part * panels / parts * width, std::min(s.keys, (part + 1) * panels / parts * width));
     }
   });
   if (partial.empty()) return;
