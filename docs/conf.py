@@ -18,11 +18,12 @@ exclude_patterns = ["locale", "_extensions", "_templates", "images/*.py"]
 templates_path = ["_templates"]
 default_role = "code"
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
 
 autodoc_member_order = "bysource"
+autodoc_inherit_docstrings = False  # forward would say the same in every layer
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 90
 python_use_unqualified_type_names = True
@@ -33,9 +34,10 @@ copybutton_prompt_is_regexp = True
 language = "en"  # `tools/docs` also builds with -D language=zh_CN
 locale_dirs = ["locale"]
 gettext_compact = False
-gettext_additional_targets = []
+gettext_location = False
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = "Genesis"
 html_static_path = ["_static"]
 html_css_files = ["genesis.css"]
