@@ -144,12 +144,15 @@ std::vector<Strip<T>> all_strips(const ConvShape& s, const Strips& strips, bool 
   return list;
 }
 
-// Planes [begin, begin + count) of x, copied if need be; where the first output reads its lowest tap.
+// `count` planes of each of some images, image_step apart, copied if need be, and then with another image_step; where the
+// first output reads its lowest tap.
 template <class T>
-const T* read_planes(const Planes<T>& planes, const T* x, int64_t in_size, int64_t begin, int64_t count) {
-  if (planes.in_place()) return x + begin * in_size + planes.start();
-  T* copy = planes_of_x<T>.get(count * planes.plane());
-  for (int64_t c = 0; c < count; ++c) planes.fill(copy + c * planes.plane(), x + (begin + c) * in_size);
+const T* read_planes(const Planes<T>& planes, const T* x, int64_t in_size, int64_t images, int64_t& image_step, int64_t count) {
+  if (planes.in_place()) return x + planes.start();
+  T* copy = planes_of_x<T>.get(images * count * planes.plane());
+  for (int64_t n = 0; n < images; ++n)
+    for (int64_t c = 0; c < count; ++c) planes.fill(copy + (n * count + c) * planes.plane(), x + n * image_step + c * in_size);
+  image_step = count * planes.plane();
   return copy;
 }
 
@@ -157,7 +160,8 @@ const T* read_planes(const Planes<T>& planes, const T* x, int64_t in_size, int64
 struct Plan {
   int64_t strips, chunks, parts;
   Plan(const ConvShape& s, int64_t strips, int64_t sums, int64_t unit) : strips(strips) {
-    chunks = std::clamp<int64_t>(std::min(strips, kSums / std::max<int64_t>(1, sums)), 1, kChunks);
+    const int64_t useful = ceil_div(4 * kChunks, s.groups);  // groups are shared out too
+    chunks = std::clamp<int64_t>(std::min({strips, useful, kSums / std::max<int64_t>(1, sums)}), 1, kChunks);
     const int64_t wanted = 2 * get_num_threads();
     parts = std::clamp<int64_t>(ceil_div(wanted, chunks * s.groups), 1, std::max<int64_t>(1, s.in_channels / unit));
   }
@@ -177,7 +181,9 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
 
   const Strips strips(s, s.in_channels, sizeof(T));
   const std::vector<Strip<T>> layouts = all_strips<T>(s, strips, false);
-  const Plan plan(s, s.batch * strips.count, s.groups * rows * columns, ceil_div(64, taps));
+  // Small images share a block, so that the sums are not stored and loaded for a few positions each.
+  const int64_t together = strips.count > 1 ? 1 : std::clamp<int64_t>(block / out_size, 1, s.batch);
+  const Plan plan(s, ceil_div(s.batch, together) * strips.count, s.groups * rows * columns, ceil_div(64, taps));
   const int64_t sums = s.groups * rows * columns;
   T* partial = partial_sums<T>.get(plan.chunks * sums);
   const int64_t work = s.batch * out_size * s.groups * rows * columns, tasks = plan.chunks * s.groups * plan.parts;
@@ -191,29 +197,14 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
       T* c = partial + chunk * sums + (g * rows + c_begin * taps) * columns;
       bool add = false;
       for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
-        const int64_t image = i / strips.count;
+        const int64_t image = i / strips.count * together, images = std::min(together, s.batch - image);
         const Strip<T>& strip = layouts[static_cast<size_t>(i % strips.count)];
         const Planes<T>& planes = strip.planes;
-        const T* source = read_planes(planes, x + (image * s.groups + g) * s.in_channels * in_size, in_size, c_begin,
-                                      c_end - c_begin);
+        int64_t image_step = s.groups * s.in_channels * in_size;
+        const T* source = read_planes(planes, x + ((image * s.groups + g) * s.in_channels + c_begin) * in_size, in_size, images,
+                                      image_step, c_end - c_begin);
         const T* dy_rows = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
-
-        const int64_t lines = strip.size[0] * strip.size[1], width_out = strip.size[2], pieces = ceil_div(width_out, block);
-        int64_t at = 0;  // positions done
-        for (int64_t piece = 0; piece < lines * pieces;) {
-          segments.clear();
-          int64_t k = 0;
-          for (; piece < lines * pieces; ++piece) {
-            const int64_t line = piece / pieces, from = piece % pieces * width_out / pieces;
-            const int64_t size = (piece % pieces + 1) * width_out / pieces - from;
-            if (k > 0 && k + size > block) break;
-            segments.push_back({planes.position(line / strip.size[1] * s.stride[0], line % strip.size[1] * s.stride[1],
-                                                from * s.stride[2]), size});
-            k += size;
-          }
-          T* b = packed_dy<T>.get(k * columns);
-          pack(dy_rows + at, out_size, 1, s.out_channels, k, b, width);
-          at += k;
+        auto multiply = [&](const T* b, int64_t k) {
           for (int64_t panel = 0; panel < panels; ++panel)
             for (int64_t row = 0; row < (c_end - c_begin) * taps; row += height) {
               const int64_t filled = std::min(height, (c_end - c_begin) * taps - row);
@@ -225,6 +216,45 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
                           filled, vectors);
             }
           add = true;
+        };
+        auto segment = [&](int64_t line, int64_t from, int64_t size) {
+          return Segment{planes.position(line / strip.size[1] * s.stride[0], line % strip.size[1] * s.stride[1],
+                                         from * s.stride[2]), size};
+        };
+
+        if (together > 1) {
+          segments.clear();
+          const int64_t k = images * out_size;
+          T* b = packed_dy<T>.get(k * columns);
+          for (int64_t n = 0; n < images; ++n) {
+            for (int64_t line = 0; line < s.out[0] * s.out[1]; ++line) {
+              segments.push_back(segment(line, 0, s.out[2]));
+              segments.back().start += n * image_step;
+            }
+            for (int64_t panel = 0; panel < panels; ++panel)
+              pack(dy_rows + (n * s.groups * s.out_channels + panel * width) * out_size, out_size, 1,
+                   std::min(width, s.out_channels - panel * width), out_size, b + (panel * k + n * out_size) * width, width);
+          }
+          multiply(b, k);
+          continue;
+        }
+
+        const int64_t lines = strip.size[0] * strip.size[1], width_out = strip.size[2], pieces = ceil_div(width_out, block);
+        int64_t at = 0;  // positions done
+        for (int64_t piece = 0; piece < lines * pieces;) {
+          segments.clear();
+          int64_t k = 0;
+          for (; piece < lines * pieces; ++piece) {
+            const int64_t line = piece / pieces, from = piece % pieces * width_out / pieces;
+            const int64_t size = (piece % pieces + 1) * width_out / pieces - from;
+            if (k > 0 && k + size > block) break;
+            segments.push_back(segment(line, from, size));
+            k += size;
+          }
+          T* b = packed_dy<T>.get(k * columns);
+          pack(dy_rows + at, out_size, 1, s.out_channels, k, b, width);
+          at += k;
+          multiply(b, k);
         }
       }
     }
@@ -248,11 +278,12 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   });
 }
 
-// out[t] += the sum of dy times x under tap t, over the lines of a strip.
+// sums[t, lane] += dy times x under tap t, over the lines of a strip.
 template <class T, int taps>
-void dot_taps(const Strip<T>& strip, const T* x, const int64_t* offsets, const T* dy, T* out) {
+void dot_taps(const Strip<T>& strip, const T* x, const int64_t* offsets, const T* dy, T* sums) {
   constexpr int lanes = kLanes<T>;
-  Vec<T> sum[taps] = {};
+  Vec<T> sum[taps];
+  for (int t = 0; t < taps; ++t) sum[t] = load(sums + t * lanes);
   auto step = [&](const T* from, Vec<T> y, auto fetch) __attribute__((always_inline)) {
 #pragma GCC unroll 16
     for (int t = 0; t < taps; ++t) sum[t] = fma(fetch(from + offsets[t]), y, sum[t]);
@@ -266,11 +297,7 @@ void dot_taps(const Strip<T>& strip, const T* x, const int64_t* offsets, const T
       for (; i + lanes <= n; i += lanes) step(line + i, load(dy + i), [](const T* p) { return load(p); });
       if (i < n) step(line + i, load(dy + i, mask), [&](const T* p) { return load(p, mask); });
     }
-  for (int t = 0; t < taps; ++t) {
-    T total = 0;
-    for (int lane = 0; lane < lanes; ++lane) total += sum[t][lane];
-    out[t] += total;
-  }
+  for (int t = 0; t < taps; ++t) store(sums + t * lanes, sum[t]);
 }
 
 template <class T>
@@ -287,24 +314,30 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   T* partial = partial_sums<T>.get(plan.chunks * sums);
   const int64_t work = s.batch * out_size * sums, tasks = plan.chunks * s.groups;
   parallel_for(tasks, std::max<int64_t>(1, tasks * kTaskWork / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
+    std::vector<T> lane_sums(static_cast<size_t>(per_group * kLanes<T>));
     for (int64_t task = begin; task < end; ++task) {
       const int64_t chunk = task % plan.chunks, g = task / plan.chunks;
-      T* out = partial + chunk * sums + g * per_group;
-      std::fill_n(out, per_group, T(0));
+      std::fill(lane_sums.begin(), lane_sums.end(), T(0));
       for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
         const int64_t image = i / strips.count;
         const Strip<T>& strip = layouts[static_cast<size_t>(i % strips.count)];
         const T* images = x + (image * s.groups + g) * s.in_channels * in_size;
         const T* dys = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
         for (int64_t c = 0; c < s.in_channels; ++c) {
-          const T* source = read_planes(strip.planes, images, in_size, c, 1);
+          int64_t image_step = 0;
+          const T* source = read_planes(strip.planes, images + c * in_size, in_size, 1, image_step, 1);
           for (int64_t m = 0; m < s.out_channels; ++m)
             for (int64_t t = 0; t < taps; t += most) {
               const int64_t count = std::min<int64_t>(most, taps - t);
               table[count - 1](strip, source, strip.offsets.data() + t, dys + m * out_size,
-                               out + (m * s.in_channels + c) * taps + t);
+                               lane_sums.data() + ((m * s.in_channels + c) * taps + t) * kLanes<T>);
             }
         }
+      }
+      T* out = partial + chunk * sums + g * per_group;
+      for (int64_t i = 0; i < per_group; ++i) {
+        out[i] = 0;
+        for (int64_t lane = 0; lane < kLanes<T>; ++lane) out[i] += lane_sums[static_cast<size_t>(i * kLanes<T> + lane)];
       }
     }
   });
