@@ -6,6 +6,8 @@ shows; `tools/docs gettext` brings the catalogues up to date.
 
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -14,7 +16,6 @@ pytest.importorskip("myst_parser")
 pytest.importorskip("sphinx_copybutton")
 
 from babel.messages.pofile import read_po
-from sphinx.application import Sphinx
 
 ROOT = pathlib.Path(__file__).parents[2]
 CATALOGUES = ROOT / "docs/locale/zh_CN/LC_MESSAGES"
@@ -26,12 +27,12 @@ for folder in ("tutorial", "guide"):
 @pytest.fixture(scope="module")
 def templates(tmp_path_factory):
     out = tmp_path_factory.mktemp("gettext")
-    skipped = ["_extensions", "_templates", "locale", "images", "reference", "internals"]
-    app = Sphinx(
-        str(ROOT / "docs"), str(ROOT / "docs"), str(out), str(out / "cache"), "gettext",
-        confoverrides={"exclude_patterns": skipped}, status=None, warning=None,
+    skipped = "exclude_patterns=_extensions,_templates,locale,images,reference,internals"
+    subprocess.run(
+        [sys.executable, "-m", "sphinx", "-Q", "-b", "gettext", "-D", skipped,
+         "-d", out / "cache", ROOT / "docs", out],
+        check=True,
     )  # fmt: skip
-    app.build()
     return out
 
 
@@ -52,10 +53,8 @@ def test_every_message_of_a_page_is_translated(page, templates):
             assert set(re.findall(what, message)) == set(re.findall(what, translation)), message
 
 
-def test_most_messages_are_in_chinese(templates):
-    """Names and numbers stay as they are; sentences do not."""
+def test_sentences_are_in_chinese():
     for page in PAGES:
         for message, found in messages(CATALOGUES / f"{page}.po").items():
-            prose = re.sub(r"`[^`]*`|[^ ]*[.\d][^ ]*", "", message).split()
-            if len(prose) > 3:
+            if len(re.findall("[a-z]{2,}", re.sub("`[^`]*`", "", message))) > 3:
                 assert re.search(r"[一-鿿]", found.string), message
