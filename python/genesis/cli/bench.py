@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import time
 from collections.abc import Callable
@@ -157,6 +158,13 @@ def main(arguments: list[str]) -> int:
         lib.set_num_threads(options.threads or genesis.get_num_threads())
     versions = ", ".join(f"{name} {lib.__version__}" for name, lib in libraries.items())
     console.line(f"{versions}; {genesis.get_num_threads()} threads of {processor()}")
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores / 2:
+        console.line(
+            f"This machine is busy (load {load:.1f} on {cores} cores): times say little, and "
+            "ratios are unfair to the library whose threads wait for each other.",
+            "yellow",
+        )
     found = measure(libraries, options.only, options.milliseconds / 1000)
     both = len(libraries) > 1
     ratios = {w: t["torch"] / t["genesis"] for w, t in found.items()} if both else {}
@@ -177,6 +185,11 @@ def main(arguments: list[str]) -> int:
         options.out.write_text(chart.standalone(chart.bars(found, "microseconds", notes)))
         console.line(f"chart  {options.out}")
     console.data(
-        {"threads": genesis.get_num_threads(), "versions": versions, "microseconds": found}
+        {
+            "threads": genesis.get_num_threads(),
+            "versions": versions,
+            "load": load,
+            "microseconds": found,
+        }
     )
     return 0

@@ -182,7 +182,7 @@ def bars(
     names = list(dict.fromkeys(n for group in groups.values() for n in group))
     values = [v for group in groups.values() for v in group.values()]
     low, high = math.log10(min(values)) - 0.3, math.log10(max(values))
-    left, width, thick = 190.0, 640.0, 11.0
+    left, width, thick = 206.0, 660.0, 11.0
     row = thick * len(names) + 12
     parts, y, end = [], 34.0, 34 + row * len(groups)
     for power in range(math.ceil(low), math.floor(high) + 1):
@@ -220,5 +220,8 @@ def bars(
             f'fill="var(--s{i % 4})"/><text class="ink" x="{left + 110 * i + 18:.0f}" y="18">'
             f"{escape(name)}</text>"
         )
-    parts.append(f'<text x="8" y="18">{escape(unit)}, shorter is better</text>')
+    parts.append(
+        f'<text x="{width - 8:.0f}" y="18" text-anchor="end">{escape(unit)}, '
+        "shorter is better</text>"
+    )
     return frame(parts, f"bars in {unit}", width, y + 26)

@@ -40,7 +40,6 @@ td:first-child,th:first-child{text-align:left}
 .pairs td{text-align:left;white-space:normal;overflow-wrap:anywhere}
 .pairs td:first-child{color:var(--soft);white-space:nowrap}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.5 ui-monospace,monospace;margin:0}
-.ran{color:var(--soft)}
 """
 
 

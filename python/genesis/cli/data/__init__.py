@@ -9,7 +9,7 @@ import genesis
 from genesis import Tensor
 
 COUNT = 1797
-TRAIN = 1437  # the others, of other writers, are for testing
+TRAIN = 1437  # the last fifth is for testing
 
 
 def digits() -> tuple[Tensor, Tensor]:

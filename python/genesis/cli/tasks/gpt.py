@@ -64,7 +64,8 @@ class GPT(nn.Module):
 
 
 def read(path: str | None) -> str:
-    """A text file, or what every Python brings along: the texts behind ``help("topics")``.
+    """A text file, or what every Python brings along: the texts behind ``help("topics")``
+    without their tables.
 
     >>> len(read(None)) > 100_000
     True
@@ -76,7 +77,8 @@ def read(path: str | None) -> str:
             raise Failure(
                 "genesis train gpt: this Python has no pydoc_data; choose a text with --text FILE"
             ) from None
-        return "\n".join(topics.values())
+        lines = "\n".join(topics.values()).split("\n")
+        return "\n".join(line for line in lines if not line.strip().startswith(("|", "+")))
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -136,27 +138,21 @@ class CharacterGPT(Task):
     def write(self, count: int, temperature: float = 0.5) -> str:
         """A new text, drawn from what the model expects."""
         generator = genesis.Generator().manual_seed(self.settings.seed)
-        text = self.test[:CONTEXT].clone()
+        text = genesis.tensor([self.alphabet.index("\n") if "\n" in self.alphabet else 0])
         for _ in range(count):
             scores = self.model(text[-CONTEXT:].unsqueeze(0))[0, -1]
             shares = F.softmax(scores.float() / temperature, 0)
             text = genesis.cat([text, genesis.multinomial(shares, 1, generator=generator)])
-        return "".join(self.alphabet[i] for i in text[CONTEXT:].tolist())
+        return "".join(self.alphabet[i] for i in text[1:].tolist())
 
     def closing(self) -> str:
         count = self.settings.extra.get("sample", 500)
         return f"It writes:\n\n{self.write(count)}" if count else ""
 
     def figures(self) -> list[Figure]:
-        begin = "".join(self.alphabet[i] for i in self.test[:CONTEXT].tolist())
-        texts = [
-            f"<pre><span class=ran>{escape(begin)}</span>{escape(self.write(600, t))}</pre>"
-            for t in (0.5, 0.8)
-        ]
-        captions = ("Careful, at temperature 0.5", "Bold, at temperature 0.8")
         return [
-            Figure("What it writes", text, f"{caption}; the beginning is given.")
-            for text, caption in zip(texts, captions, strict=True)
+            Figure(title, f"<pre>{escape(self.write(600, t))}</pre>", f"At temperature {t}.")
+            for title, t in (("What it writes, carefully", 0.5), ("What it writes, boldly", 0.8))
         ]
 
 
