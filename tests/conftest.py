@@ -1,9 +1,15 @@
 """What every test gets: fixed seeds, and the number of threads put back."""
 
+import signal
+
 import genesis
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Fixed examples: a red build is red again on the next run. `--hypothesis-seed=random` explores.
 settings.register_profile(
