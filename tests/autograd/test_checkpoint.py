@@ -430,3 +430,25 @@ def test_nested_checkpoints_keep_less_still():
         return checkpoint(halves, x, middle, last)
 
     assert peak_of(lambda x: halves(x, 0, 64), x) < 12  # grows with the logarithm of the depth
+
+
+def test_autocast_is_restored():
+    layer = genesis.nn.Linear(8, 8)
+    x = genesis.randn(4, 8, requires_grad=True)
+
+    def run(call):
+        seen = []
+
+        def function(t):
+            y = layer(t)
+            seen.append(y.dtype)
+            return y.tanh()
+
+        with genesis.autocast("cpu", dtype=genesis.bfloat16):
+            y = call(function, x)
+        return seen, genesis.autograd.grad(y.float().sum(), [x, layer.weight])
+
+    seen, grads = run(checkpoint)
+    _, expected = run(lambda function, t: function(t))
+    assert seen == [genesis.bfloat16] * 2
+    assert all(genesis.equal(a, b) for a, b in zip(grads, expected, strict=True))

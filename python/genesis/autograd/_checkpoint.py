@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from genesis import _C, random
+from genesis import _C, amp, random
 from genesis._C import Tensor
 from genesis._pytree import tree_flatten, tree_unflatten
 from genesis.autograd.function import Context, Function
@@ -59,6 +59,12 @@ def register_ambient_state(capture: _Capture) -> Callable[[], None]:
     """
     _ambient_states.append(capture)
     return lambda: _ambient_states.remove(capture)
+
+
+def _autocast_state() -> Callable[[], AbstractContextManager[Any]]:
+    enabled, dtype = amp.is_autocast_enabled(), amp.get_autocast_dtype()
+    cached = amp.is_autocast_cache_enabled()
+    return lambda: amp.autocast("cpu", dtype, enabled, cached)
 
 
 def _random_state() -> Callable[[], AbstractContextManager[None]]:
@@ -123,7 +129,7 @@ def checkpoint(
     if not _C.is_grad_enabled():
         return function(*args, **kwargs)
     first_context, second_context = context_fn()
-    states = [capture() for capture in _ambient_states]
+    states = [capture() for capture in (_autocast_state, *_ambient_states)]
     if preserve_rng_state:
         states.append(_random_state())
     frame = _Frame(function, args, kwargs, states, second_context)
