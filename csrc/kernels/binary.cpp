@@ -5,6 +5,7 @@
 
 #include "kernels/loops.h"
 #include "kernels/vecmath.h"
+#include "kernels/vectrig.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 

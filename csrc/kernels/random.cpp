@@ -10,6 +10,7 @@
 #include "kernels/convert.h"
 #include "kernels/random_words.h"
 #include "kernels/vecmath.h"
+#include "kernels/vectrig.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 

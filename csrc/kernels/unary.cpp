@@ -5,6 +5,7 @@
 #include "kernels/loops.h"
 #include "kernels/special.h"
 #include "kernels/vecmath.h"
+#include "kernels/vectrig.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -139,7 +140,7 @@ struct Rsqrt {
   }
 };
 
-// float32 sine and cosine reduce large arguments in a second pass over the tile (vecmath.h).
+// float32 sine and cosine reduce large arguments in a second pass over the tile (vectrig.h).
 template <auto Tile, auto Scalar>
 void trigonometric(View y, View x) {
   const DType t = compute_type(y.dtype);

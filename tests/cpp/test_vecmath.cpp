@@ -1,4 +1,4 @@
-// Measures the error of every function of kernels/vecmath.h and kernels/special.h against libm in the next wider type,
+// Measures the error of every function of kernels/vecmath.h, vectrig.h and special.h against libm in the next wider type,
 // in a loop that the compiler may vectorise, as kernels do. Prints the largest error in ulp of each, then
 // "N passed, M failed". `test_vecmath 1` tests all 2^32 floats (minutes per function); the default stride is 4093.
 //
@@ -15,6 +15,7 @@
 
 #include "kernels/special.h"
 #include "kernels/vecmath.h"
+#include "kernels/vectrig.h"
 
 using namespace genesis::kernels::GENESIS_ISA;
 

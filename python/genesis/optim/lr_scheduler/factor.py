@@ -17,10 +17,10 @@ class _Chainable(LRScheduler):
     """A subclass says by how much the rate changes in this step, and what it is of the first."""
 
     def _ratio(self) -> float:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define _ratio()")
 
     def _total(self) -> float:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define _total()")
 
     def get_lr(self) -> list[Rate]:
         self._warn_outside_step()
