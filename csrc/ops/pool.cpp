@@ -6,6 +6,7 @@
 #include "autograd/record.h"
 #include "kernels/pool.h"
 #include "ops/create.h"
+#include "ops/dense.h"
 
 namespace genesis::ops {
 
@@ -20,16 +21,6 @@ Dims with_planes(const Tensor& x, int spatial, const Dims& size) {
 }
 Dims spatial_size(const Tensor& x, int spatial) { return Dims(x.shape().end() - spatial, x.shape().end()); }
 int64_t num_planes(const Tensor& x, int spatial) { return numel(Dims(x.shape().begin(), x.shape().end() - spatial)); }
-
-// As kernels take it: contiguous, half precision widened.
-Tensor dense(const Tensor& x) {
-  const WithGradMode off(false);
-  return contiguous(is_half(x.dtype()) ? cast(x, DType::Float32) : x);
-}
-Tensor narrowed(Tensor y, DType dtype) {
-  const WithGradMode off(false);
-  return y.dtype() == dtype ? y : cast(y, dtype);
-}
 
 Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bool sum);
 

@@ -7,20 +7,12 @@
 #include "autograd/record.h"
 #include "kernels/resample.h"
 #include "ops/create.h"
+#include "ops/dense.h"
 #include "ops/view.h"
 
 namespace genesis::ops {
 
 namespace {
-
-Tensor dense(const Tensor& x) {
-  const WithGradMode off(false);
-  return contiguous(is_half(x.dtype()) ? cast(x, DType::Float32) : x);
-}
-Tensor narrowed(Tensor y, DType dtype) {
-  const WithGradMode off(false);
-  return y.dtype() == dtype ? y : cast(y, dtype);
-}
 
 // ---- resampling -----------------------------------------------------------------------------------------------------
 
