@@ -1,6 +1,8 @@
 // The register tiles of a convolution: some channels by some vectors of neighbouring outputs.
 #pragma once
 
+#include <array>
+
 #include "kernels/conv_planes.h"
 
 namespace genesis::kernels::GENESIS_ISA {

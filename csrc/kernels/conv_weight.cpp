@@ -7,6 +7,8 @@
 //
 // The order of summation follows from the shape alone: positions are cut into blocks, blocks into at most kChunks chunks
 // with sums of their own, which are added up in order. Threads share chunks, groups and channels.
+#include <array>
+
 #include "core/parallel.h"
 #include "kernels/conv.h"
 #include "kernels/conv_planes.h"

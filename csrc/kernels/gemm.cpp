@@ -4,13 +4,15 @@
 //   combine_rows   a vector times a row-major matrix: adds up the rows of the matrix, at the speed of memory;
 //   dot_products   few rows times a column-major matrix: nothing is packed, vectors run along k;
 //   tiled_parallel the rest. Vectors run along the columns of C, or of its transpose if that costs less. Per block of
-//                  C and block of k, multiply() covers the block with register tiles (gemm_micro.h).
+//                  C and block of k, multiply() covers the block with register tiles (gemm_tile.h).
 // In `tiled`, an operand is copied into contiguous panels ("packed") only if its strides demand it or if it is read
 // often enough to repay the copy, so small products go straight to the tiles.
 //
 // An element of C is always summed in the same order, whatever block it falls into and whether or not operands are
 // packed; so the blocks may follow the number of threads while the result does not.
 #include "kernels/gemm.h"
+
+#include <array>
 
 #include "core/parallel.h"
 #include "kernels/gemm_micro.h"
@@ -107,8 +109,7 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
   constexpr int64_t lanes = kLanes<T>, buffer_row = kMaxVectors * lanes, line = 64 / sizeof(T);
   alignas(64) T buffer[kMostRows * buffer_row];  // for a C whose rows are not contiguous
   const bool in_place = c_col == 1;
-  const auto whole = a.row == 1 ? &find_tile<T, Order::column_major, false> : &find_tile<T, Order::row_major, false>;
-  const auto masked = a.row == 1 ? &find_tile<T, Order::column_major, true> : &find_tile<T, Order::row_major, true>;
+  const auto find = a.row == 1 ? &find_tile<T, Order::column_major> : &find_tile<T, Order::row_major>;
   const int64_t tiles = ceil_div(rows, a.height);
   auto one = [&](int64_t tile, int64_t panel) {
     const int64_t i = tile * a.height, tile_rows = std::min(a.height, rows - i);
@@ -127,7 +128,7 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
       t.ahead_lines = a.height, t.ahead_stride = a.row, t.ahead_step = kSegment;
       t.ahead = t.a + a.height * a.step;
     }
-    (t.last == lanes ? whole : masked)(tile_rows, vectors)(t);
+    find(tile_rows, vectors, t.last < lanes)(t);
     if (!in_place) scatter(buffer, buffer_row, tile_rows, cols, beta, out, c_row, c_col);
   };
   // What is reused stays close: a packed A in L2 and a panel of B in L1; or else B in L2 and the rows of a tile in L1.

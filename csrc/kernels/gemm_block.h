@@ -1,4 +1,4 @@
-// Products of small blocks on one thread, straight on the register tiles of gemm_micro.h: for kernels that interleave
+// Products of small blocks on one thread, straight on the register tiles: for kernels that interleave
 // products with other work on data in the cache. Also memory that such kernels keep from call to call.
 #pragma once
 
@@ -24,7 +24,7 @@ void block_product(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t
       Tile<T> t{.k = k, .a = order == Order::row_major ? a + i * a_stride : a + i, .a_row = a_stride, .a_k = a_stride,
                 .b = b + j, .b_k = b_row, .c = c + i * c_row + j, .c_row = c_row, .alpha = alpha, .beta = beta,
                 .last = last};
-      (last == lanes ? find_tile<T, order, false>(rows, vectors) : find_tile<T, order, true>(rows, vectors))(t);
+      find_tile<T, order>(rows, vectors, last < lanes)(t);
     }
   }
 }

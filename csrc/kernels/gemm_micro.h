@@ -1,35 +1,19 @@
-// The innermost pieces of gemm.cpp, sized for the instruction set that the including file is compiled for:
-// vectors, the register tile, packing, and the dot-product tile.
-//
-// A register tile is some rows by some vectors of C, accumulated over k: each step loads one row of B (as vectors) and
-// broadcasts one element of A per row. Everything is a template on float or double.
+// The innermost pieces of gemm.cpp beside the register tile (gemm_tile.h): vectors of the instruction set that the
+// including file is compiled for, packing, and the dot-product tile. Everything is a template on float or double.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <utility>
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
+#include "kernels/gemm_tile.h"
+
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
-
-// A tile of v + 1 vectors has at most kMaxRows[v] rows: accumulators, a row of B and a broadcast fill the registers.
-// Wide and flat is best: a broadcast costs a load, and on Ice Lake 14 x 2 is bound by loads where 6 x 4 is not.
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64, kMaxRows[] = {9, 9, 9, 6};
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32, kMaxRows[] = {8, 6, 4};
-#elif defined(__aarch64__)
-constexpr int kVectorBytes = 16, kMaxRows[] = {9, 9, 9, 6};
-#else
-constexpr int kVectorBytes = 16, kMaxRows[] = {4, 4};
-#endif
-constexpr int kMaxVectors = std::size(kMaxRows), kMostRows = *std::max_element(kMaxRows, kMaxRows + kMaxVectors);
 
 // ----- Vectors -----
 
@@ -114,120 +98,6 @@ void store(T* p, Vec<T> v, Mask<T> mask) {
   for (int64_t i = 0; i < mask.count; ++i) p[i] = v[i];
 }
 #endif
-
-// ----- The register tile -----
-
-// C[rows, vectors] = alpha * sum_p A[., p] B[p, .] + beta * C. Element (i, p) of A is a[i * a_row + p * a_k]; row p of
-// B starts at b + p * b_k and is contiguous, as is a row of C. The last vector has `last` columns (1..kLanes).
-template <class T>
-struct Tile {
-  int64_t k;
-  const T* a;
-  int64_t a_row, a_k;
-  const T* b;
-  int64_t b_k;
-  T* c;
-  int64_t c_row;
-  T alpha, beta;
-  int64_t last;
-  // Memory that will be needed soon: every kSegment steps of k, `ahead_lines` cache lines of it are fetched, from
-  // `ahead` on, `ahead_stride` apart, and `ahead` moves by `ahead_step`.
-  const T* ahead = nullptr;
-  int64_t ahead_lines = 0, ahead_stride = 0, ahead_step = 0;
-};
-constexpr int64_t kSegment = 16;
-
-// How A is stored: a_row == 1 (column-major, and packed panels) or a_k == 1 (row-major).
-enum class Order { column_major, row_major };
-
-// masked: last < kLanes, and what lies behind the last column is neither read nor written.
-template <class T, int rows, int vectors, Order order, bool masked>
-void tile(const Tile<T>& t) {
-  constexpr int lanes = kLanes<T>;
-  const Mask<T> mask(t.last);
-  const T* b = t.b;
-  Vec<T> sum[rows][vectors] = {};
-  auto step = [&](auto element) __attribute__((always_inline)) {
-    Vec<T> row[vectors];
-#pragma GCC unroll 8
-    for (int j = 0; j < vectors; ++j)
-      row[j] = masked && j == vectors - 1 ? load(b + j * lanes, mask) : load(b + j * lanes);
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-      const Vec<T> x = broadcast<T>(element(i));
-#pragma GCC unroll 8
-      for (int j = 0; j < vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
-    }
-    b += t.b_k;
-  };
-
-  // C and what lies ahead are fetched a little at a time: a burst would take the line buffers away from the loads.
-  int segment = 0;
-  const T* ahead = t.ahead;
-  auto fetch_ahead = [&]() __attribute__((always_inline)) {
-    if (segment < rows)
-      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.c + segment * t.c_row + j * lanes, 1);
-    ++segment;
-    for (int64_t i = 0; i < t.ahead_lines; ++i) __builtin_prefetch(ahead + i * t.ahead_stride);
-    ahead += t.ahead_step;
-  };
-
-  if constexpr (order == Order::column_major) {
-    const T* a = t.a;
-    for (int64_t left = t.k; left > 0; left -= kSegment) {
-      fetch_ahead();
-      for (int64_t p = std::min(left, kSegment); p > 0; --p, a += t.a_k) step([&](int i) { return a[i]; });
-    }
-  } else {
-    // Every third row has a pointer and its neighbours are reached by indexed addressing: a pointer for each would
-    // not fit the integer registers. The asm hides that the pointers are related, or the compiler would undo this.
-    constexpr int pointers = (rows + 2) / 3;
-    const int64_t stride = t.a_row;
-    const T* a[pointers];
-    for (int g = 0; g < pointers; ++g) a[g] = t.a + 3 * g * stride;
-    for (int64_t left = t.k; left > 0; left -= kSegment) {
-      fetch_ahead();
-      for (int64_t p = std::min(left, kSegment); p > 0; --p) {
-        step([&](int i) { return a[i / 3][(i % 3) * stride]; });
-#pragma GCC unroll 8
-        for (int g = 0; g < pointers; ++g) asm("" : "+r"(++a[g]));
-      }
-    }
-  }
-
-  auto write = [&](auto combine) __attribute__((always_inline)) {
-    T* c = t.c;
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i, c += t.c_row)
-#pragma GCC unroll 8
-      for (int j = 0; j < vectors; ++j) combine(c + j * lanes, t.alpha * sum[i][j], masked && j == vectors - 1);
-  };
-  if (t.beta == 0) {
-    write([&](T* c, Vec<T> x, bool end) { end ? store(c, x, mask) : store(c, x); });
-  } else {
-    write([&, beta = broadcast(t.beta)](T* c, Vec<T> x, bool end) {
-      end ? store(c, fma(beta, load(c, mask), x), mask) : store(c, fma(beta, load(c), x));
-    });
-  }
-}
-
-template <class T>
-using TileFn = void (*)(const Tile<T>&);
-
-template <class T, Order order, bool masked, int index>
-constexpr TileFn<T> tile_at() {
-  constexpr int rows = index / kMaxVectors + 1, vectors = index % kMaxVectors + 1;
-  if constexpr (rows <= kMaxRows[vectors - 1]) return &tile<T, rows, vectors, order, masked>;
-  return nullptr;
-}
-
-template <class T, Order order, bool masked>
-TileFn<T> find_tile(int64_t rows, int64_t vectors) {
-  static constexpr auto table = []<int... index>(std::integer_sequence<int, index...>) {
-    return std::array<TileFn<T>, sizeof...(index)>{tile_at<T, order, masked, index>()...};
-  }(std::make_integer_sequence<int, kMostRows * kMaxVectors>{});
-  return table[(rows - 1) * kMaxVectors + vectors - 1];
-}
 
 // ----- Transposing and packing -----
 

@@ -1,0 +1,106 @@
+#include "kernels/gemm_tile.h"
+
+#include <array>
+#include <utility>
+
+#include "kernels/gemm_micro.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+namespace {
+
+template <class T, int rows, int vectors, Order order, bool masked>
+void tile(const Tile<T>& t) {
+  constexpr int lanes = kLanes<T>;
+  const Mask<T> mask(t.last);
+  const T* b = t.b;
+  Vec<T> sum[rows][vectors] = {};
+  auto step = [&](auto element) __attribute__((always_inline)) {
+    Vec<T> row[vectors];
+#pragma GCC unroll 8
+    for (int j = 0; j < vectors; ++j)
+      row[j] = masked && j == vectors - 1 ? load(b + j * lanes, mask) : load(b + j * lanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      const Vec<T> x = broadcast<T>(element(i));
+#pragma GCC unroll 8
+      for (int j = 0; j < vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+    }
+    b += t.b_k;
+  };
+
+  // C and what lies ahead are fetched a little at a time: a burst would take the line buffers away from the loads.
+  int segment = 0;
+  const T* ahead = t.ahead;
+  auto fetch_ahead = [&]() __attribute__((always_inline)) {
+    if (segment < rows)
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.c + segment * t.c_row + j * lanes, 1);
+    ++segment;
+    for (int64_t i = 0; i < t.ahead_lines; ++i) __builtin_prefetch(ahead + i * t.ahead_stride);
+    ahead += t.ahead_step;
+  };
+
+  if constexpr (order == Order::column_major) {
+    const T* a = t.a;
+    for (int64_t left = t.k; left > 0; left -= kSegment) {
+      fetch_ahead();
+      for (int64_t p = std::min(left, kSegment); p > 0; --p, a += t.a_k) step([&](int i) { return a[i]; });
+    }
+  } else {
+    // Every third row has a pointer and its neighbours are reached by indexed addressing: a pointer for each would
+    // not fit the integer registers. The asm hides that the pointers are related, or the compiler would undo this.
+    constexpr int pointers = (rows + 2) / 3;
+    const int64_t stride = t.a_row;
+    const T* a[pointers];
+    for (int g = 0; g < pointers; ++g) a[g] = t.a + 3 * g * stride;
+    for (int64_t left = t.k; left > 0; left -= kSegment) {
+      fetch_ahead();
+      for (int64_t p = std::min(left, kSegment); p > 0; --p) {
+        step([&](int i) { return a[i / 3][(i % 3) * stride]; });
+#pragma GCC unroll 8
+        for (int g = 0; g < pointers; ++g) asm("" : "+r"(++a[g]));
+      }
+    }
+  }
+
+  auto write = [&](auto combine) __attribute__((always_inline)) {
+    T* c = t.c;
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i, c += t.c_row)
+#pragma GCC unroll 8
+      for (int j = 0; j < vectors; ++j) combine(c + j * lanes, t.alpha * sum[i][j], masked && j == vectors - 1);
+  };
+  if (t.beta == 0) {
+    write([&](T* c, Vec<T> x, bool end) { end ? store(c, x, mask) : store(c, x); });
+  } else {
+    write([&, beta = broadcast(t.beta)](T* c, Vec<T> x, bool end) {
+      end ? store(c, fma(beta, load(c, mask), x), mask) : store(c, fma(beta, load(c), x));
+    });
+  }
+}
+
+template <class T, Order order, bool masked, int index>
+constexpr TileFn<T> tile_at() {
+  constexpr int rows = index / kMaxVectors + 1, vectors = index % kMaxVectors + 1;
+  if constexpr (rows <= kMaxRows[vectors - 1]) return &tile<T, rows, vectors, order, masked>;
+  return nullptr;
+}
+
+template <class T, Order order, bool masked>
+constexpr auto tiles = []<int... index>(std::integer_sequence<int, index...>) {
+  return std::array<TileFn<T>, sizeof...(index)>{tile_at<T, order, masked, index>()...};
+}(std::make_integer_sequence<int, kMostRows * kMaxVectors>{});
+
+}  // namespace
+
+template <class T, Order order>
+TileFn<T> find_tile(int64_t rows, int64_t vectors, bool masked) {
+  const int64_t index = (rows - 1) * kMaxVectors + vectors - 1;
+  return masked ? tiles<T, order, true>[index] : tiles<T, order, false>[index];
+}
+
+template TileFn<float> find_tile<float, Order::column_major>(int64_t, int64_t, bool);
+template TileFn<float> find_tile<float, Order::row_major>(int64_t, int64_t, bool);
+template TileFn<double> find_tile<double, Order::column_major>(int64_t, int64_t, bool);
+template TileFn<double> find_tile<double, Order::row_major>(int64_t, int64_t, bool);
+
+}  // namespace genesis::kernels::GENESIS_ISA
