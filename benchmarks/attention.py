@@ -1,6 +1,6 @@
 """Attention beside PyTorch's, over shapes.
 
-python benchmarks/attention.py [--only REGEX] [--threads N]
+python benchmarks/attention.py [--only REGEX] [--threads N] [--plot FILE.svg]
 """
 
 from collections.abc import Callable
@@ -13,7 +13,8 @@ RNG = np.random.default_rng(0)
 SHAPES = [  # batch, heads, queries, keys, dim
     (12, 4, 64, 64, 32), (4, 8, 256, 256, 64), (1, 8, 1024, 1024, 64), (2, 4, 128, 128, 128),
     (32, 8, 32, 32, 64), (8, 4, 100, 100, 24), (1, 1, 2048, 2048, 64), (4, 8, 1, 512, 64),
-    (2, 8, 77, 300, 40), (16, 12, 197, 197, 64),
+    (2, 8, 77, 300, 40), (16, 12, 197, 197, 64), (2, 16, 512, 512, 64), (64, 2, 50, 50, 16),
+    (1, 32, 128, 640, 128), (3, 5, 333, 333, 80), (1, 2, 4096, 4096, 32),
 ]  # fmt: skip
 
 
@@ -40,17 +41,19 @@ def work(shape: tuple[int, ...], kind: str, backward: bool) -> Callable[[Any], c
     return make
 
 
-def workloads() -> list[tuple[str, Callable[[Any], compare.Run]]]:
-    return [
-        (
-            f"{'x'.join(map(str, s))} {kind}{' +backward' if backward else ''}",
-            work(s, kind, backward),
-        )
-        for s in SHAPES
-        for kind in ("full", "causal", "mask")
-        if kind == "full" or s[2] > 1
-        for backward in (False, True)
-    ]
+def workloads() -> list[compare.Work]:
+    made = []
+    for s in SHAPES:
+        for kind in ("full", "causal", "mask"):
+            batch, heads, n, m, d = s
+            # Two products forward; five backward, which makes the weights again.
+            pairs = batch * heads * (n * m - n * (n - 1) / 2 if kind == "causal" else n * m)
+            for backward in (False, True):
+                name = compare.shape(*s) + (" +backward" if backward else "")
+                flops = 2 * d * pairs * (7 if backward else 2)
+                if kind == "full" or n > 1:
+                    made.append(compare.Work(kind, name, work(s, kind, backward), flops))
+    return sorted(made, key=lambda line: ("full", "causal", "mask").index(line.group))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Normalisation beside PyTorch's, over shapes.
 
-python benchmarks/norm.py [--only REGEX] [--threads N]
+python benchmarks/norm.py [--only REGEX] [--threads N] [--plot FILE.svg]
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 RNG = np.random.default_rng(0)
 ROWS = [
     (768, 128), (64, 512), (1024, 1024), (4096, 256), (32, 4096), (8192, 64), (512, 768),
-    (3, 100003), (1000, 100), (257, 33),
+    (3, 100003), (1000, 100), (257, 33), (2048, 384), (16, 20000),
 ]  # fmt: skip
 IMAGES = [
     (16, 64, 32, 32),
@@ -21,6 +22,7 @@ IMAGES = [
     (4, 512, 7, 7),
     (64, 16, 28, 28),
     (2, 96, 33, 35),
+    (1, 24, 128, 128),
 ]
 FLAT = [(64, 256), (32, 1024), (512, 100), (4096, 64), (128, 512, 4)]
 
@@ -49,18 +51,21 @@ def work(name: str, shape: tuple[int, ...], backward: bool) -> Callable[[Any], c
     return make
 
 
-def workloads() -> list[tuple[str, Callable[[Any], compare.Run]]]:
+def workloads() -> list[compare.Work]:
     shapes = {
         "layer_norm": ROWS,
-        "rms_norm": ROWS[:5],
+        "rms_norm": ROWS[:8],
         "group_norm": IMAGES,
-        "instance_norm": IMAGES[:3],
+        "instance_norm": IMAGES[:5],
         "batch_norm": IMAGES + FLAT,
     }
+    # Forward reads x and writes y; backward reads x and dy and writes dx.
     return [
-        (
-            f"{name} {'x'.join(map(str, shape))}{' +backward' if backward else ''}",
+        compare.Work(
+            name,
+            compare.shape(*shape) + (" +backward" if backward else ""),
             work(name, shape, backward),
+            bytes=4 * math.prod(shape) * (5 if backward else 2),
         )
         for name, some in shapes.items()
         for shape in some

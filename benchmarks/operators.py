@@ -84,7 +84,10 @@ def workloads(lib: Any) -> dict[str, Run]:
 def main() -> None:
     ours, theirs = workloads(genesis), workloads(torch)
     made = {genesis: ours, torch: theirs}
-    compare.main(__doc__ or "", [(name, lambda lib, name=name: made[lib][name]) for name in ours])
+    compare.main(
+        __doc__,
+        [compare.Work("", name, lambda lib, name=name: made[lib][name]) for name in ours],
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Recurrent layers beside PyTorch's, over shapes.
 
-python benchmarks/recurrent.py [--only REGEX] [--threads N]
+python benchmarks/recurrent.py [--only REGEX] [--threads N] [--plot FILE.svg]
 """
 
 from collections.abc import Callable
@@ -12,7 +12,8 @@ import numpy as np
 RNG = np.random.default_rng(0)
 SHAPES = [  # steps, batch, inputs, hidden
     (32, 32, 64, 128), (100, 16, 32, 64), (20, 64, 128, 256), (50, 1, 64, 128),
-    (10, 128, 100, 100), (200, 4, 16, 32),
+    (10, 128, 100, 100), (200, 4, 16, 32), (64, 32, 256, 256), (35, 20, 200, 200),
+    (1, 64, 128, 128), (500, 1, 8, 16), (28, 100, 28, 128), (7, 3, 33, 65), (12, 256, 64, 64),
 ]  # fmt: skip
 DEEP = {"num_layers": 2, "bidirectional": True}
 
@@ -36,16 +37,20 @@ def work(
     return make
 
 
-def workloads() -> list[tuple[str, Callable[[Any], compare.Run]]]:
+def workloads() -> list[compare.Work]:
     made = []
-    for name in ("LSTM", "GRU", "RNN"):
-        for shape, options in [*((s, {}) for s in SHAPES), (SHAPES[0], DEEP)]:
+    for name, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+        for sizes, options in [*((s, {}) for s in SHAPES), (SHAPES[0], DEEP)]:
+            steps, batch, inputs, hidden = sizes
+            widths = inputs + hidden
+            if options:
+                widths = 2 * (inputs + hidden) + 2 * (2 * hidden + hidden)
+            flops = 2 * steps * batch * gates * hidden * widths
             for backward in (False, True):
-                title = (
-                    f"{name} {'x'.join(map(str, shape))}{' 2 layers, 2 ways' if options else ''}"
-                )
+                title = compare.shape(*sizes) + (" 2 layers, 2 ways" if options else "")
                 title += " +backward" if backward else ""
-                made.append((title, work(name, shape, backward, options)))
+                make = work(name, sizes, backward, options)
+                made.append(compare.Work(name, title, make, flops * (3 if backward else 1)))
     return made
 
 

@@ -149,4 +149,4 @@ WORKLOADS = [
 ]  # fmt: skip
 
 if __name__ == "__main__":
-    compare.main(__doc__ or "", WORKLOADS)
+    compare.main(__doc__, [compare.Work("", *line) for line in WORKLOADS])
