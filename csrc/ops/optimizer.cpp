@@ -9,24 +9,19 @@
 
 namespace genesis::ops {
 
-namespace {
-
 double number(const Tensor& t) {
   double value;
   const View from = t.view();
   kernels::copy(View{&value, DType::Float64, from.ndim, from.shape, from.strides}, from);
   return value;
 }
+
+namespace {
+
 void set_number(const char* op, const Tensor& t, double value) {
   const View to = t.view();
   kernels::copy(to, View{&value, DType::Float64, to.ndim, to.shape, to.strides});
   t->storage->written(op);
-}
-// The number of this step, which is counted in the state.
-double advance(const char* op, const Tensor& step) {
-  const double now = number(step) + 1;
-  set_number(op, step, now);
-  return now;
 }
 
 // The updates of a list, ready for a kernel. Tensors whose elements lie in another order than the parameter's, or that
@@ -103,6 +98,12 @@ struct Decay {
 };
 
 }  // namespace
+
+double advance(const char* op, const Tensor& step) {
+  const double now = number(step) + 1;
+  set_number(op, step, now);
+  return now;
+}
 
 void sgd_step(const TrainedList& list, const SgdOptions& o) {
   Batch<kernels::Sgd> batch("SGD.step", list);
@@ -230,6 +231,12 @@ void lion_step(const TrainedList& list, const LionOptions& o) {
   for (const Trained& t : list)
     batch.add(t, {sign(o.maximize), 1 - o.lr * o.weight_decay, o.lr, o.betas.first, o.betas.second});
   batch.run(kernels::lion);
+}
+
+void follow(const TrainedList& list, double t) {
+  Batch<kernels::Sgd> batch("LBFGS.step", list);
+  for (const Trained& one : list) batch.add(one, {1, 0, -t, 0, 0, false, false});
+  batch.run(kernels::sgd);
 }
 
 void average(const TrainedList& list, double weight) {

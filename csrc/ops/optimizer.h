@@ -106,9 +106,15 @@ struct LionOptions {
 };
 void lion_step(const TrainedList& list, const LionOptions& options);
 
+// value + t grad, grad being whatever direction is followed.
+void follow(const TrainedList& list, double t);
 // value + weight (grad - value), grad being whatever is averaged.
 void average(const TrainedList& list, double weight);
 // Multiplies gradients in place; whether all products are finite.
 bool unscale(const std::vector<Tensor>& grads, double factor);
+
+// The only element of a tensor; and the number of this step, which is counted in the state.
+double number(const Tensor& t);
+double advance(const char* op, const Tensor& step);
 
 }  // namespace genesis::ops

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from genesis import _C
-from genesis._C import Tensor, no_grad
-from genesis._dtype_info import finfo
+from genesis._C import Tensor
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -63,36 +62,4 @@ class Adafactor(Optimizer):
         self._require(group["d"] >= 1, "d must be at least 1", group["d"])
 
     def _update(self, group: ParamGroup) -> None:
-        with no_grad():
-            for p in group["params"]:
-                if p.grad is not None:
-                    self._update_one(p, -p.grad if group["maximize"] else p.grad, group)
-
-    def _update_one(self, p: Tensor, g: Tensor, group: ParamGroup) -> None:
-        state = self.state[p]
-        if not state:
-            state["step"] = _C.tensor(0.0)
-            if g.ndim > 1:
-                state["row_var"] = g.new_zeros((*g.shape[:-1], 1))
-                state["col_var"] = g.new_zeros((*g.shape[:-2], 1, g.shape[-1]))
-            else:
-                state["variance"] = _C.zeros_like(g)
-        lr, (eps1, eps2) = float(group["lr"]), group["eps"]
-        if eps1 is None:
-            eps1 = finfo(p.dtype).eps
-        state["step"] += 1
-        step = float(state["step"])
-        fresh = step ** group["beta2_decay"]
-        scale = max(eps2, float(p.norm()) / p.numel() ** 0.5) * min(lr, step**-0.5)
-        if group["weight_decay"]:
-            p.mul_(1 - lr * group["weight_decay"])
-        squares = g * g
-        if g.ndim > 1:
-            row = state["row_var"].lerp_(squares.mean(-1, keepdim=True), fresh)
-            column = state["col_var"].lerp_(squares.mean(-2, keepdim=True), fresh)
-            variance = row @ column / row.mean(-2, keepdim=True).clamp(min=eps1)
-        else:
-            variance = state["variance"].lerp_(squares, fresh)
-        update = variance.clamp(min=eps1 * eps1).rsqrt() * g
-        size = max(1.0, float(update.norm()) / (update.numel() ** 0.5 * group["d"]))
-        p.add_(update, alpha=-scale / size)
+        _C._adafactor_step(group, self.state)

@@ -74,26 +74,13 @@ class LBFGS(Optimizer):
                 f"{group['line_search_fn']!r}"
             )
 
-    # --- all parameters as one vector
-
-    def _flat_grad(self) -> Tensor:
-        return _C.cat([
-            (_C.zeros_like(p) if p.grad is None else p.grad).reshape(-1)
-            for p in self.param_groups[0]["params"]
-        ])  # fmt: skip
-
-    def _move(self, t: float, direction: Tensor) -> None:
-        at = 0
-        for p in self.param_groups[0]["params"]:
-            p.add_(direction[at : at + p.numel()].reshape(p.shape), alpha=t)
-            at += p.numel()
-
     @no_grad()
     def step(self, closure: Closure | None = None) -> Any:
         if closure is None:
             raise TypeError("LBFGS.step: needs a closure that computes the loss and its gradients")
         group = self.param_groups[0]
-        state = self.state[group["params"][0]]
+        params = group["params"]
+        state = self.state[params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
 
@@ -107,12 +94,12 @@ class LBFGS(Optimizer):
                 return closure()
 
         first = evaluate()
-        loss, grad = float(first), self._flat_grad()
+        loss, grad = float(first), _C._flat_grad(params)
         if not grad.numel() or float(grad.abs().max()) <= group["tolerance_grad"]:
             return first
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
-            d = self._direction(grad, state, group["history_size"])
+            d = _C._lbfgs_direction(grad, state, group["history_size"])
             state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
             slope = float(grad.dot(d))
             t = float(group["lr"])
@@ -124,14 +111,13 @@ class LBFGS(Optimizer):
             before = loss
             if group["line_search_fn"]:
                 start = _Point(0.0, loss, grad, slope)
-                found = self._search(start, t, d, evaluate, group["max_eval"] - evaluations)
-                t, loss, grad, _ = found
+                most = group["max_eval"] - evaluations
+                t, loss, grad, _ = _search(params, start, t, d, evaluate, most)
                 state["t"] = t
-                self._move(t, d)
             else:
-                self._move(t, d)
+                _C._lbfgs_move(params, d, t)
                 if iteration != group["max_iter"]:
-                    loss, grad = float(evaluate()), self._flat_grad()
+                    loss, grad = float(evaluate()), _C._flat_grad(params)
             if (
                 evaluations >= group["max_eval"]
                 or float(grad.abs().max()) <= group["tolerance_grad"]
@@ -141,49 +127,26 @@ class LBFGS(Optimizer):
                 break
         return first
 
-    @staticmethod
-    def _direction(grad: Tensor, state: dict[str, Any], history_size: int) -> Tensor:
-        """Minus the gradient times the inverse Hessian, by the two-loop recursion."""
-        if state["n_iter"] == 1:
-            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
-            return -grad
-        changes, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
-        y = grad - state["prev_flat_grad"]
-        s = state["d"] * float(state["t"])
-        curvature = float(y.dot(s))
-        if curvature > 1e-10:
-            if len(changes) == history_size:
-                for kept in (changes, steps, ro):
-                    kept.pop(0)
-            changes.append(y)
-            steps.append(s)
-            ro.append(1 / curvature)
-            state["H_diag"] = curvature / float(y.dot(y))
-        q = -grad
-        weights = [0.0] * len(changes)
-        for i in reversed(range(len(changes))):
-            weights[i] = float(steps[i].dot(q)) * float(ro[i])
-            q.add_(changes[i], alpha=-weights[i])
-        q.mul_(float(state["H_diag"]))
-        for i in range(len(changes)):
-            back = float(changes[i].dot(q)) * float(ro[i])
-            q.add_(steps[i], alpha=weights[i] - back)
-        return q
 
-    def _search(
-        self, start: _Point, t: float, d: Tensor, evaluate: Callable[[], Any], most: int
-    ) -> _Point:
-        params = self.param_groups[0]["params"]
-        origin = [p.clone() for p in params]
+def _search(
+    params: list[Tensor],
+    start: _Point,
+    t: float,
+    d: Tensor,
+    evaluate: Callable[[], Any],
+    most: int,
+) -> _Point:
+    """Moves the parameters to the best point found along ``d``."""
+    origin = [p.clone() for p in params]
 
-        def at(t: float) -> _Point:
-            self._move(t, d)
-            loss, grad = float(evaluate()), self._flat_grad()
-            for p, value in zip(params, origin, strict=True):
-                p.copy_(value)
-            return _Point(t, loss, grad, float(grad.dot(d)))
+    def at(t: float) -> _Point:
+        _C._lbfgs_move(params, d, t, origin)
+        loss, grad = float(evaluate()), _C._flat_grad(params)
+        return _Point(t, loss, grad, float(grad.dot(d)))
 
-        return _strong_wolfe(at, start, t, float(d.abs().max()), most)
+    found = _strong_wolfe(at, start, t, float(d.abs().max()), most)
+    _C._lbfgs_move(params, d, found.t, origin)
+    return found
 
 
 def _strong_wolfe(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
 from genesis import _C
-from genesis._C import Tensor, no_grad
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -73,42 +71,4 @@ class Muon(Optimizer):
                 )
 
     def _update(self, group: ParamGroup) -> None:
-        lr, momentum = float(group["lr"]), group["momentum"]
-        with no_grad():
-            for p in group["params"]:
-                g = p.grad
-                if g is None:
-                    continue
-                state = self.state[p]
-                if "momentum_buffer" not in state:
-                    state["momentum_buffer"] = _C.zeros_like(g)
-                buffer = state["momentum_buffer"].lerp_(g, 1 - momentum)
-                update = g.lerp(buffer, momentum) if group["nesterov"] else buffer
-                update = _orthogonal(
-                    update, group["ns_coefficients"], group["ns_steps"], group["eps"]
-                )
-                p.mul_(1 - lr * group["weight_decay"])
-                scale = lr * _adjustment(group["adjust_lr_fn"], p.shape[0], p.shape[1])
-                p.add_(update.to(p.dtype), alpha=-scale)
-
-
-def _adjustment(kind: str | None, rows: int, columns: int) -> float:
-    if kind == "match_rms_adamw":
-        return 0.2 * math.sqrt(max(rows, columns))
-    return math.sqrt(max(1.0, rows / columns))
-
-
-def _orthogonal(
-    x: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float
-) -> Tensor:
-    """U V' of the decomposition x = U S V', roughly: singular values end between 0.5 and 1.5."""
-    a, b, c = coefficients
-    tall = x.shape[0] > x.shape[1]
-    y = x.bfloat16()
-    if tall:
-        y = y.T
-    y = y / y.norm().clamp(min=eps)
-    for _ in range(steps):
-        gram = y @ y.T
-        y = _C.addmm(y, _C.addmm(gram, gram, gram, beta=b, alpha=c), y, beta=a)
-    return y.T if tall else y
+        _C._muon_step(group, self.state)

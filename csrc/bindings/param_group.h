@@ -1,0 +1,171 @@
+// What a step of an optimizer is called with: a group of parameters with its options, and the states of all parameters,
+// as the Python optimizer keeps them. Reading them anew in every step costs less than noticing when they were changed.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "autograd/meta.h"
+#include "bindings/args.h"
+#include "bindings/watched.h"
+#include "ops/create.h"
+#include "ops/optimizer.h"
+
+namespace genesis::py {
+
+// A string that lives as long as the process, made once.
+template <FixedString Text>
+PyObject* key() {
+  static PyObject* const text = PyUnicode_InternFromString(Text.text);
+  return text;
+}
+
+// What a state has the shape of: its parameter (only if that is no matrix, for `vector`), or its rows or columns, with
+// 1 in the place of the other dimension; rows and columns only if it is a matrix, or several.
+enum class Part { whole, vector, rows, columns };
+
+struct Slot {
+  PyObject* key;
+  double start = 0;    // of a state that is not there yet
+  bool wanted = true;
+  Part part = Part::whole;
+  bool wanted_by(const Tensor& p) const { return wanted && (part == Part::whole || (part == Part::vector) == (p.dim() < 2)); }
+};
+
+class Group {
+ public:
+  explicit Group(Args& a) : name_(a.name()), group_(a[0]), state_(a[1]) {
+    if (!PyDict_Check(group_)) a.fail(0, "a parameter group, a dict");
+    if (!PyDict_Check(state_)) a.fail(1, "a dict of states");
+  }
+
+  double number(PyObject* key) const { return scalar(option(key), key); }
+  bool flag(PyObject* key) const {
+    const int truth = PyObject_IsTrue(option(key));
+    if (truth < 0) throw_python();
+    return truth != 0;
+  }
+  ops::Betas pair(PyObject* key) const {
+    const auto [first, second] = numbers<2>(key);
+    return {first, second};
+  }
+  // `none` is what None stands for.
+  template <size_t N>
+  std::array<double, N> numbers(PyObject* key, std::optional<double> none = {}) const {
+    const Object items(PySequence_Fast(option(key), "expected a sequence of numbers"));
+    require(PySequence_Fast_GET_SIZE(items.get()) == Py_ssize_t{N}, name_, ": '", PyUnicode_AsUTF8(key), "' must be ", N,
+            " numbers, got ", PySequence_Fast_GET_SIZE(items.get()));
+    std::array<double, N> values;
+    for (size_t i = 0; i < N; ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i));
+      values[i] = none && item == Py_None ? *none : scalar(item, key);
+    }
+    return values;
+  }
+  bool is(PyObject* key, const char* text) const {
+    PyObject* value = option(key);
+    return PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, text) == 0;
+  }
+
+  // Every parameter that has a gradient, with its state, which is made where it is missing.
+  ops::TrainedList collect(std::initializer_list<Slot> numbers, std::initializer_list<Slot> arrays) const {
+    const Object params(PySequence_Fast(option(key<"params">()), "expected a list of parameters"));
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(params.get());
+    ops::TrainedList list;
+    list.reserve(static_cast<size_t>(n));
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* p = PySequence_Fast_GET_ITEM(params.get(), i);
+      if (!is_tensor(p)) throw_type_error(str(name_, ": parameters must be tensors, got ", Py_TYPE(p)->tp_name));
+      const TensorMeta* m = meta_if_any(unwrap(p));
+      if (!m || !m->grad.defined()) continue;
+      ops::Trained& t = list.emplace_back();
+      t.value = unwrap(p);
+      t.grad = m->grad;
+      if (numbers.size() + arrays.size() == 0) continue;
+      const Object values(PyObject_GetItem(state_, p));  // the dict of states makes what it lacks
+      if (!PyDict_Check(values.get()))
+        throw_type_error(str(name_, ": the state of a parameter must be a dict, got ", Py_TYPE(values.get())->tp_name));
+      int k = 0;
+      for (const Slot& slot : numbers) t.numbers[k++] = find_number(values.get(), slot);
+      k = 0;
+      for (const Slot& slot : arrays)
+        if (slot.wanted_by(t.value)) t.state[k++] = find_array(values.get(), slot, t);
+    }
+    return list;
+  }
+
+ private:
+  PyObject* option(PyObject* key) const {
+    PyObject* value = PyDict_GetItemWithError(group_, key);
+    if (!value) {
+      if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_KeyError, str(name_, ": the parameter group lacks '", PyUnicode_AsUTF8(key), "'").c_str());
+      throw_python();
+    }
+    return value;
+  }
+  double scalar(PyObject* o, PyObject* key) const {
+    if (PyFloat_Check(o)) return PyFloat_AS_DOUBLE(o);
+    if (!is_number(o) && !(is_tensor(o) && unwrap(o).numel() == 1))
+      throw_type_error(str(name_, ": '", PyUnicode_AsUTF8(key), "' must be a number, got ", Py_TYPE(o)->tp_name));
+    return to_scalar(o).to_double();
+  }
+
+  static PyObject* lookup(PyObject* values, PyObject* key) {
+    PyObject* value = PyDict_GetItemWithError(values, key);
+    if (!value && PyErr_Occurred()) throw_python();
+    return value == Py_None ? nullptr : value;
+  }
+  static Tensor store(PyObject* values, PyObject* key, Tensor t) {
+    const Object made(wrap(t));
+    if (PyDict_SetItem(values, key, made.get()) < 0) throw_python();
+    return t;
+  }
+  Tensor find_number(PyObject* values, const Slot& slot) const {
+    PyObject* value = lookup(values, slot.key);
+    if (value && is_tensor(value)) {
+      require(unwrap(value).numel() == 1, name_, ": state '", PyUnicode_AsUTF8(slot.key),
+              "' must be one number, got a tensor of shape ", unwrap(value).shape());
+      return unwrap(value);
+    }
+    const DType dtype = default_dtype == DType::Float64 ? DType::Float64 : DType::Float32;
+    return store(values, slot.key, ops::scalar_tensor(value ? scalar(value, slot.key) : slot.start, dtype));
+  }
+  Tensor find_array(PyObject* values, const Slot& slot, ops::Trained& t) const {
+    PyObject* value = lookup(values, slot.key);
+    if (value && is_tensor(value)) return unwrap(value);
+    if (value)
+      throw_type_error(str(name_, ": state '", PyUnicode_AsUTF8(slot.key), "' must be a Tensor, got ", Py_TYPE(value)->tp_name));
+    t.first = true;
+    return store(values, slot.key, first_state(t.value, slot));
+  }
+  static Tensor first_state(const Tensor& p, const Slot& slot) {
+    if (slot.part == Part::whole || slot.part == Part::vector) return ops::full_like(p, slot.start, p.dtype());
+    Dims shape = p.shape();
+    shape[shape.size() - (slot.part == Part::rows ? 1 : 2)] = 1;
+    return ops::full(shape, slot.start, p.dtype());
+  }
+
+  const char* name_;
+  PyObject *group_, *state_;
+};
+
+// A bound function that takes a step, under the eyes of an observer if there is one.
+template <auto F>
+PyObject* step(Args& a) {
+  if (!observer) [[likely]] {
+    F(a);
+    Py_RETURN_NONE;
+  }
+  PyObject* params = PyDict_Check(a[0]) ? PyDict_GetItem(a[0], key<"params">()) : nullptr;
+  PyObject* done = observed_as(a.name() + 1, {params}, [&] {  // the name without its underscore
+    return guarded([&]() -> PyObject* {
+      F(a);
+      Py_RETURN_NONE;
+    });
+  });
+  if (!done) throw_python();
+  return done;
+}
+
+}  // namespace genesis::py
