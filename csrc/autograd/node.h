@@ -172,12 +172,18 @@ class Node : public Counted {
   static inline uint64_t next_sequence = 1;
 };
 
+// The inputs, by bit, whose gradients the rule that runs in this thread would compute in vain: the pass is after other
+// tensors (engine/backward.cpp). Inputs past the last bit are always computed.
+inline thread_local constinit uint64_t unwanted_inputs = 0;
+
 // What a rule sees of its node: the saved tensors, checked, and which gradients are wanted.
 class Saved {
  public:
   explicit Saved(const Node& node) : node_(node) {}
   Tensor operator[](int i) const;
-  bool needs(int input) const { return static_cast<bool>(node_.edges()[static_cast<size_t>(input)].node); }
+  bool needs(int input) const {
+    return node_.edges()[static_cast<size_t>(input)].node && (input >= 64 || !(unwanted_inputs >> input & 1));
+  }
   int num_inputs() const { return static_cast<int>(node_.edges().size()); }
 
  private:

@@ -93,6 +93,7 @@ class FunctionNode final : public Node {
   bool materialize = true;
   // What forward asked for, until apply() has dealt with it.
   bool running = true;
+  bool in_backward = false;
   Tensors to_save, dirty, non_differentiable;
 
  private:
@@ -172,6 +173,11 @@ Grads FunctionNode::call(PyObject* backward, std::span<const Object> gradients) 
   InlineVec<PyObject*, 8> argv;
   argv.push_back(static_cast<PyObject*>(foreign()));
   for (const Object& g : gradients) argv.push_back(g.get());
+  struct Running {
+    bool& flag;
+    bool before = std::exchange(flag, true);
+    ~Running() { flag = before; }
+  } const here{in_backward};
   const Object result(PyObject_Vectorcall(backward, argv.data(), static_cast<size_t>(argv.size()), nullptr));
   Grads grads(static_cast<int>(num_edges_));
   collect(result.get(), grads);
@@ -559,9 +565,18 @@ PyObject* saved_tensors(PyObject* o, void*) {
 }
 PyObject* needs_input_grad(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {
-    const auto& arguments = node_of_context(o).arguments;
+    const FunctionNode& node = node_of_context(o);
+    const auto& arguments = node.arguments;
+    const Saved saved(node);
     Object tuple(PyTuple_New(static_cast<Py_ssize_t>(arguments.size())));
-    for (int i = 0; i < arguments.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, PyBool_FromLong(arguments[i].watched));
+    for (int i = 0; i < arguments.size(); ++i) {
+      bool needed = arguments[i].watched;
+      if (needed && node.in_backward) {
+        needed = false;
+        for (uint32_t k = 0; k < arguments[i].count; ++k) needed = needed || saved.needs(static_cast<int>(arguments[i].first + k));
+      }
+      PyTuple_SET_ITEM(tuple.get(), i, PyBool_FromLong(needed));
+    }
     return tuple.release();
   });
 }

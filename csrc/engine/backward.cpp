@@ -38,10 +38,12 @@ class Pass {
     for (const Tensor& t : wanted) targets_.push_back(gradient_edge(t));
     exclusive_ = running++ == 0;
     outer_ = std::exchange(current, this);
+    outer_unwanted_ = std::exchange(unwanted_inputs, 0);
   }
   ~Pass() {
     --running;
     current = outer_;
+    unwanted_inputs = outer_unwanted_;
   }
 
   void add_root(Edge edge, Tensor grad) {
@@ -79,7 +81,8 @@ class Pass {
   Options options_;
   uint64_t id_;
   bool exclusive_;
-  Pass* outer_;  // a pass of this thread in one of whose hooks this one runs
+  Pass* outer_;  // a pass of this thread in one of whose hooks or rules this one runs
+  uint64_t outer_unwanted_;
   std::vector<Slot> slots_;
   std::unordered_map<Node*, uint32_t> map_;
   std::vector<std::pair<Edge, Tensor>> roots_;
@@ -236,7 +239,16 @@ void Pass::run_node(uint32_t number) {
 
   const std::span<Edge> edges = node->edges();
   bool wanted_below = false;
-  for (const Edge& edge : edges) wanted_below = wanted_below || (edge.node && find(edge.node.get())->needed);
+  if (wanted_.empty()) {
+    for (const Edge& edge : edges) wanted_below = wanted_below || edge.node;
+  } else {
+    unwanted_inputs = 0;
+    for (size_t i = 0; i < edges.size(); ++i) {
+      if (!edges[i].node) continue;
+      if (find(edges[i].node.get())->needed) wanted_below = true;
+      else if (i < 64) unwanted_inputs |= uint64_t{1} << i;
+    }
+  }
   Grads out;
   if (any && wanted_below) {
     if (NodeExtras* extras = node->extras_if_any()) [[unlikely]] {
