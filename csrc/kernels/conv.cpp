@@ -16,89 +16,10 @@
 
 #include "core/parallel.h"
 #include "kernels/conv_columns.h"
+#include "kernels/conv_panels.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
-
-constexpr int64_t kBlockBytes = 512 << 10;       // of copied planes that stay in L2
-constexpr int64_t kGroupBytes = 32 << 10;        // of copied planes of some groups, in L1
-constexpr int64_t kTileBytes = 32 << 10;         // of input that a tile reads again and again, in L1
-constexpr int64_t kRunBytes = 256 << 10;         // of x that is brought to L2 at once, if it is not copied
-constexpr int64_t kWeightBytes = 4 << 20;        // of weights that may come from L3 for each tile
-
-// How a correlation is cut into blocks: of `images` whole images; or of `groups` of one; or of `lines` outputs along
-// `axis` of that.
-struct Cut {
-  int64_t images = 1, groups, lines, strips = 1;
-  int axis = 0;
-
-  template <class T>
-  explicit Cut(const std::vector<Correlation<T>>& passes) : groups(passes[0].groups) {
-    const Correlation<T>& x = *std::max_element(passes.begin(), passes.end(), [](const auto& a, const auto& b) {
-      return a.taps() < b.taps();
-    });
-    const Planes<T> planes(x.axes, true);
-    axis = x.axes[0].out > 1 ? 0 : x.axes[1].out > 1 ? 1 : 2;
-    int64_t out = 0;
-    for (const Correlation<T>& pass : passes) out = std::max(out, pass.axes[axis].out);
-    lines = out;
-    const int64_t group_bytes = std::max<int64_t>(1, x.channels * planes.plane() * int64_t{sizeof(T)});
-    const int64_t bytes = x.groups * group_bytes;
-    if (x.groups > 1 && bytes > kGroupBytes) groups = std::max<int64_t>(1, kGroupBytes / group_bytes);
-    if (groups == x.groups && bytes < kBlockBytes) {
-      const int64_t fair = x.batch / (4 * get_num_threads());
-      images = std::clamp<int64_t>(std::min(kBlockBytes / bytes, fair), 1, x.batch);
-    } else if (groups == 1 && group_bytes > kBlockBytes && !planes.in_place()) {
-      lines = std::max(std::min<int64_t>(lines, axis == 2 ? 256 : 4), lines * kBlockBytes / group_bytes);
-      lines = ceil_div(out, ceil_div(out, lines));
-      strips = ceil_div(out, lines);
-    }
-  }
-};
-
-// Where a strip of a correlation reads and writes, for any image and group.
-template <class T>
-struct Layout {
-  Axis axes[3];
-  int64_t first[3];  // of the outputs in y
-  Planes<T> planes;
-  bool pointwise;       // one tap, of x itself
-  int64_t taps, depth;  // channels in one pass over k
-  std::vector<int64_t> offsets;  // of that many channels
-  std::vector<Spot> spots;
-
-  Layout(const Correlation<T>& x, const Cut& cut, int64_t strip, int64_t vectors, int64_t height)
-      : axes{x.axes[0], x.axes[1], x.axes[2]}, first{x.first[0], x.first[1], x.first[2]}, planes(restricted(x, cut, strip), true),
-        taps(x.taps()) {
-    std::vector<int64_t> under = planes.offsets();
-    const int64_t reach = under.empty() ? 0 : *std::max_element(under.begin(), under.end());
-    if (planes.in_place() && planes.readable() - reach < kLanes<T>) {
-      planes = Planes<T>(axes, false);
-      under = planes.offsets();
-    }
-    spots = cover(planes, axes, planes.in_place() ? planes.readable() - reach : std::numeric_limits<int64_t>::max());
-    // k is cut so that what a tile reads of the input stays in L1 for the next rows.
-    constexpr int64_t line = 64 / sizeof(T);
-    const int64_t lines_read = ceil_div(vectors * kLanes<T> + static_cast<int64_t>(axes[2].taps.size()), line) + 1;
-    const int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(axes[0].taps.size() * axes[1].taps.size()) * lines_read * 64);
-    pointwise = planes.in_place() && taps == 1;
-    const int64_t most = x.rows <= height ? x.channels : std::max<int64_t>(4, kTileBytes / bytes);
-    depth = std::max<int64_t>(1, ceil_div(x.channels, std::max<int64_t>(1, ceil_div(x.channels, most))));
-    for (int64_t c = 0; c < std::min(depth, x.channels); ++c)
-      for (int64_t tap : under) offsets.push_back(c * planes.plane() + tap);
-  }
-
-  int64_t outputs() const { return axes[0].out * axes[1].out * axes[2].out; }
-
- private:
-  const Axis (&restricted(const Correlation<T>& x, const Cut& cut, int64_t strip))[3] {
-    const int64_t line = strip * cut.lines;
-    Axis& axis = axes[cut.axis];
-    axis = axis.part(line, std::max<int64_t>(0, std::min(cut.lines, axis.out - line)));
-    first[cut.axis] += line * x.every[cut.axis];
-    return axes;
-  }
-};
 
 // From dense lines to every[2]-th element of y's.
 template <class T>
@@ -121,7 +42,8 @@ struct Block {
   const Correlation<T>& x;
   const Layout<T>& layout;
   const T* weights;
-  int64_t height, vectors;
+  int64_t height;
+  bool panels;
   int64_t image, images, group, groups;
 
   void run() const {
@@ -157,7 +79,7 @@ struct Block {
   void multiply(const T* source, int64_t image_step, T* out, int64_t out_step, int64_t out_plane) const {
     const Planes<T>& planes = layout.planes;
     const int64_t k = layout.taps * x.channels;
-    if (x.rows == 1 && layout.depth >= x.channels) {
+    if (x.rows == 1) {
       parallel_for(images * groups, std::max<int64_t>(1, kTaskWork / (layout.outputs() * (k + 4))), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t n = i / groups, g = i % groups;
@@ -167,88 +89,42 @@ struct Block {
       });
       return;
     }
+    if (panels) return multiply_panels(x, layout, weights, height, group, groups, images, source, image_step, out, out_step, out_plane);
     const int64_t per_image = static_cast<int64_t>(layout.spots.size()), total = images * per_image;
-    const int64_t tiles = ceil_div(total, vectors), row_tiles = ceil_div(x.rows, height);
-    // Tiles are done one after another, all rows of each, so that what they read stays in L1; but weights that come from
-    // memory are used for some tiles at once. x itself is best brought from memory in longer runs.
-    const int64_t together = k * x.rows * int64_t{sizeof(T)} > kWeightBytes ? 4 : 1;
-    int64_t run = layout.pointwise ? kRunBytes / (x.channels * vectors * kVectorBytes) : together;
-    run = std::clamp<int64_t>(std::min(run, ceil_div(tiles, get_num_threads())), 1, tiles);
-    const int64_t runs = ceil_div(tiles, run), work = run * vectors * kLanes<T> * std::max<int64_t>(k, 16) * x.rows;
-    // Where there are few vectors, the rows are shared out too.
-    int64_t parts = 1;
-    if (const int64_t wanted = 4 * get_num_threads(); groups * runs < wanted && !in_parallel_region())
-      parts = std::clamp<int64_t>(std::min(wanted / (groups * runs), work / kTaskWork), 1, row_tiles);
-    parallel_for(groups * runs * parts, std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work / parts)),
-                 [&](int64_t begin, int64_t end) {
-      std::vector<Place> places(static_cast<size_t>(run));
+    const int64_t tiles = ceil_div(total, kMaxVectors), work = kMaxVectors * kLanes<T> * std::max<int64_t>(k, 16) * x.rows;
+    parallel_for(groups * tiles, std::max<int64_t>(1, kTaskWork / work), [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
-        const int64_t part = task % parts, g = task / parts / runs, first = task / parts % runs * run;
-        const int64_t count = std::min(run, tiles - first);
-        for (int64_t i = 0; i < count; ++i) {
-          const int64_t vector = (first + i) * vectors;
-          places[static_cast<size_t>(i)] = place(source + g * x.channels * planes.plane(), image_step,
-                                                 out + g * x.rows * out_plane, out_step, vector, std::min(vectors, total - vector));
-        }
-        if (layout.pointwise) touch(places[0].b[0], places[static_cast<size_t>(count - 1)]);
-        for (int64_t i = 0; i < count; i += together)
-          rows_of(g, part * row_tiles / parts, (part + 1) * row_tiles / parts, places.data() + i, std::min(together, count - i),
-                  out_plane);
+        const int64_t g = task / tiles, vector = task % tiles * kMaxVectors;
+        rows_of(g, source + g * x.channels * planes.plane(), image_step, out + g * x.rows * out_plane, out_step, out_plane, vector,
+                std::min<int64_t>(kMaxVectors, total - vector));
       }
     });
   }
 
-  // The vectors of a tile.
-  struct Place {
-    int64_t filled;
-    const T* b[kMaxVectors];
-    const Spot* spot[kMaxVectors];
-    T* out[kMaxVectors];
-  };
-  Place place(const T* source, int64_t image_step, T* out, int64_t out_step, int64_t vector, int64_t filled) const {
-    const int64_t per_image = static_cast<int64_t>(layout.spots.size());
-    Place p{filled, {}, {}, {}};
-    for (int64_t j = 0; j < filled; ++j) {
-      const int64_t image = (vector + j) / per_image;
-      p.spot[j] = &layout.spots[static_cast<size_t>((vector + j) % per_image)];
-      p.b[j] = source + image * image_step + p.spot[j]->at;
-      p.out[j] = out + image * out_step;
-    }
-    return p;
-  }
-
-  // Reads what a run of tiles will, channel by channel: the tiles jump from channel to channel, which the hardware does
-  // not foresee.
-  void touch(const T* begin, const Place& last) const {
-    const T* end = last.b[last.filled - 1] + kLanes<T>;
-    if (end < begin || end - begin > layout.planes.plane()) return;  // of several images
-    T sum = 0;
-    for (int64_t c = 0; c < x.channels; ++c)
-      for (const T* p = begin + c * layout.planes.plane(); p < end + c * layout.planes.plane(); p += 64 / sizeof(T)) sum += *p;
-    asm volatile("" : : "x"(sum));
-  }
-
-  void rows_of(int64_t g, int64_t row_begin, int64_t row_end, const Place* places, int64_t count, int64_t out_plane) const {
+  // All rows of some vectors, so that what they read stays in L1.
+  void rows_of(int64_t g, const T* source, int64_t image_step, T* out, int64_t out_step, int64_t out_plane, int64_t vector,
+               int64_t filled) const {
     const int64_t k = layout.taps * x.channels, row_tiles = ceil_div(x.rows, height);
-    ConvTile<T> t;
-    t.a_k = height;
-    t.offsets = layout.offsets.data();
-    t.out_row = out_plane;
+    const int64_t per_image = static_cast<int64_t>(layout.spots.size());
+    ConvTile<T> t{.k = 0, .filled = filled, .a = nullptr, .a_k = height, .offsets = layout.offsets.data(), .b = {}, .spot = {},
+                  .out = {}, .out_row = out_plane, .bias = nullptr, .add = false};
+    const T* b[kMaxVectors];
+    T* to[kMaxVectors];
+    for (int64_t j = 0; j < kMaxVectors; ++j) {
+      const int64_t at = vector + std::min(j, filled - 1), n = at / per_image;
+      t.spot[j] = &layout.spots[static_cast<size_t>(at % per_image)];
+      b[j] = source + n * image_step + t.spot[j]->at;
+      to[j] = out + n * out_step;
+    }
     for (int64_t c = 0; c == 0 || c < x.channels; c += layout.depth) {
       t.k = std::min(layout.depth, x.channels - c) * layout.taps;
       t.add = c > 0;
-      for (int64_t i = row_begin; i < row_end; ++i) {
-        const int64_t row = i * height;
-        t.a = weights + ((group + g) * row_tiles + i) * height * k + c * layout.taps * height;
+      for (int64_t j = 0; j < kMaxVectors; ++j) t.b[j] = b[j] + c * layout.planes.plane();
+      for (int64_t row = 0; row < x.rows; row += height) {
+        t.a = weights + ((group + g) * row_tiles * height + row) * k + c * layout.taps * height;
         t.bias = x.bias ? x.bias + (group + g) * x.rows + row : nullptr;
-        for (const Place* p = places; p < places + count; ++p) {
-          for (int64_t j = 0; j < p->filled; ++j) {
-            t.b[j] = p->b[j] + c * layout.planes.plane();
-            t.spot[j] = p->spot[j];
-            t.out[j] = p->out[j] + row * out_plane;
-          }
-          run_tile(t, std::min(height, x.rows - row), p->filled);
-        }
+        for (int64_t j = 0; j < filled; ++j) t.out[j] = to[j] + row * out_plane;
+        run_tile(t, std::min(height, x.rows - row));
       }
     }
   }
@@ -259,17 +135,19 @@ template <class T>
 void correlate(const std::vector<Correlation<T>>& passes) {
   const Correlation<T>& x = passes[0];
   if (x.batch == 0 || x.groups == 0 || x.rows == 0 || x.outputs() == 0) return;
-  if (small(x)) return multiply_columns(x);
-  // Wide and flat tiles for few rows, or else as high as the registers allow, and all about equally high.
-  constexpr int most = kVectorBytes == 64 ? 3 : 2;
-  const int64_t vectors = x.rows <= kMaxRows[kMaxVectors - 1] ? kMaxVectors : most;
-  const int64_t height = ceil_div(x.rows, ceil_div(x.rows, kMaxRows[vectors - 1]));
+  // Tiles are as high as the registers allow, and all about equally high.
+  const bool panels = x.rows > kFewRows;
+  const int64_t highest = panels ? kMaxRows[kPanelVectors - 1] : kTileRows;
+  const int64_t height = ceil_div(x.rows, ceil_div(x.rows, highest));
   const int64_t padded_rows = ceil_div(x.rows, height) * height;
 
   const Cut cut(passes);
+  auto size_of = [&](const Correlation<T>& pass) {
+    return x.groups * padded_rows * (x.channels * pass.taps() + (panels && x.bias ? 1 : 0));
+  };
   int64_t weights_size = 0, work = 0;
   for (const Correlation<T>& pass : passes) {
-    weights_size += x.groups * padded_rows * x.channels * pass.taps();
+    weights_size += size_of(pass);
     work += x.batch * x.groups * x.rows * pass.outputs() * std::max<int64_t>(1, x.channels * pass.taps());
   }
   T* packed = packed_weights<T>.get(weights_size);
@@ -277,9 +155,9 @@ void correlate(const std::vector<Correlation<T>>& passes) {
   std::vector<const T*> weights;
   for (const Correlation<T>& pass : passes) {
     weights.push_back(packed);
-    pack_weights(pass, height, packed);
-    packed += x.groups * padded_rows * x.channels * pass.taps();
-    for (int64_t strip = 0; strip < cut.strips; ++strip) layouts.emplace_back(pass, cut, strip, vectors, height);
+    pack_weights(pass, height, panels, packed);
+    packed += size_of(pass);
+    for (int64_t strip = 0; strip < cut.strips; ++strip) layouts.emplace_back(pass, cut, strip, panels);
   }
 
   const int64_t group_blocks = ceil_div(x.groups, cut.groups), blocks = ceil_div(x.batch, cut.images) * group_blocks * cut.strips;
@@ -290,7 +168,7 @@ void correlate(const std::vector<Correlation<T>>& passes) {
       for (size_t pass = 0; pass < passes.size(); ++pass) {
         const Layout<T>& layout = layouts[pass * static_cast<size_t>(cut.strips) + static_cast<size_t>(strip)];
         if (layout.outputs() > 0)
-          Block<T>{passes[pass], layout, weights[pass], height, vectors, image, std::min(cut.images, x.batch - image), group,
+          Block<T>{passes[pass], layout, weights[pass], height, panels, image, std::min(cut.images, x.batch - image), group,
                    std::min(cut.groups, x.groups - group)}.run();
       }
     }

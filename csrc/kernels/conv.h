@@ -20,6 +20,12 @@ struct ConvShape {
   int64_t in_size() const { return in[0] * in[1] * in[2]; }
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  // Each output sees the one input at its own position.
+  bool on_input() const {
+    bool same = taps() == 1;
+    for (int d = 0; d < 3; ++d) same = same && stride[d] == 1 && padding[d] == 0;
+    return same;
+  }
 };
 
 // `bias`, of out_channels for conv_forward and of in_channels for conv_input, may be null.

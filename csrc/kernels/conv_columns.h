@@ -17,58 +17,6 @@ void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* 
   else dgemm(m, n, k, 1, a, b, 0, c, n, 1);
 }
 
-// Whether more lanes would be empty than the copies of multiply_columns cost.
-template <class T>
-bool small(const Correlation<T>& x) {
-  if (!x.dense() || x.rows < 16 || x.channels * x.taps() < 32 || x.outputs() > 8 * kLanes<T>) return false;
-  const Planes<T> planes(x.axes, false);
-  const int64_t spots = static_cast<int64_t>(cover(planes, x.axes, std::numeric_limits<int64_t>::max()).size());
-  return 5 * x.outputs() < 4 * spots * kLanes<T>;
-}
-
-// y of some images at a time, as the product of the weights (rows, k) and a matrix with a column for each output.
-template <class T>
-void multiply_columns(const Correlation<T>& x) {
-  const Planes<T> planes(x.axes, false);
-  const std::vector<int64_t> taps = planes.offsets();
-  const std::vector<Spot> spots = cover(planes, x.axes, std::numeric_limits<int64_t>::max());
-  const int64_t count = x.taps(), k = x.channels * count, outputs = x.outputs();
-  const int64_t in_plane = x.axes[0].in * x.axes[1].in * x.axes[2].in;
-  const bool plain = x.w_channel == count;  // the weights of a row follow each other
-  T* packed = packed_weights<T>.get(plain ? 1 : x.groups * x.rows * k);
-  if (!plain) pack_weights(x, x.rows, packed);
-  const int64_t most = std::clamp<int64_t>(kColumnBytes / (k * outputs * int64_t{sizeof(T)}), 1, x.batch);
-  const int64_t images = ceil_div(x.batch, ceil_div(x.batch, most));
-  T* columns = dense_outputs<T>.get((k + x.rows) * images * outputs);
-  for (int64_t g = 0; g < x.groups; ++g)
-    for (int64_t first = 0; first < x.batch; first += images) {
-      const int64_t here = std::min(images, x.batch - first), n = here * outputs;
-      parallel_for(x.channels, std::max<int64_t>(1, (1 << 14) / (count * n)), [&](int64_t begin, int64_t end) {
-        T* grid = copied_planes<T>.get(planes.plane() + kLanes<T>);
-        for (int64_t c = begin; c < end; ++c)
-          for (int64_t i = 0; i < here; ++i) {
-            planes.fill(grid, x.x + (((first + i) * x.groups + g) * x.channels + c) * in_plane);
-            for (int64_t t = 0; t < count; ++t) {
-              T* to = columns + (c * count + t) * n + i * outputs;
-              for (const Spot& spot : spots) put<T>(to + spot.first, load(grid + taps[static_cast<size_t>(t)] + spot.at), spot);
-            }
-          }
-      });
-      T* product = columns + k * n;
-      gemm<T>(x.rows, n, k, plain ? GemmMatrix<T>{x.w + g * x.w_group, k, 1} : GemmMatrix<T>{packed + g * x.rows * k, 1, x.rows},
-              {columns, n, 1}, product);
-      parallel_for(here * x.rows, (1 << 14) / outputs + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t row = i % x.rows;
-          const T* from = product + row * n + i / x.rows * outputs;
-          T* to = x.y + (((first + i / x.rows) * x.groups + g) * x.rows + row) * outputs;
-          const T bias = x.bias ? x.bias[g * x.rows + row] : T(0);
-          for (int64_t o = 0; o < outputs; ++o) to[o] = from[o] + bias;
-        }
-      });
-    }
-}
-
 // For outputs that are few beside the inputs they reach, where most taps of most inputs are in the padding: the product
 // of the weights and dy, a column for each output, added up to where the taps lie.
 template <class T>

@@ -24,6 +24,7 @@ void put(T* out, Vec<T> v, const Spot& spot) {
   else v = _mm512_maskz_compress_pd(static_cast<__mmask8>(spot.lanes), v);
   store(out, v, Mask<T>(spot.count));
 #else
+  if (spot.lanes == (1u << spot.count) - 1u) return store(out, v, Mask<T>(spot.count));
   for (int lane = 0; lane < kLanes<T>; ++lane)
     if (spot.lanes >> lane & 1) *out++ = v[lane];
 #endif
@@ -44,10 +45,12 @@ Vec<T> get(const T* out, const Spot& spot) {
 #endif
 }
 
-// rows x vectors of outputs: sums over k of a[p * a_k + row] * b[vector][offsets[p] + lane].
+// rows x kMaxVectors vectors of outputs: sums over k of a[p * a_k + row] * b[vector][offsets[p] + lane]. Of the vectors,
+// `filled` are stored; the others must be readable.
 template <class T>
 struct ConvTile {
   int64_t k;
+  int64_t filled;
   const T* a;
   int64_t a_k;
   const int64_t* offsets;
@@ -59,8 +62,11 @@ struct ConvTile {
   bool add;       // to what is there
 };
 
-template <class T, int rows, int vectors>
+constexpr int kTileRows = kMaxRows[kMaxVectors - 1];
+
+template <class T, int rows>
 void conv_tile(const ConvTile<T>& t) {
+  constexpr int vectors = kMaxVectors;
   Vec<T> sum[rows][vectors] = {};
   const T* b[vectors];
   for (int j = 0; j < vectors; ++j) b[j] = t.b[j];
@@ -72,7 +78,7 @@ void conv_tile(const ConvTile<T>& t) {
   for (int64_t left = t.k; left > 0; left -= kSegment) {
     // Outputs are fetched a few at a time: a burst would hold up the loads.
     for (int i = 0; i < fetch && fetched < rows; ++i, ++fetched)
-      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.out[j] + t.spot[j]->first + fetched * t.out_row, 1);
+      for (int64_t j = 0; j < t.filled; ++j) __builtin_prefetch(t.out[j] + t.spot[j]->first + fetched * t.out_row, 1);
     for (const int64_t* end = offset + std::min(left, kSegment); offset < end; ++offset, a += a_k) {
       const int64_t at = *offset;
       Vec<T> row[vectors];
@@ -88,6 +94,7 @@ void conv_tile(const ConvTile<T>& t) {
   }
 #pragma GCC unroll 8
   for (int j = 0; j < vectors; ++j) {
+    if (j == t.filled) break;
     const Spot& spot = *t.spot[j];
     T* out = t.out[j] + spot.first;
 #pragma GCC unroll 16
@@ -100,19 +107,12 @@ void conv_tile(const ConvTile<T>& t) {
   }
 }
 
-template <class T, int index>
-constexpr auto conv_tile_at() -> void (*)(const ConvTile<T>&) {
-  constexpr int rows = index / kMaxVectors + 1, vectors = index % kMaxVectors + 1;
-  if constexpr (rows <= kMaxRows[vectors - 1]) return &conv_tile<T, rows, vectors>;
-  return nullptr;
-}
-
 template <class T>
-void run_tile(const ConvTile<T>& t, int64_t rows, int64_t vectors) {
-  static constexpr auto table = []<int... index>(std::integer_sequence<int, index...>) {
-    return std::array{conv_tile_at<T, index>()...};
-  }(std::make_integer_sequence<int, kMostRows * kMaxVectors>{});
-  table[(rows - 1) * kMaxVectors + vectors - 1](t);
+void run_tile(const ConvTile<T>& t, int64_t rows) {
+  static constexpr auto table = []<int... i>(std::integer_sequence<int, i...>) {
+    return std::array{&conv_tile<T, i + 1>...};
+  }(std::make_integer_sequence<int, kTileRows>{});
+  table[rows - 1](t);
 }
 
 // One row of outputs, at all spots: sums over k of a[p] * b[spot.at + offsets[p] + lane].
@@ -138,28 +138,33 @@ void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const s
   while (spot < end) step(std::integral_constant<int, 1>());
 }
 
-// Vectors that cover every output once, from the first on; those that hit padding between lines skip it.
-template <class T>
-std::vector<Spot> cover(const Planes<T>& planes, const Axis (&axes)[3], int64_t readable) {
-  std::vector<Spot> spots;
-  const int64_t n0 = axes[0].out, n1 = axes[1].out, n2 = axes[2].out;
-  int64_t o0 = 0, o1 = 0, o2 = 0, next = 0;
-  while (o0 < n0) {
-    const int64_t at = std::min(planes.position(o0, o1, o2), readable - kLanes<T>);
-    Spot spot{at, next, 0, 0};
-    while (o0 < n0) {
-      const int64_t lane = planes.position(o0, o1, o2) - at;
+// Vectors that cover the outputs [begin, end) of an image once, in order; those that hit padding between lines skip it.
+// f(spot) is called for each, with spot.first counted from `begin`.
+template <class T, class F>
+void cover(const Planes<T>& planes, const Axis (&axes)[3], int64_t readable, int64_t begin, int64_t end, F f) {
+  const int64_t n1 = axes[1].out, n2 = axes[2].out;
+  int64_t o0 = begin / n2 / n1, o1 = begin / n2 % n1, o2 = begin % n2, next = begin;
+  while (next < end) {
+    Spot spot{std::min(planes.position(o0, o1, o2), readable - kLanes<T>), next - begin, 0, 0};
+    while (next < end) {
+      const int64_t lane = planes.position(o0, o1, o2) - spot.at;
       if (lane >= kLanes<T>) break;
-      const int64_t run = std::min(kLanes<T> - lane, n2 - o2);
+      const int64_t run = std::min({kLanes<T> - lane, n2 - o2, end - next});
       spot.lanes |= ((1u << run) - 1u) << lane;
       spot.count += static_cast<int>(run);
+      next += run;
       o2 += run;
       if (o2 == n2) o2 = 0, ++o1;
       if (o1 == n1) o1 = 0, ++o0;
     }
-    next += spot.count;
-    spots.push_back(spot);
+    f(spot);
   }
+}
+
+template <class T>
+std::vector<Spot> cover(const Planes<T>& planes, const Axis (&axes)[3], int64_t readable) {
+  std::vector<Spot> spots;
+  cover(planes, axes, readable, 0, axes[0].out * axes[1].out * axes[2].out, [&](const Spot& spot) { spots.push_back(spot); });
   return spots;
 }
 

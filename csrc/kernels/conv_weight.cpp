@@ -3,7 +3,8 @@
 // product_sums() is a matrix product with k = output positions: rows are (channel, tap), columns output channels. dy is
 // packed into panels, a few lines of an image at a time; the rows are read from the planes of x (conv_planes.h) by one
 // pointer for each, which all move together. Where a group has too few output channels to fill a vector (depthwise
-// convolution), dot_sums() runs vectors along the positions instead.
+// convolution), dot_sums() runs vectors along the positions instead. With one tap, on x itself, the gradient is a plain
+// product of each image (gemm.h).
 //
 // The order of summation follows from the shape alone: positions are cut into blocks, blocks into at most kChunks chunks
 // with sums of their own, which are added up in order. Threads share chunks, groups and channels.
@@ -12,6 +13,7 @@
 #include "core/parallel.h"
 #include "kernels/conv.h"
 #include "kernels/conv_planes.h"
+#include "kernels/gemm.h"
 #include "kernels/gemm_micro.h"
 #include "kernels/scratch.h"
 
@@ -350,6 +352,39 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   }
 }
 
+// dw = the sum over images of dy @ x^T, where output and input have the same positions.
+template <class T>
+void image_products(const ConvShape& s, const T* x, const T* dy, T* dw) {
+  const int64_t size = s.in_size(), per_group = s.out_channels * s.in_channels, sums = s.groups * per_group;
+  const int64_t chunks = std::clamp<int64_t>(std::min(s.batch, kSums / sums), 1, kChunks);
+  T* partial = chunks > 1 ? partial_sums<T>.get(chunks * sums) : dw;
+  auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t chunk = task / s.groups, g = task % s.groups, first = chunk * s.batch / chunks;
+      for (int64_t n = first; n < (chunk + 1) * s.batch / chunks; ++n) {
+        const GemmMatrix<T> a{dy + (n * s.groups + g) * s.out_channels * size, size, 1};
+        const GemmMatrix<T> b{x + (n * s.groups + g) * s.in_channels * size, 1, size};
+        T* c = partial + chunk * sums + g * per_group;
+        const T beta = n > first ? 1 : 0;
+        if constexpr (sizeof(T) == 4) sgemm(s.out_channels, s.in_channels, size, 1, a, b, beta, c, s.in_channels, 1);
+        else dgemm(s.out_channels, s.in_channels, size, 1, a, b, beta, c, s.in_channels, 1);
+      }
+    }
+  };
+  // Few large products are cut by themselves.
+  if (chunks * s.groups < 2 * get_num_threads()) run(0, chunks * s.groups);
+  else parallel_for(chunks * s.groups, std::max<int64_t>(1, kTaskWork / (ceil_div(s.batch, chunks) * per_group * size)), run);
+  if (chunks == 1) return;
+  parallel_for(sums, kTaskWork / 16, [&](int64_t begin, int64_t end) {
+    std::copy(partial + begin, partial + end, dw + begin);
+    for (int64_t chunk = 1; chunk < chunks; ++chunk) {
+      const T* more = partial + chunk * sums;
+#pragma GCC ivdep
+      for (int64_t i = begin; i < end; ++i) dw[i] += more[i];
+    }
+  });
+}
+
 template <class T>
 void weight(const ConvShape& s, const T* x, const T* dy, T* dw) {
   const int64_t count = s.groups * s.out_channels * s.in_channels * s.taps();
@@ -358,6 +393,8 @@ void weight(const ConvShape& s, const T* x, const T* dy, T* dw) {
     std::fill_n(dw, count, T(0));
   } else if (s.out_channels * 4 <= kLanes<T>) {
     dot_sums(s, x, dy, dw);
+  } else if (s.on_input() && s.in_size() >= 32) {
+    image_products(s, x, dy, dw);
   } else {
     product_sums(s, x, dy, dw);
   }
