@@ -25,6 +25,27 @@ inline constinit Kernel<void(View out, View lse, View q, View k, View v, View ma
 inline constinit Kernel<void(View dq, View dk, View dv, View dout, View out, View lse, View q, View k, View v, View mask,
                              const AttentionOptions& options)>
     attention_backward;
+
+// What a backward pass works on; of `lse`, `q`, ... above. `mask` may be without data.
+struct AttentionInputs {
+  View dout, lse, q, k, v, mask;
+};
+// What arrives for the results of a backward pass; those without data are 0. `gmask` is broadcast as the mask is.
+struct AttentionArrived {
+  bool any = false;
+  View gq{}, gk{}, gv{}, gmask{};
+};
+// Gradients of a backward pass; those without data are not computed. `dmask` as in attention_mask_backward.
+struct AttentionSecond {
+  View ddout, dq, dk, dv, dmask;
+};
+inline constinit Kernel<void(const AttentionSecond& to, const AttentionInputs& in, const AttentionArrived& arrived,
+                             const AttentionOptions& options)>
+    attention_second;
+// Adds the gradient of a mask to `dmask`, which is contiguous, in the compute type, and of the mask's own shape: 1 where
+// the mask is broadcast.
+inline constinit Kernel<void(View dmask, View out, const AttentionInputs& in, const AttentionOptions& options)>
+    attention_mask_backward;
 // The factors that dropout multiplies weights with, (batch, heads, queries, keys), contiguous: 0 or 1 / (1 - p).
 inline constinit Kernel<void(View factors, double p, Draw draw)> attention_dropout;
 

@@ -1,6 +1,6 @@
 // Inputs of any number of dimensions become (batch, heads, rows, dim); attend() then works in blocks, keeping only the
-// logarithm of each row's sum. When its gradient is itself to be differentiated, or that of the mask is wanted, the
-// weights are written out in differentiable operations instead: Weights.
+// logarithm of each row's sum. So do attend_backward(), its gradient, and second(), the gradient of that one. From the
+// third derivative on, the weights are written out in differentiable operations instead: Weights.
 #include "ops/attention.h"
 
 #include <algorithm>
@@ -93,38 +93,100 @@ Tensor attend_openly(const Tensor& q, const Tensor& k, const Tensor& v, const Te
   return cast(matmul(w.dropped(w.kept), repeat_heads(wide(v), q.size(1))), q.dtype());
 }
 
-Grads gradients_openly(const Tensor& dy, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
-                       const Options& o) {
+// What kernels/attention_second.cpp computes, with its names.
+Grads second_openly(const Grads& arrived, const Tensor& dy, const Tensor& query, const Tensor& key, const Tensor& value,
+                    const Tensor& mask, const Options& o) {
   const int64_t heads = query.size(1);
-  const Tensor dout = wide(dy), q = wide(query), k = repeat_heads(wide(key), heads), v = repeat_heads(wide(value), heads);
+  const auto of_keys = [&](const Tensor& x) { return repeat_heads(wide(x), heads); };
+  const Tensor dout = wide(dy), q = wide(query), k = of_keys(key), v = of_keys(value);
   const Weights w(q, k, mask, o);
-  const Tensor dw = w.dropped(matmul(dout, transposed(v)));
-  const Tensor ds = mul(w.kept * (dw - sum(w.kept * dw, {-1}, true)), o.scale);
-  return {matmul(ds, k), sum_heads(matmul(transposed(ds), q), key.size(1)),
-          sum_heads(matmul(transposed(w.dropped(w.kept)), dout), value.size(1))};
+  const Tensor &p = w.kept, fp = w.dropped(p);
+  const Tensor x = w.dropped(matmul(dout, transposed(v))), d = sum(p * x, {-1}, true), ds = p * (x - d);
+  const Tensor zero = zeros({}, p.dtype());
+  Tensor a = zero, b = zero;
+  if (arrived[0].defined()) a = a + mul(matmul(wide(arrived[0]), transposed(k)), o.scale);
+  if (arrived[1].defined()) a = a + mul(matmul(q, transposed(of_keys(arrived[1]))), o.scale);
+  if (arrived[3].defined()) a = a + wide(arrived[3]);
+  if (arrived[2].defined()) b = w.dropped(matmul(dout, transposed(of_keys(arrived[2]))));
+  const Tensor sum_a = sum(p * a, {-1}, true), g = a * (x - d) - sum_a * x + b;
+  const Tensor u = w.dropped(p * (a - sum_a)), z = p * (g - sum(p * g, {-1}, true));
+  Tensor ddout = matmul(u, v), dq = matmul(z, k), dk = matmul(transposed(z), q);
+  if (arrived[2].defined()) ddout = ddout + matmul(fp, of_keys(arrived[2]));
+  if (arrived[1].defined()) dq = dq + matmul(ds, of_keys(arrived[1]));
+  if (arrived[0].defined()) dk = dk + matmul(transposed(ds), wide(arrived[0]));
+  return {ddout, mul(dq, o.scale), sum_heads(mul(dk, o.scale), key.size(1)),
+          sum_heads(matmul(transposed(u), dout), value.size(1)),
+          mask.defined() && is_floating(mask.dtype()) ? sum_to(z, mask.shape()) : Tensor()};
 }
 
-// On four dimensions.
-Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const Options& o) {
-  if (q.numel() == 0 || k.numel() == 0 || v.numel() == 0 || (mask.defined() && tracked(mask)))
-    return attend_openly(q, k, v, mask, o);
-  Tensor out = empty_heads(q, v.size(3));
-  Tensor lse = empty({q.size(0), q.size(1), q.size(2)}, is_half(q.dtype()) ? DType::Float32 : q.dtype());
+// A mask, whose dimensions have size 1 where it is broadcast, or its gradient, for all pairs; outside the graph.
+Tensor for_pairs(const Tensor& mask, const Tensor& q, const Tensor& k) {
+  const WithGradMode off(false);
+  return mask.defined() ? expand(mask, {q.size(0), q.size(1), q.size(2), k.size(2)}) : mask;
+}
+DType computed_in(const Tensor& x) { return is_half(x.dtype()) ? DType::Float32 : x.dtype(); }
+
+// Gradients of dy, q, k, v and the mask, those of `wanted`, from what arrived for the gradients of q, k, v and the mask.
+Grads second(const Grads& arrived, const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+             const Tensor& lse, const Options& o, const bool (&wanted)[5]) {
+  const auto rows = [](const Tensor& x) { return x.defined() ? with_rows(x) : x; };
+  const Tensor dout = with_rows(dy), qr = with_rows(q), kr = with_rows(k), vr = with_rows(v), pairs = for_pairs(mask, q, k);
+  const Tensor gq = rows(arrived[0]), gk = rows(arrived[1]), gv = rows(arrived[2]), gmask = for_pairs(arrived[3], q, k);
+  Grads grads(5);
+  if (wanted[0]) grads[0] = empty_heads(dy, dy.size(3));
+  if (wanted[1]) grads[1] = empty_heads(q, q.size(3));
+  if (wanted[2]) grads[2] = empty_heads(k, k.size(3));
+  if (wanted[3]) grads[3] = empty_heads(v, v.size(3));
+  if (wanted[4]) grads[4] = zeros(mask.shape(), computed_in(q));
+  kernels::attention_second({view_of(grads[0]), view_of(grads[1]), view_of(grads[2]), view_of(grads[3]), view_of(grads[4])},
+                            {dout.view(), lse.view(), qr.view(), kr.view(), vr.view(), view_of(pairs)},
+                            {true, view_of(gq), view_of(gk), view_of(gv), view_of(gmask)}, o);
+  return grads;
+}
+
+// Gradients of q, k, v and the mask, those of `wanted`.
+Grads attend_backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                      const Tensor& out, const Tensor& lse, const Options& o, const bool (&wanted)[4]) {
+  Grads grads(4);
   {
-    const Tensor qr = with_rows(q), kr = with_rows(k), vr = with_rows(v);
-    kernels::attention(out.view(), lse.view(), qr.view(), kr.view(), vr.view(), view_of(mask), o);
+    const Tensor dout = with_rows(dy), qr = with_rows(q), kr = with_rows(k), vr = with_rows(v), pairs = for_pairs(mask, q, k);
+    if (wanted[0]) grads[0] = empty_heads(q, q.size(3));
+    if (wanted[1]) grads[1] = empty_heads(k, k.size(3));
+    if (wanted[2]) grads[2] = empty_heads(v, v.size(3));
+    if (wanted[0] || wanted[1] || wanted[2])
+      kernels::attention_backward(view_of(grads[0]), view_of(grads[1]), view_of(grads[2]), dout.view(), out.view(),
+                                  lse.view(), qr.view(), kr.view(), vr.view(), view_of(pairs), o);
+    if (wanted[3]) {
+      grads[3] = zeros(mask.shape(), computed_in(q));
+      kernels::attention_mask_backward(grads[3].view(), out.view(),
+                                       {dout.view(), lse.view(), qr.view(), kr.view(), vr.view(), pairs.view()}, o);
+    }
   }
-  return record(kName, out, inputs(q, k, v), save(q, k, v, mask, output(out), lse), [o](const Tensor& dy, const Saved& saved) {
-    const Tensor q = saved[0], k = saved[1], v = saved[2], mask = saved[3];
-    if (grad_mode.enabled) return gradients_openly(dy, q, k, v, mask, o);
-    Grads grads(3);
-    if (saved.needs(0)) grads[0] = empty_heads(q, q.size(3));
-    if (saved.needs(1)) grads[1] = empty_heads(k, k.size(3));
-    if (saved.needs(2)) grads[2] = empty_heads(v, v.size(3));
-    const Tensor dout = with_rows(dy), qr = with_rows(q), kr = with_rows(k), vr = with_rows(v), out = saved[4], lse = saved[5];
-    kernels::attention_backward(view_of(grads[0]), view_of(grads[1]), view_of(grads[2]), dout.view(), out.view(), lse.view(),
-                                qr.view(), kr.view(), vr.view(), view_of(mask), o);
-    return grads;
+  if (!grad_mode.enabled) return grads;
+  const Tensor made[] = {grads[0], grads[1], grads[2], grads[3]};
+  record_outputs("scaled_dot_product_attention_backward", made, inputs(dy, q, k, v, mask), save(dy, q, k, v, mask, lse),
+                 [o](const Grads& arrived, const Saved& saved) {
+    const Tensor dy = saved[0], q = saved[1], k = saved[2], v = saved[3], mask = saved[4];
+    if (grad_mode.enabled) return second_openly(arrived, dy, q, k, v, mask, o);
+    return second(arrived, dy, q, k, v, mask, saved[5], o,
+                  {saved.needs(0), saved.needs(1), saved.needs(2), saved.needs(3), saved.needs(4)});
+  });
+  return grads;
+}
+
+// On four dimensions; those of the mask have size 1 where it is broadcast.
+Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const Options& o) {
+  if (q.numel() == 0 || k.numel() == 0 || v.numel() == 0) return attend_openly(q, k, v, mask, o);
+  Tensor out = empty_heads(q, v.size(3));
+  Tensor lse = empty({q.size(0), q.size(1), q.size(2)}, computed_in(q));
+  {
+    const Tensor qr = with_rows(q), kr = with_rows(k), vr = with_rows(v), pairs = for_pairs(mask, q, k);
+    kernels::attention(out.view(), lse.view(), qr.view(), kr.view(), vr.view(), view_of(pairs), o);
+  }
+  return record(kName, out, inputs(q, k, v, mask), save(q, k, v, mask, output(out), lse),
+                [o](const Tensor& dy, const Saved& saved) {
+    return attend_backward(dy, saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], o,
+                           {saved.needs(0), saved.needs(1), saved.needs(2), saved.needs(3)});
   });
 }
 
@@ -143,6 +205,19 @@ Tensor four_dims(const Tensor& x, const Dims& lead) {
   if (full.dim() == 3) return unsqueeze(full, 0);
   if (full.dim() == 2) return unsqueeze(unsqueeze(full, 0), 0);
   return reshape(full, {numel(Dims(lead.begin(), lead.end() - 1)), lead.back(), rows, cols});
+}
+
+// The mask in four dimensions, of which those it is broadcast along keep size 1.
+Tensor four_dims_of_mask(const Tensor& mask, const Dims& lead) {
+  Dims shape(static_cast<int>(std::max(lead.size() + 2, 4)), 1);
+  std::copy(mask.shape().begin(), mask.shape().end(), shape.end() - mask.dim());
+  const int more = shape.size() - 4;  // dimensions that become one with the first
+  if (more == 0) return mask.shape() == shape ? mask : reshape(mask, shape);
+  const bool same = std::all_of(shape.begin(), shape.begin() + more + 1, [](int64_t n) { return n == 1; });
+  const Tensor padded = reshape(mask, shape);
+  if (!same) std::copy(lead.begin(), lead.begin() + more + 1, shape.begin());
+  const Dims first(shape.begin(), shape.begin() + more + 1);
+  return reshape(same ? padded : expand(padded, shape), {numel(first), shape[more + 1], shape[more + 2], shape[more + 3]});
 }
 
 }  // namespace
@@ -186,7 +261,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
     const Dims full = joined(lead, {q.size(-2), k.size(-2)});
     require(mask.dim() <= full.size() && broadcast_shapes(kName, mask.shape(), full) == full, kName, ": attn_mask of shape ",
             mask.shape(), " does not broadcast to the weights' shape ", full);
-    mask_4d = four_dims(expand(mask, full), lead);
+    mask_4d = four_dims_of_mask(mask, lead);
   }
   const Tensor out = attend(four_dims(q, lead), four_dims(k, key_lead), four_dims(v, key_lead), mask_4d, o);
   const Dims shape = joined(lead, {q.size(-2), v.size(-1)});
