@@ -13,7 +13,14 @@ author = "The Genesis authors"
 copyright = "The Genesis authors"
 version = release = genesis.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "reference"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+    "reference",
+    "mathml",
+    "chinese_search",
+]
 exclude_patterns = ["locale", "_extensions", "_templates", "images/*.py"]
 templates_path = ["_templates"]
 default_role = "code"
@@ -36,6 +43,7 @@ locale_dirs = ["locale"]
 gettext_compact = False
 gettext_location = False
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 pygments_dark_style = "github-dark"
 html_title = "Genesis"

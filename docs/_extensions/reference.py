@@ -163,10 +163,12 @@ CODE = re.compile(
 
 def rst(lines: list[str]) -> list[str]:
     """Docstrings are read as text; what looks like markup but is arithmetic is escaped."""
-    text, examples = [], False
+    text, examples, formula = [], False, False
     for line in lines:
         examples = line.lstrip().startswith(">>>") or (examples and bool(line.strip()))
-        text.append(line if examples else escape(line))
+        if line.strip():
+            formula = line.startswith(".. math::") or (formula and line.startswith(" "))
+        text.append(line if examples or formula else escape(line))
     return text
 
 
