@@ -18,7 +18,7 @@ constexpr int64_t kQueries = 36;  // rows of a block: tiles of 4, 6 and 9 rows f
 constexpr int64_t kKeys = 128;    // columns of a block, or half of that if there are no more
 constexpr int64_t kTasks = 8;     // heads are cut if there are fewer
 
-thread_local Arena arena;
+const Arena arena;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

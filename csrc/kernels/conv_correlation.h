@@ -29,11 +29,11 @@ struct Correlation {
 };
 
 template <class T>
-thread_local Scratch<T> packed_weights;
+const Scratch<T> packed_weights;
 template <class T>
-thread_local Scratch<T> copied_planes;
+const Scratch<T> copied_planes;
 template <class T>
-thread_local Scratch<T> dense_outputs;
+const Scratch<T> dense_outputs;
 
 // Weights of each tile of `height` rows: step p of k, (channel, tap), at p * height. A bias, if `with_bias` and there is
 // one, is one more step.

@@ -14,9 +14,9 @@ constexpr int64_t kRunBytes = 384 << 10;  // of panels that are gathered at once
 constexpr int kPanelVectors = std::min(kVectorBytes == 64 ? 3 : 2, kMaxVectors);
 
 template <class T>
-thread_local Scratch<T> gathered_panels;
+const Scratch<T> gathered_panels;
 template <class T>
-thread_local Scratch<T> spilled_panels;
+const Scratch<T> spilled_panels;
 
 // Some panels of some images, from flat output `begin` on.
 template <class T>

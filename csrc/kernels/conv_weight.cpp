@@ -27,11 +27,11 @@ constexpr int64_t kPanelBytes = 28 << 10;        // of packed dy that stay in L1
 constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread
 
 template <class T>
-thread_local Scratch<T> partial_sums;
+const Scratch<T> partial_sums;
 template <class T>
-thread_local Scratch<T> planes_of_x;
+const Scratch<T> planes_of_x;
 template <class T>
-thread_local Scratch<T> packed_dy;
+const Scratch<T> packed_dy;
 
 // A line of outputs, or a part of one: `size` positions from `start` on, in the planes of x.
 struct Segment {

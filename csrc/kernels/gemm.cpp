@@ -54,9 +54,9 @@ int64_t threads_for(int64_t work) {
 int64_t even_height(int64_t rows, int64_t most) { return ceil_div(rows, ceil_div(rows, most)); }
 
 template <class T>
-thread_local Scratch<T> packed_a;
+const Scratch<T> packed_a;
 template <class T>
-thread_local Scratch<T> packed_b;
+const Scratch<T> packed_b;
 
 template <class T>
 struct Problem {

@@ -2,8 +2,7 @@
 // products with other work on data in the cache. Also memory that such kernels keep from call to call.
 #pragma once
 
-#include <new>
-
+#include "core/thread_block.h"
 #include "kernels/gemm_micro.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -29,34 +28,26 @@ void block_product(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t
   }
 }
 
-// Memory of one thread, handed out piece by piece from the start after each reset(). Contents do not survive that.
+// Memory of the calling thread, handed out piece by piece from the start after each reset(). Contents do not survive that.
 class Arena {
  public:
-  ~Arena() { ::operator delete(data_, std::align_val_t{64}); }
   // Makes room for pieces of `bytes` in all.
-  void reset(int64_t bytes) {
-    used_ = 0;
-    if (bytes <= size_) return;
-    ::operator delete(data_, std::align_val_t{64});
-    data_ = nullptr;
-    size_ = 0;
-    data_ = static_cast<char*>(::operator new(static_cast<size_t>(bytes), std::align_val_t{64}));
-    size_ = bytes;
+  void reset(int64_t bytes) const {
+    ThreadBlock& block = thread_block(this);
+    block.reserve(bytes);
+    block.used = 0;
   }
   template <class T>
   static int64_t bytes(int64_t count) {
     return (count * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
   }
   template <class T>
-  T* take(int64_t count) {
-    char* piece = data_ + used_;
-    used_ += bytes<T>(count);
+  T* take(int64_t count) const {
+    ThreadBlock& block = thread_block(this);
+    char* piece = block.data + block.used;
+    block.used += bytes<T>(count);
     return reinterpret_cast<T*>(piece);
   }
-
- private:
-  char* data_ = nullptr;
-  int64_t size_ = 0, used_ = 0;
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ PoolShape merged(PoolShape s) {
 }
 
 template <class T>
-thread_local Scratch<T> padded_plane;
+const Scratch<T> padded_plane;
 
 // Integers as wide as T, as many as a vector has lanes.
 template <class T>

@@ -13,8 +13,8 @@ namespace {
 constexpr int64_t kFewRows = 4;                  // not worth cutting further
 constexpr int64_t kWorth = int64_t{1} << 18;     // multiply-adds that are worth a thread
 
-thread_local Arena arena;          // of a part of the batch
-thread_local Arena packed_weights;  // of the thread that shares them
+const Arena arena;          // of a part of the batch
+const Arena packed_weights;  // of the thread that shares them
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

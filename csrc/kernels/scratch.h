@@ -1,34 +1,20 @@
 // Memory that a thread keeps from call to call, for kernels that copy operands into another arrangement.
 #pragma once
 
-#include <cstdint>
-#include <new>
+#include "core/thread_block.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// Contents do not survive get().
+// Each thread has its own memory for each Scratch. Contents do not survive get().
 template <class T>
 class Scratch {
  public:
-  ~Scratch() { release(); }
-  T* get(int64_t size) {
-    if (size > size_) {
-      release();
-      data_ = static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{64}));
-      size_ = size;
-    }
-    return data_;
+  T* get(int64_t size) const {
+    ThreadBlock& block = thread_block(this);
+    block.reserve(size * static_cast<int64_t>(sizeof(T)));
+    return reinterpret_cast<T*>(block.data);
   }
-
- private:
-  void release() {
-    ::operator delete(data_, std::align_val_t{64});
-    data_ = nullptr;
-    size_ = 0;
-  }
-  T* data_ = nullptr;
-  int64_t size_ = 0;
 };
 
 }  // namespace
