@@ -62,6 +62,10 @@ static void solving() {
   def<"matrix_power(input, n)", [](Args& a) {
     return ops::linalg_matrix_power("matrix_power", a.tensor(0), a.integer(1));
   }>(kBoth, "The same as linalg.matrix_power().");
+  def<"linalg_matrix_exp(A)", [](Args& a) { return ops::linalg_matrix_exp("linalg.matrix_exp", a.tensor(0)); }>(
+      kFunction, "The exponential of a square matrix, I + A + A @ A / 2 + ...");
+  def<"matrix_exp(input)", [](Args& a) { return ops::linalg_matrix_exp("matrix_exp", a.tensor(0)); }>(
+      kBoth, "The same as linalg.matrix_exp().");
 }
 
 static void decomposing() {
@@ -72,6 +76,17 @@ static void decomposing() {
     const ops::QR y = ops::linalg_qr(a.tensor(0), qr_mode(a, 1));
     return named(type, {y.q, y.r});
   }>(kFunction, "A = Q @ R with orthonormal columns of Q and an upper triangular R.");
+  def<"geqrf(input)", [](Args& a) {
+    static PyTypeObject* const type = return_type("geqrf", {"a", "tau"});
+    const ops::Reflections y = ops::geqrf(a.tensor(0));
+    return named(type, {y.a, y.tau});
+  }>(kBoth, "The reflections that make Q of linalg.qr(), for linalg.householder_product(); R in the upper triangle.");
+  def<"linalg_householder_product(A, tau)", [](Args& a) {
+    return ops::linalg_householder_product("linalg.householder_product", a.tensor(0), a.tensor(1));
+  }>(kFunction, "The first columns of a product of reflections I - tau v v.T, whose vectors lie below the diagonal of A.");
+  def<"orgqr(input, input2)", [](Args& a) {
+    return ops::linalg_householder_product("orgqr", a.tensor(0), a.tensor(1));
+  }>(kBoth, "The same as linalg.householder_product().");
   def<"linalg_eigh(A, UPLO='L')", [](Args& a) {
     static PyTypeObject* const type = return_type("linalg_eigh", {"eigenvalues", "eigenvectors"});
     const ops::Eigen y = ops::linalg_eigh(a.tensor(0), upper(a, 1));

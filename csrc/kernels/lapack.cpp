@@ -370,6 +370,26 @@ void qr(View a, View q, View r) {
   });
 }
 
+void reflections(View a, View factors, View tau) {
+  by_type(a, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int m = rows(a), n = cols(a), k = std::min(m, n);
+    if (k == 0) return;
+    T answer = 0;
+    int info = 0;
+    routine.geqrf(&m, &n, nullptr, &m, nullptr, &answer, &kQuery, &info);
+    const int lwork = work_size(answer, n);
+    each(count(a), 2.0 * m * n * k, [&, lwork, f = std::vector<T>(area(m, n)),
+                                     work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
+      load(f.data(), matrix<T>(a, i));
+      int info = 0;
+      routine.geqrf(&m, &n, f.data(), &m, tau.as<T>() + i * k, work.data(), &lwork, &info);
+      store(matrix<T>(factors, i), f.data(), m);
+      return 0;
+    });
+  });
+}
+
 LapackFailure eigh(View a, View w, View v, bool upper) {
   return by_type(a, [&]<class T>(T) {
     const auto& routine = lapack<T>();

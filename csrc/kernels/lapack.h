@@ -32,6 +32,8 @@ LapackFailure cholesky(View a, View l);
 void solve_triangular(View a, View b, View x, bool upper, bool unit);
 // A = Q R; q has k = min(m, n) columns, or m.
 void qr(View a, View q, View r);
+// The reflections that make Q: R in and above the diagonal of `factors`, vectors below it; tau (..., min(m, n)).
+void reflections(View a, View factors, View tau);
 // A = V diag(w) V.T from one triangle of A, w ascending. Without vectors where v.data is null.
 LapackFailure eigh(View a, View w, View v, bool upper);
 // A = U diag(s) Vh, s descending; U has k = min(m, n) columns and Vh k rows, or both are square. Without vectors where

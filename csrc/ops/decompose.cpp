@@ -92,6 +92,32 @@ QR linalg_qr(const Tensor& a, QrMode mode) {
   return {q, r};
 }
 
+Reflections geqrf(const Tensor& a) {
+  require_matrix("geqrf", "input", a);
+  const int64_t m = a.size(-2), n = a.size(-1);
+  Tensor factors = empty(a.shape(), a.dtype()), tau = empty(with_sizes(batch_shape(a), {std::min(m, n)}), a.dtype());
+  kernels::reflections(a.view(), factors.view(), tau.view());
+  return {untracked(factors), untracked(tau)};
+}
+
+// H_1 ... H_k = I - V T V^T with an upper triangular T, inv(T) = inv(diag(tau)) + the part of V^T V above its diagonal.
+Tensor linalg_householder_product(const char* op, const Tensor& a, const Tensor& tau) {
+  require_matrix(op, "A", a);
+  const int64_t m = a.size(-2), n = a.size(-1);
+  require(m >= n, op, ": A must have at least as many rows as columns, got shape ", a.shape());
+  require<DTypeError>(tau.dtype() == a.dtype(), op, ": A is ", a.dtype(), " but tau is ", tau.dtype(), "; convert one of them");
+  require(tau.dim() == a.dim() - 1 && Dims(tau.shape().begin(), tau.shape().end() - 1) == batch_shape(a) && tau.size(-1) <= n,
+          op, ": tau must have the batch dimensions of A, of shape ", a.shape(), ", and at most ", n, " elements, got shape ",
+          tau.shape());
+  const int64_t k = tau.size(-1);
+  const Tensor eye = triangle(m, n, 0, 1, 0, a.dtype());
+  if (k == 0) return untracked(clone(expand(eye, a.shape())));
+  const Tensor v = tril(first_cols(a, k), -1) + triangle(m, k, 0, 1, 0, a.dtype()), factors = unsqueeze(tau, -1);
+  const Tensor above = factors * triu(matmul(transposed(v), v), 1);
+  const Tensor inner = linalg_solve_triangular(above, factors * transposed(first_rows(v, n)), true, true, true);
+  return eye - matmul(v, inner);
+}
+
 // ---- eigenvalues ----------------------------------------------------------------------------------------------------
 
 Eigen linalg_eigh(const Tensor& a, bool upper) {

@@ -19,6 +19,8 @@ struct SignAndLog {
 };
 SignAndLog linalg_slogdet(const char* op, const Tensor& a);
 Tensor linalg_matrix_power(const char* op, const Tensor& a, int64_t n);
+/// I + A + A^2 / 2! + ...
+Tensor linalg_matrix_exp(const char* op, const Tensor& a);
 
 // a = l @ l.T, or u.T @ u. Only that triangle of a is read; the gradient is symmetric.
 Tensor linalg_cholesky(const Tensor& a, bool upper);
@@ -27,6 +29,13 @@ struct QR {
   Tensor q, r;
 };
 QR linalg_qr(const Tensor& a, QrMode mode);
+// The reflections that make Q, as LAPACK leaves them: R in the upper triangle of `a`, the vectors below. No gradient.
+struct Reflections {
+  Tensor a, tau;
+};
+Reflections geqrf(const Tensor& a);
+/// The first columns of H_1 H_2 ..., H_i = I - tau_i v_i v_i^T, where v_i is 0 before i, 1 at i, then column i of `a`.
+Tensor linalg_householder_product(const char* op, const Tensor& a, const Tensor& tau);
 // a = v @ diag(w) @ v.T from one triangle of a.
 struct Eigen {
   Tensor values, vectors;

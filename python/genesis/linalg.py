@@ -12,7 +12,9 @@ from genesis._C import linalg_cholesky as cholesky
 from genesis._C import linalg_det as det
 from genesis._C import linalg_eigh as eigh
 from genesis._C import linalg_eigvalsh as eigvalsh
+from genesis._C import linalg_householder_product as householder_product
 from genesis._C import linalg_inv as inv
+from genesis._C import linalg_matrix_exp as matrix_exp
 from genesis._C import linalg_matrix_norm as matrix_norm
 from genesis._C import linalg_matrix_power as matrix_power
 from genesis._C import linalg_norm as norm
@@ -31,7 +33,9 @@ __all__ = [
     "det",
     "eigh",
     "eigvalsh",
+    "householder_product",
     "inv",
+    "matrix_exp",
     "matrix_norm",
     "matrix_power",
     "norm",

@@ -114,6 +114,38 @@ def _matrix_norm(x, ord="fro", dim=(-2, -1), keepdim=False):
 
 _inf = float("inf")
 
+
+def _matrix_exp(a):
+    """By its series, of a / 64."""
+    x, y = a / 64.0, np.broadcast_to(np.eye(a.shape[-1]), a.shape).astype(a.dtype)
+    term = y
+    for k in range(1, 20):
+        term = np.matmul(term, x) / k
+        y = y + term
+    for _ in range(6):
+        y = np.matmul(y, y)
+    return y
+
+
+def _householder_product(a, tau):
+    m, n = a.shape[-2:]
+    q = np.broadcast_to(np.eye(m, n), a.shape).astype(a.dtype)
+    for i in reversed(range(tau.shape[-1])):
+        v = np.concatenate(
+            [np.zeros_like(a[..., :i, i]), np.ones_like(a[..., :1, i]), a[..., i + 1 :, i]], -1
+        )
+        q = q - tau[..., i, None, None] * v[..., :, None] * np.matmul(v[..., None, :], q)
+    return q
+
+
+def _geqrf(a):
+    h, tau = (np.zeros(s, a.dtype) for s in (a.shape, (*a.shape[:-2], min(a.shape[-2:]))))
+    for i in np.ndindex(a.shape[:-2]):
+        raw, tau[i] = np.linalg.qr(a[i], "raw")
+        h[i] = raw.T
+    return h, tau
+
+
 _LEFT = [
     Op("linalg.solve", _outer(_solve), wrap=_outer, dtypes="wide", method=False,
        samples=lambda rng: [
@@ -169,6 +201,24 @@ OPS = [
     Op("linalg.matrix_power", np.linalg.matrix_power, variant="zero", dtypes="wide", method=False,
        grad=False, unlike_torch="its result requires grad, and has none",
        samples=lambda rng: [Sample(_x(rng, 2, 2, 2), 0)]),
+    *(
+        Op(name, _matrix_exp, dtypes="wide", method=method, rtol32=1e-4,
+           samples=lambda rng: [*_matrices(*_SQUARE)(rng), Sample(_x(rng, 2, 2) * 20),
+                                Sample(_x(rng, 4, 2, 2) * np.array([0.01, 1, 5, 9])[:, None, None])])
+        for name, method in (("linalg.matrix_exp", False), ("matrix_exp", True))
+    ),
+    *(
+        Op(name, _householder_product, dtypes="wide", method=method,
+           samples=lambda rng: [
+               Sample(_x(rng, 3, 3), _x(rng, 3)), Sample(_x(rng, 4, 2), _x(rng, 2)),
+               Sample(_x(rng, 4, 3), _x(rng, 2)), Sample(_x(rng, 2, 3, 2), np.zeros((2, 2))),
+               Sample(_x(rng, 2, 1, 3, 2), _x(rng, 2, 1, 1)), Sample(_x(rng, 0, 3, 2), _x(rng, 0, 2)),
+               Sample(_x(rng, 1, 1), _x(rng, 1)),
+           ])
+        for name, method in (("linalg.householder_product", False), ("orgqr", True))
+    ),
+    Op("geqrf", _outer(_geqrf), wrap=_outer, dtypes="wide", grad=False,
+       samples=_matrices(*_ANY, *_EMPTY)),
     Op("linalg.cholesky", _of_symmetric(np.linalg.cholesky), wrap=_of_symmetric, dtypes="wide",
        method=False, samples=_matrices(*_SQUARE)),
     Op("linalg.cholesky", _of_symmetric(lambda a, upper: _transposed(np.linalg.cholesky(a))),

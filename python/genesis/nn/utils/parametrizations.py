@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import Any, TypeVar
 
 from genesis import _C
-from genesis._C import Tensor
+from genesis._C import Tensor, no_grad
+from genesis._dtype_info import finfo
 from genesis.nn import functional as F
 from genesis.nn.modules.module import Module
 from genesis.nn.utils.parametrize import register_parametrization
 from genesis.nn.utils.spectral_norm import as_matrix, power_iteration
 from genesis.nn.utils.weight_norm import norm_except_dim
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 M = TypeVar("M", bound=Module)
 
@@ -128,3 +130,140 @@ def spectral_norm(
     return register_parametrization(
         module, name, _SpectralNorm(weight, n_power_iterations, dim, eps)
     )
+
+
+class _OrthMaps(Enum):
+    matrix_exp = auto()
+    cayley = auto()
+    householder = auto()
+
+
+def _orthonormal_columns(a: Tensor) -> Tensor:
+    """Q of a = Q R with a positive diagonal of R."""
+    reflections, tau = _C.geqrf(a)
+    signs = reflections.diagonal(dim1=-2, dim2=-1).sign()
+    return _C.linalg_householder_product(reflections, tau) * signs.unsqueeze(-2)
+
+
+def _has_orthonormal_columns(q: Tensor) -> bool:
+    eye = _C.eye(q.shape[-1], dtype=q.dtype)
+    return bool(_C.allclose(q.mT @ q, eye, atol=10 * q.shape[-2] * finfo(q.dtype).eps))
+
+
+class _Orthogonal(Module):
+    base: Tensor
+
+    def __init__(
+        self, weight: Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True
+    ) -> None:
+        super().__init__()
+        self.shape = weight.shape
+        self.orthogonal_map = orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = x.shape[-2] < x.shape[-1]
+        if wide:
+            x = x.mT
+        q = self._reflected(x) if self.orthogonal_map is _OrthMaps.householder else self._turned(x)
+        if hasattr(self, "base"):
+            q = self.base @ q
+        return q.mT if wide else q
+
+    def _turned(self, x: Tensor) -> Tensor:
+        """The first columns of a rotation, made from a skew-symmetric matrix."""
+        n, k = x.shape[-2:]
+        x = x.tril()
+        if n != k:
+            x = _C.cat([x, x.new_zeros((*x.shape[:-1], n - k))], -1)
+        skew = x - x.mT
+        if self.orthogonal_map is _OrthMaps.matrix_exp:
+            q = _C.matrix_exp(skew)
+        else:
+            eye = _C.eye(n, dtype=x.dtype)
+            q = _C.linalg_solve(eye - 0.5 * skew, eye + 0.5 * skew)
+        return q if n == k else q[..., :k]
+
+    def _reflected(self, x: Tensor) -> Tensor:
+        vectors = x.tril(-1)
+        tau = 2 / (1 + (vectors * vectors).sum(-2))
+        q = _C.linalg_householder_product(vectors, tau)
+        # 1 and -1, which no optimizer may change
+        signs = x.detach().diagonal(dim1=-2, dim2=-1).int()
+        return q * signs.unsqueeze(-2)
+
+    @no_grad()
+    def right_inverse(self, q: Tensor) -> Tensor:
+        if q.shape != self.shape:
+            raise ValueError(
+                f"orthogonal: expected a weight of shape {tuple(self.shape)}, got {tuple(q.shape)}"
+            )
+        like = q
+        wide = q.shape[-2] < q.shape[-1]
+        if wide:
+            q = q.mT
+        n, k = q.shape[-2:]
+        if not hasattr(self, "base"):
+            if self.orthogonal_map is not _OrthMaps.householder:
+                # What registers a parametrization then keeps the weight as it is.
+                raise NotImplementedError(
+                    f"orthogonal: a weight cannot be assigned to {self.orthogonal_map.name} with "
+                    "use_trivialization=False; use_trivialization=True allows it"
+                )
+            x, tau = _C.geqrf(q)
+            diagonal = x.diagonal(dim1=-2, dim2=-1)
+            # tau is 0 where LAPACK left a reflection out.
+            diagonal.copy_(diagonal.sign() * (1 - 2 * (tau == 0).to(x.dtype)))
+            return x.mT if wide else x
+        if n != k:
+            q = _orthonormal_columns(
+                _C.cat([q, _C.randn((*q.shape[:-1], n - k), dtype=q.dtype)], -1)
+            )
+        else:
+            q = q.clone() if _has_orthonormal_columns(q) else _orthonormal_columns(q)
+        self.base = q
+        # With -1 on the diagonal, no reflections make the identity.
+        x = _C.zeros_like(like)
+        x.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        return x
+
+
+def orthogonal(
+    module: M,
+    name: str = "weight",
+    orthogonal_map: str | None = None,
+    *,
+    use_trivialization: bool = True,
+) -> M:
+    """A weight with orthonormal columns, or rows if it is wider than high.
+
+    ``orthogonal_map`` makes it from the free parameter: "matrix_exp" (of square weights by default)
+    and "cayley" from a skew-symmetric matrix, "householder" (of others by default) from
+    reflections. With ``use_trivialization`` it is multiplied by a fixed orthogonal matrix,
+    ``base``, so that it starts from the present weight, made orthogonal.
+
+    >>> layer = orthogonal(genesis.nn.Linear(20, 40))
+    >>> bool(genesis.dist(layer.weight.T @ layer.weight, genesis.eye(20)) < 1e-4)
+    True
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"orthogonal: {type(module).__name__} has no parameter or buffer {name!r}")
+    if weight.ndim < 2:
+        raise ValueError(
+            "orthogonal: expected a matrix or a batch of matrices, got a weight of shape "
+            f"{tuple(weight.shape)}"
+        )
+    if orthogonal_map is None:
+        square = weight.shape[-2] == weight.shape[-1]
+        orthogonal_map = "matrix_exp" if square else "householder"
+    if orthogonal_map not in _OrthMaps.__members__:
+        raise ValueError(
+            f"orthogonal: orthogonal_map must be one of {list(_OrthMaps.__members__)}, got "
+            f"{orthogonal_map!r}"
+        )
+    parametrization = _Orthogonal(
+        weight, _OrthMaps[orthogonal_map], use_trivialization=use_trivialization
+    )
+    return register_parametrization(module, name, parametrization, unsafe=True)
