@@ -93,7 +93,7 @@ Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize
   for (size_t p = 0; p < sig.params.size(); ++p)
     if (sig.params[p].required && !slot_[p])
       throw_type_error(str(sig.name, "(): missing argument '", sig.params[p].name, "'; signature: ", sig.text));
-  if (autocast_used) [[unlikely]]
+  if (autocast_wanted()) [[unlikely]]
     autocast_arguments(sig, slot_, converted_);
 }
 
@@ -153,7 +153,7 @@ std::vector<Tensor> Args::tensors(int i) {
       if (!is_tensor(rest_[k])) fail(i, "tensors");
       list.push_back(unwrap(rest_[k]));
     }
-    if (autocast_used) [[unlikely]]
+    if (autocast_wanted()) [[unlikely]]
       autocast_list(sig_, list);
     return list;
   }
@@ -168,7 +168,7 @@ std::vector<Tensor> Args::tensors(int i) {
                            "' must be a Tensor, got ", Py_TYPE(item)->tp_name));
     list.push_back(unwrap(item));
   }
-  if (autocast_used) [[unlikely]]
+  if (autocast_wanted()) [[unlikely]]
     autocast_list(sig_, list);
   return list;
 }

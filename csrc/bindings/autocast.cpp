@@ -57,9 +57,25 @@ struct State {
 };
 thread_local State state;
 thread_local std::unordered_map<TensorImpl*, CachedCast> cache;
-int blocks = 0;  // of all threads
+int blocks = 0;     // of all threads
+bool flag = false;  // genesis.enable_autocast
 DType low_by_default = DType::BFloat16;
 bool caching_by_default = true;
+
+// A block says what happens in it, also where the flag is set.
+bool on() { return state.depth > 0 ? state.enabled : flag && !state.suspended; }
+DType low() { return state.depth > 0 ? state.low : low_by_default; }
+
+void set_flag(PyObject* value) {
+  const int truth = value ? PyObject_IsTrue(value) : 0;
+  if (truth < 0) PyErr_Clear();  // an object that has no truth is none of the values that switch it on
+  flag = truth > 0;
+  autocast_used = flag || blocks != 0;
+}
+PyObject* flag_name() {
+  static PyObject* const name = PyUnicode_InternFromString("enable_autocast");
+  return name;
+}
 
 bool lasting(const Tensor& x) {
   const TensorMeta* m = meta_if_any(x);
@@ -67,13 +83,14 @@ bool lasting(const Tensor& x) {
 }
 
 Tensor to_low(const Tensor& x) {
-  if (!is_floating(x.dtype()) || x.dtype() == DType::Float64 || x.dtype() == state.low) return x;
+  const DType to = low();
+  if (!is_floating(x.dtype()) || x.dtype() == DType::Float64 || x.dtype() == to) return x;
   const bool cached = state.caching && state.depth > 0 && !grad_mode.recorder && lasting(x);
-  if (!cached) return ops::cast(x, state.low);
+  if (!cached) return ops::cast(x, to);
   CachedCast& entry = cache[x.impl()];
-  const bool fresh = entry.cast.defined() && entry.cast.dtype() == state.low && entry.version == x->storage->version &&
+  const bool fresh = entry.cast.defined() && entry.cast.dtype() == to && entry.version == x->storage->version &&
                      entry.cast->requires_grad == grad_mode.enabled;
-  if (!fresh) entry = {x, ops::cast(x, state.low), x->storage->version};
+  if (!fresh) entry = {x, ops::cast(x, to), x->storage->version};
   return entry.cast;
 }
 Tensor to_wide(const Tensor& x) { return is_half(x.dtype()) ? ops::cast(x, DType::Float32) : x; }
@@ -91,7 +108,7 @@ bool has_out(const Signature& sig, PyObject* const* slots) {
 }
 
 PyObject* describe() {
-  return Py_BuildValue("(OOOO)", state.enabled ? Py_True : Py_False, dtype_object(state.depth > 0 ? state.low : low_by_default),
+  return Py_BuildValue("(OOOO)", on() ? Py_True : Py_False, dtype_object(low()),
                        (state.depth > 0 ? state.caching : caching_by_default) ? Py_True : Py_False,
                        state.suspended ? Py_True : Py_False);
 }
@@ -104,10 +121,27 @@ DType low_dtype(Args& a, int i) {
 
 }  // namespace
 
-bool autocast_on() { return autocast_used && state.enabled; }
+bool autocast_on() { return autocast_wanted() && on(); }
+bool autocast_by_flag() { return autocast_wanted() && state.depth == 0 && on(); }
+
+#if PY_VERSION_HEX < 0x030C0000
+void read_autocast_flag() {
+  package_changes = package_dict->ma_version_tag;
+  set_flag(PyDict_GetItem(reinterpret_cast<PyObject*>(package_dict), flag_name()));
+}
+static void watch_flag(PyObject* dict) { package_dict = reinterpret_cast<PyDictObject*>(dict); }
+#else
+static void watch_flag(PyObject* dict) {
+  const int watcher = PyDict_AddWatcher([](PyDict_WatchEvent, PyObject*, PyObject* key, PyObject* value) {
+    if (key && PyUnicode_Check(key) && PyUnicode_Compare(key, flag_name()) == 0) set_flag(value);
+    return 0;
+  });
+  if (watcher < 0 || PyDict_Watch(watcher, dict) < 0) throw_python();
+}
+#endif
 
 void autocast_arguments(const Signature& sig, PyObject** slots, std::vector<Tensor>& keep) {
-  if (!state.enabled) return;
+  if (!on()) return;
   const Policy p = policy(sig.name);
   if (p == Policy::AsIs || has_out(sig, slots)) return;
   keep.reserve(kMaxArgs);
@@ -122,13 +156,13 @@ void autocast_arguments(const Signature& sig, PyObject** slots, std::vector<Tens
 }
 
 void autocast_list(const Signature& sig, std::vector<Tensor>& list) {
-  if (!state.enabled) return;
+  if (!on()) return;
   const Policy p = policy(sig.name);
   if (p == Policy::AsIs) return;
   for (Tensor& x : list) x = p == Policy::Low ? to_low(x) : to_wide(x);
 }
 
-Tensor autocast_factor(const Tensor& x) { return state.enabled ? to_low(x) : x; }
+Tensor autocast_factor(const Tensor& x) { return on() ? to_low(x) : x; }
 
 WideArguments::WideArguments(PyObject* const* args, Py_ssize_t n) {
   const auto wide = [](PyObject* o) {
@@ -147,16 +181,10 @@ WideArguments::WideArguments(PyObject* const* args, Py_ssize_t n) {
   }
 }
 
-bool functions_are_wide() {
-  if (autocast_on()) return true;
-  static PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "genesis");
-  static PyObject* const key = PyUnicode_InternFromString("enable_autocast");
-  PyObject* flag = module ? PyDict_GetItem(PyModule_GetDict(module), key) : nullptr;
-  return flag && flag != Py_False && PyObject_IsTrue(flag) == 1;
-}
+bool functions_are_wide() { return autocast_on() || (autocast_used && flag); }
 
 WithoutAutocast::WithoutAutocast() : enabled_(state.enabled), suspended_(state.suspended) {
-  state.suspended = state.suspended || state.enabled;
+  state.suspended = state.suspended || on();
   state.enabled = false;
 }
 WithoutAutocast::~WithoutAutocast() {
@@ -165,6 +193,11 @@ WithoutAutocast::~WithoutAutocast() {
 }
 
 static const Family family([] {
+  def<"_watch_autocast_flag(variables)", [](Args& a) -> PyObject* {
+    if (!PyDict_Check(a[0])) a.fail(0, "a dict");
+    watch_flag(a[0]);
+    Py_RETURN_NONE;
+  }>(kFunction | kTool, "Where `enable_autocast` is a variable: a dict that lives as long as the process.");
   def<"_autocast_enter(enabled, dtype=None, cache_enabled=None)", [](Args& a) -> PyObject* {
     const Object before(Py_BuildValue("(iii)", state.enabled, static_cast<int>(state.low), state.caching));
     state = {a.boolean(0, true), a.has(1) ? low_dtype(a, 1) : low_by_default,
@@ -179,7 +212,7 @@ static const Family family([] {
     state = {enabled != 0, static_cast<DType>(low), caching != 0, state.depth - 1, state.suspended};
     if (state.depth == 0) clear_cache();
     --blocks;
-    autocast_used = blocks != 0;
+    autocast_used = flag || blocks != 0;
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Ends a block.");
   def<"_autocast_state()", [](Args&) { return describe(); }>(kFunction | kTool, "(enabled, dtype, cache_enabled, suspended) of this thread.");

@@ -147,6 +147,8 @@ Object find_backward(PyObject* cls) {
 }
 
 Grads FunctionNode::apply(Grads&& dy) {
+  std::optional<WithoutAutocast> off;
+  if (autocast_by_flag()) [[unlikely]] off.emplace();  // as in its forward
   const Object backward = find_backward(cls.get());
   const bool each = one_call_per_output(cls.get(), backward.get());
   InlineVec<Object, 4> given;

@@ -58,7 +58,7 @@ PyObject* matmul_slot(PyObject* a, PyObject* b) {
     Sides sides;
     if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
     if (sides.x->is_scalar() || sides.y->is_scalar()) throw_type_error("matmul: both operands must be tensors, got a number; use * for numbers");
-    if (autocast_used) [[unlikely]]
+    if (autocast_wanted()) [[unlikely]]
       return to_python(ops::matmul(autocast_factor(*sides.x->tensor), autocast_factor(*sides.y->tensor)));
     return to_python(ops::matmul(*sides.x->tensor, *sides.y->tensor));
   });

@@ -157,8 +157,9 @@ def __dir__() -> list[str]:
 
 newaxis = None  # x[newaxis] adds a dimension
 
-# Assignable: True gives every autograd.Function float32, also outside autocast blocks.
+# Assignable: True casts as in an autocast block, in all threads, wherever no block says otherwise.
 enable_autocast = False
+_C._watch_autocast_flag(globals())
 
 # PyTorch's other names of dtypes. They shadow builtins from here on, so they come last.
 half, float, double = float16, float32, float64

@@ -284,19 +284,85 @@ def test_functions_get_float32(x):
     assert half.grad.dtype == genesis.bfloat16
 
 
-def test_the_flag_gives_functions_float32_everywhere(x):
-    half = x.bfloat16()
-    Seen.apply(half)
-    assert Seen.dtypes[0] == genesis.bfloat16
-    assert genesis.enable_autocast is False
+@pytest.fixture
+def flag():
     genesis.enable_autocast = True
-    try:
-        Seen.apply(half)
-        assert Seen.dtypes[0] == genesis.float32
-        with genesis.autocast():
-            assert (x @ x.T).dtype == genesis.bfloat16
-    finally:
+    yield
+    genesis.enable_autocast = False
+
+
+def test_the_flag_casts_everywhere(x, flag):
+    w = genesis.nn.Parameter(genesis.ones(2, x.shape[1]))
+    assert genesis.is_autocast_enabled()
+    y = x @ w.T
+    assert y.dtype == genesis.bfloat16
+    assert genesis.nn.functional.linear(x, w).dtype == genesis.bfloat16
+    loss = genesis.nn.functional.mse_loss(y, genesis.zeros(*y.shape))
+    assert loss.dtype == genesis.float32
+    loss.backward()
+    assert w.grad.dtype == genesis.float32
+    assert (x.double() @ x.double().T).dtype == genesis.float64
+    dtypes = []
+    thread = threading.Thread(target=lambda: dtypes.append((x @ x.T).dtype))
+    thread.start()
+    thread.join()
+    assert dtypes == [genesis.bfloat16]
+    genesis.enable_autocast = False
+    assert (x @ x.T).dtype == genesis.float32
+    assert not genesis.is_autocast_enabled()
+
+
+def test_blocks_overrule_the_flag(x, flag):
+    with genesis.autocast(enabled=False):
+        assert not genesis.is_autocast_enabled()
+        assert (x @ x.T).dtype == genesis.float32
+        with genesis.autocast(dtype=genesis.float16):
+            assert (x @ x.T).dtype == genesis.float16
+    assert (x @ x.T).dtype == genesis.bfloat16
+    with genesis.autocast(dtype=genesis.float16):
         genesis.enable_autocast = False
+        assert (x @ x.T).dtype == genesis.float16
+    assert (x @ x.T).dtype == genesis.float32
+
+
+def test_the_flag_is_seen_as_a_truth_value(x):
+    assert genesis.enable_autocast is False
+    for value, dtype in ((1, genesis.bfloat16), (0, genesis.float32), (None, genesis.float32)):
+        genesis.enable_autocast = value
+        assert (x @ x.T).dtype == dtype
+    genesis.enable_autocast = False
+
+
+def test_the_flag_gives_functions_float32(x, flag):
+    seen = []
+
+    class Product(genesis.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(x.dtype)
+            ctx.save_for_backward(x)
+            return x @ x.T
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            dx = (g + g.T) @ x
+            seen.append(dx.dtype)
+            return dx
+
+    genesis.enable_autocast = False
+    Seen.apply(x.bfloat16())
+    assert Seen.dtypes[0] == genesis.bfloat16
+    genesis.enable_autocast = True
+    Seen.apply(x.bfloat16())
+    assert Seen.dtypes[0] == genesis.float32
+    half = x.bfloat16().requires_grad_()
+    y = Product.apply(half)
+    assert y.dtype == genesis.float32
+    y.sum().backward()
+    assert seen == [genesis.float32, genesis.float32]
+    assert half.grad.dtype == genesis.bfloat16
+    assert (x @ x.T).dtype == genesis.bfloat16
 
 
 def test_custom_fwd_casts_inside_blocks_only(x):
