@@ -1,4 +1,5 @@
-// Matrix products on raw memory: C = alpha * A @ B + beta * C, in float32 and float64.
+// Matrix products on raw memory: C = alpha * A @ B + beta * C, in float32 and float64; half types are widened on the way
+// and the result is rounded once.
 //
 // Strides count elements and may be anything, zero (a broadcast operand) included; C must not overlap A or B.
 // With beta == 0, C is written and never read, so it may be uninitialised. With k == 0 or alpha == 0, A and B are
@@ -7,6 +8,7 @@
 
 #include <cstdint>
 
+#include "core/dtype.h"
 #include "kernels/kernel.h"
 
 namespace genesis::kernels {
@@ -34,5 +36,12 @@ inline constinit Kernel<Gemm<float>> sgemm;
 inline constinit Kernel<Gemm<double>> dgemm;
 inline constinit Kernel<GemmBatched<float>> sgemm_batched;
 inline constinit Kernel<GemmBatched<double>> dgemm_batched;
+
+// dtype: float16 or bfloat16, of all three matrices.
+inline constinit Kernel<void(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k, float alpha,
+                             GemmMatrix<uint16_t> a, int64_t a_batch_stride, GemmMatrix<uint16_t> b,
+                             int64_t b_batch_stride, float beta, uint16_t* c, int64_t c_row_stride,
+                             int64_t c_col_stride, int64_t c_batch_stride)>
+    hgemm_batched;
 
 }  // namespace genesis::kernels

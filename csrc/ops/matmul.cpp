@@ -51,7 +51,8 @@ InlineVec<Batch, 4> batches(const Dims& z_shape, const Tensor& x, const Tensor& 
   return list;
 }
 
-template <class T, class Gemm>
+// T is what the kernel counts in, C what it calculates in.
+template <class T, class C = T, class Gemm>
 void run(const Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, double alpha, double beta) {
   const InlineVec<Batch, 4> list = batches(z.shape(), x, y, z);
   const Batch last = list.empty() ? Batch{1, 0, 0, 0} : list.back();
@@ -69,9 +70,9 @@ void run(const Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, do
       b += at * list[i].y;
       c += at * list[i].z;
     }
-    gemm(last.size, z.size(-2), z.size(-1), x.size(-1), static_cast<T>(alpha),
+    gemm(last.size, z.size(-2), z.size(-1), x.size(-1), static_cast<C>(alpha),
          kernels::GemmMatrix<T>{a, x.stride(-2), x.stride(-1)}, last.x,
-         kernels::GemmMatrix<T>{b, y.stride(-2), y.stride(-1)}, last.y, static_cast<T>(beta), c, z.stride(-2),
+         kernels::GemmMatrix<T>{b, y.stride(-2), y.stride(-1)}, last.y, static_cast<C>(beta), c, z.stride(-2),
          z.stride(-1), last.z);
   }
 }
@@ -92,10 +93,8 @@ void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alph
     case DType::Float64: return run<double>(kernels::dgemm_batched, x, y, z, alpha, beta);
     case DType::Float16:
     case DType::BFloat16: {
-      const Tensor wide = beta == 0 ? empty_like(z, DType::Float32) : cast(z, DType::Float32);
-      product_into(wide, cast(x, DType::Float32), cast(y, DType::Float32), alpha, beta);
-      kernels::copy(z.view(), wide.view());
-      return;
+      const auto gemm = [dtype = z.dtype()](auto... arguments) { kernels::hgemm_batched(dtype, arguments...); };
+      return run<uint16_t, float>(gemm, x, y, z, alpha, beta);
     }
     default: break;
   }

@@ -1,0 +1,253 @@
+// What gemm.cpp and gemm_half.cpp have in common: how C is cut for the threads, panels, and the loop over the register
+// tiles of a block.
+#pragma once
+
+#include <type_traits>
+
+#include "core/dtype.h"
+#include "core/parallel.h"
+#include "kernels/gemm.h"
+#include "kernels/gemm_micro.h"
+#include "kernels/scratch.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+namespace {
+
+constexpr int64_t kDepth = 384;                  // most of k in one pass over C
+constexpr int64_t kBlockRows = 256;              // rows of C in a block: with kDepth, a part of A that fits L2
+constexpr int64_t kBlockBytes = 512 << 10;       // of B, if it is to stay in L2
+constexpr int64_t kPackedBytes = 4 << 20;        // of B, if it may come from L3
+constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread: about 3 us
+constexpr int64_t kHugeWork = int64_t{1} << 30;  // multiply-adds of a block of C that is better cut, to level the load
+constexpr int kPackedVectors = std::min(3, kMaxVectors);
+
+// ----- Half precision -----
+
+inline void narrow(float x, Half& y) { y = to_half(x); }
+inline void narrow(float x, BFloat16& y) { y = to_bfloat16(x); }
+template <class T>
+T to_float(T x) {
+  return x;
+}
+template <class T>
+void narrow(T x, T& y) {
+  y = x;
+}
+
+template <class S>
+void widen(const S* src, float* dst, int64_t n) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  if constexpr (std::is_same_v<S, Half>)
+    for (; i + 8 <= n; i += 8)
+      _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i))));
+#endif
+#pragma GCC ivdep
+  for (; i < n; ++i) dst[i] = genesis::to_float(src[i]);
+}
+
+template <class S>
+void narrow(const float* src, S* dst, int64_t n) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  if constexpr (std::is_same_v<S, Half>)
+    for (; i + 8 <= n; i += 8)
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + i),
+                       _mm256_cvtps_ph(_mm256_loadu_ps(src + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+#pragma GCC ivdep
+  for (; i < n; ++i) narrow(src[i], dst[i]);
+}
+
+// n contiguous elements in T: where they are, or widened into the buffer.
+template <class T, class S>
+const T* line(const S* src, [[maybe_unused]] T* buffer, [[maybe_unused]] int64_t n) {
+  if constexpr (std::is_same_v<T, S>) {
+    return src;
+  } else {
+    widen(src, buffer, n);
+    return buffer;
+  }
+}
+
+// pack() of gemm_micro.h from a half type; k is at most kDepth.
+template <class S>
+void pack_widened(const S* src, int64_t stride, int64_t k_stride, int64_t count, int64_t k, float* dst, int64_t width) {
+  if (stride == 1) {
+    for (int64_t p = 0; p < k; ++p, src += k_stride, dst += width)
+      for (int64_t t = 0; t < count; t += width) widen(src + t, dst + t * k, std::min(width, count - t));
+    return;
+  }
+  alignas(64) float lines[kLanes<float>][kDepth];
+  for (int64_t t = 0; t < count; t += width, dst += width * k) {
+    const int64_t end = std::min(width, count - t);
+    for (int64_t i = 0; i < end; i += kLanes<float>) {
+      const int64_t filled = std::min<int64_t>(end - i, kLanes<float>);
+      for (int64_t l = 0; l < filled; ++l) {
+        const S* s = src + (t + i + l) * stride;
+        if (k_stride == 1) widen(s, lines[l], k);
+        else
+          for (int64_t p = 0; p < k; ++p) lines[l][p] = genesis::to_float(s[p * k_stride]);
+      }
+      pack(lines[0], kDepth, 1, filled, k, dst + i, width);
+    }
+  }
+}
+
+template <class T, class S>
+void pack_as(const S* src, int64_t stride, int64_t k_stride, int64_t count, int64_t k, T* dst, int64_t width) {
+  if constexpr (std::is_same_v<T, S>) pack(src, stride, k_stride, count, k, dst, width);
+  else pack_widened(src, stride, k_stride, count, k, dst, width);
+}
+
+// ----- Cutting -----
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Part i of [0, total) cut into `parts` of whole `unit`s, as even as can be.
+struct Range {
+  int64_t begin, end;
+  Range(int64_t i, int64_t parts, int64_t total, int64_t unit) {
+    const int64_t units = ceil_div(total, unit);
+    begin = i * units / parts * unit;
+    end = std::min(total, (i + 1) * units / parts * unit);
+  }
+  int64_t size() const { return end - begin; }
+};
+
+// Threads to cut `work` multiply-adds for.
+int64_t threads_for(int64_t work) {
+  if (work < 2 * kTaskWork || in_parallel_region()) return 1;
+  return std::min<int64_t>(get_num_threads(), work / kTaskWork);
+}
+
+template <class T>
+const Scratch<T> packed_a;
+template <class T>
+const Scratch<T> packed_b;
+
+// C = alpha * A @ B + beta * C, computed in T; the matrices are stored in S, which is T or a half type.
+template <class T, class S = T>
+struct Problem {
+  int64_t m, n, k;
+  T alpha, beta;
+  GemmMatrix<S> a, b;
+  S* c;
+  int64_t c_row, c_col;
+
+  Problem transposed() const {
+    return {n, m, k, alpha, beta, {b.data, b.col_stride, b.row_stride}, {a.data, a.col_stride, a.row_stride},
+            c, c_col, c_row};
+  }
+  Problem part(Range rows, Range cols) const {
+    Problem y = *this;
+    y.m = rows.size(), y.a.data += rows.begin * a.row_stride;
+    y.n = cols.size(), y.b.data += cols.begin * b.col_stride;
+    y.c += rows.begin * c_row + cols.begin * c_col;
+    return y;
+  }
+};
+
+// Calls run(part) for parts of x: one block of C for each thread, or up to four if they are huge.
+template <class T, class S, class Run>
+void cut_for_threads(const Problem<T, S>& x, Run run) {
+  const int64_t work = x.m * x.n * x.k, threads = threads_for(work);
+  if (threads == 1) return run(x);
+  const int64_t tasks = threads * std::clamp<int64_t>(work / threads / kHugeWork, 1, 4);
+  const int64_t row_unit = kMaxRows[kMaxVectors - 1], col_unit = kMaxVectors * kLanes<T>;
+  const int64_t row_units = ceil_div(x.m, row_unit), col_units = ceil_div(x.n, col_unit);
+  int64_t row_blocks = 1, col_blocks = 1;
+  while (row_blocks * col_blocks < tasks && (row_blocks < row_units || col_blocks < col_units)) {
+    const bool tall = x.m * col_blocks >= x.n * row_blocks;
+    ++((tall && row_blocks < row_units) || col_blocks == col_units ? row_blocks : col_blocks);
+  }
+  parallel_for(row_blocks * col_blocks, 1, [&](int64_t task, int64_t) {
+    run(x.part({task % row_blocks, row_blocks, x.m, row_unit}, {task / row_blocks, col_blocks, x.n, col_unit}));
+  });
+}
+
+// ----- Tiles -----
+
+// The columns of C in panels of `width`, whole vectors wide. The last two share what is left evenly.
+template <class T>
+struct Panels {
+  int64_t cols, width, count, last;
+  Panels(int64_t cols, int64_t vectors) : cols(cols), width(vectors * kLanes<T>), count(ceil_div(cols, width)) {
+    const int64_t before = std::max<int64_t>(0, count - 2) * width;
+    last = count == 1 ? 0 : before + ceil_div(ceil_div(cols - before, kLanes<T>), 2) * kLanes<T>;
+  }
+  int64_t start(int64_t t) const { return t < count - 1 ? t * width : t < count ? last : cols; }
+  int64_t vectors(int64_t t) const { return ceil_div(start(t + 1) - start(t), kLanes<T>); }
+};
+
+// The operands of a block as the tiles see them, packed or in place. A: a tile takes `height` rows, from
+// data + i * step; element (i, p) of it is at i * row + p * k. B: the panel from column j on starts at
+// data + (j - origin) * step, row p of it at p * k, k being the width of the panel if packed.
+template <class T>
+struct Left {
+  const T* data;
+  int64_t step, row, k, height;
+  bool packed;
+};
+template <class T>
+struct Right {
+  const T* data;
+  int64_t origin, step, k;
+  bool packed;
+};
+
+// Rows of C times panels [first, end): C = alpha * A @ B + beta * C over `depth` of k.
+template <class T>
+void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int64_t first, int64_t end, int64_t rows,
+              int64_t depth, T alpha, T beta, T* c, int64_t c_row, int64_t c_col) {
+  constexpr int64_t lanes = kLanes<T>, buffer_row = kMaxVectors * lanes, line = 64 / sizeof(T);
+  alignas(64) T buffer[kMostRows * buffer_row];  // for a C whose rows are not contiguous
+  const bool in_place = c_col == 1;
+  const auto find = a.row == 1 ? &find_tile<T, Order::column_major> : &find_tile<T, Order::row_major>;
+  const int64_t tiles = ceil_div(rows, a.height);
+  auto one = [&](int64_t tile, int64_t panel) {
+    const int64_t i = tile * a.height, tile_rows = std::min(a.height, rows - i);
+    const int64_t j = panels.start(panel), cols = panels.start(panel + 1) - j, vectors = ceil_div(cols, lanes);
+    T* out = c + i * c_row + j * c_col;
+    Tile<T> t{.k = depth, .a = a.data + i * a.step, .a_row = a.row, .a_k = a.k, .b = b.data + (j - b.origin) * b.step,
+              .b_k = b.packed ? vectors * lanes : b.k, .c = in_place ? out : buffer,
+              .c_row = in_place ? c_row : buffer_row, .alpha = alpha, .beta = in_place ? beta : T(0),
+              .last = cols - (vectors - 1) * lanes};
+    if (a.packed && panel + 1 < end) {  // each tile fetches its share of the next panel of B
+      t.ahead_lines = ceil_div(kSegment * panels.width, tiles * line), t.ahead_stride = line;
+      t.ahead_step = t.ahead_lines * line;
+      t.ahead = b.data + (panels.start(panel + 1) - b.origin) * b.step;
+      t.ahead += tile * t.ahead_step * ceil_div(depth, kSegment);
+    } else if (!a.packed && a.k == 1 && panel == first && tile + 2 < tiles) {  // the next rows of A
+      t.ahead_lines = a.height, t.ahead_stride = a.row, t.ahead_step = kSegment;
+      t.ahead = t.a + a.height * a.step;
+    }
+    find(tile_rows, vectors, t.last < lanes)(t);
+    if (!in_place) scatter(buffer, buffer_row, tile_rows, cols, beta, out, c_row, c_col);
+  };
+  // What is reused stays close: a packed A in L2 and a panel of B in L1; or else B in L2 and the rows of a tile in L1.
+  if (a.packed) {
+    for (int64_t panel = first; panel < end; ++panel)
+      for (int64_t tile = 0; tile < tiles; ++tile) one(tile, panel);
+  } else {
+    for (int64_t tile = 0; tile < tiles; ++tile)
+      for (int64_t panel = first; panel < end; ++panel) one(tile, panel);
+  }
+}
+
+// B[p..p + depth, panels begin..end) to dst.
+template <class T, class S>
+void pack_panels(const Problem<T, S>& x, const Panels<T>& panels, int64_t p, int64_t depth, int64_t begin, int64_t end,
+                 T* dst) {
+  auto run = [&](int64_t t, int64_t t_end, int64_t width) {
+    const int64_t j = panels.start(t);
+    pack_as(x.b.data + p * x.b.row_stride + j * x.b.col_stride, x.b.col_stride, x.b.row_stride, panels.start(t_end) - j,
+            depth, dst + (j - panels.start(begin)) * depth, width);
+  };
+  const int64_t regular = std::clamp(panels.count - 2, begin, end);
+  if (regular > begin) run(begin, regular, panels.width);
+  for (int64_t t = regular; t < end; ++t) run(t, t + 1, panels.vectors(t) * kLanes<T>);
+}
+
+}  // namespace
+}  // namespace genesis::kernels::GENESIS_ISA

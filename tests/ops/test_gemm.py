@@ -1,0 +1,148 @@
+"""Matrix products against NumPy's in float64: layouts, odd and empty sizes, half types, threads.
+
+Run as a script it goes over all of that for the instruction set that GENESIS_ISA names.
+"""
+
+import os
+import subprocess
+import sys
+
+import genesis
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.usefixtures("num_threads")
+
+# Every way through the kernels: tiny, few rows, few columns, tiles with and without packing, several
+# blocks of k, more than one span of columns, edges of tiles and vectors.
+SIZES = [  # m, k, n
+    (1, 1, 1), (2, 2, 2), (3, 3, 1), (1, 7, 5), (5, 1, 3), (7, 17, 9), (1, 700, 33), (33, 700, 1),
+    (2, 601, 450), (3, 300, 900), (4, 1100, 257), (6, 129, 40), (31, 64, 65), (16, 128, 500),
+    (500, 128, 16), (64, 64, 64), (97, 385, 130), (129, 769, 33), (24, 80, 1024), (200, 200, 200),
+    (250, 40, 10), (130, 1201, 70), (260, 130, 290), (0, 3, 4), (3, 0, 4), (3, 4, 0),
+]  # fmt: skip
+LAYOUTS = ["rows", "columns", "strided", "offset", "broadcast"]
+DTYPES = {"float32": 2.0**-24, "float64": 2.0**-53, "bfloat16": 2.0**-8, "float16": 2.0**-11}
+
+
+def laid_out(values: np.ndarray, layout: str, dtype: str) -> genesis.Tensor:
+    """A matrix of these values (of its first row, if broadcast) in some arrangement of memory."""
+    to = getattr(genesis, dtype)
+    m, n = values.shape
+    if layout == "columns":
+        return genesis.tensor(values.T.copy()).to(to).t()
+    if layout == "strided":
+        return genesis.tensor(np.repeat(np.repeat(values, 2, 0), 3, 1)).to(to)[::2, ::3]
+    if layout == "offset":
+        wide = np.zeros((m + 1, n + 5))
+        wide[1:, 3 : n + 3] = values
+        return genesis.tensor(wide).to(to)[1:, 3 : n + 3]
+    if layout == "broadcast" and m > 0:
+        return genesis.tensor(values[:1]).to(to).expand(m, n)
+    return genesis.tensor(values).to(to)
+
+
+def bound(x: np.ndarray, y: np.ndarray, dtype: str) -> np.ndarray:
+    """Rounding of every step of a float32 sum (or a float64 one), and once of the result."""
+    step = DTYPES["float64" if dtype == "float64" else "float32"]
+    sizes = np.abs(x) @ np.abs(y)
+    return (x.shape[1] + 4) * step * sizes + 1.01 * DTYPES[dtype] * np.abs(x @ y) + 1e-12
+
+
+def check(
+    sizes: tuple[int, int, int], layout: str, other: str, dtype: str, counts: tuple[int, ...]
+) -> None:
+    """Right, and bitwise the same for these numbers of threads."""
+    m, k, n = sizes
+    rng = np.random.default_rng(m + 10 * k + 100 * n)
+    x = laid_out(rng.standard_normal((m, k)), layout, dtype)
+    y = laid_out(rng.standard_normal((k, n)), other, dtype)
+    left, right = x.double().numpy(), y.double().numpy()
+    found = []
+    for threads in counts:
+        genesis.set_num_threads(threads)
+        found.append((x @ y).double().numpy())
+    where = f"{sizes} {layout} {other} {dtype}"
+    assert len({z.tobytes() for z in found}) == 1, where
+    error = np.abs(found[0] - left @ right)
+    assert (error <= bound(left, right, dtype)).all(), (where, error.max(initial=0))
+
+
+def layouts_of(index: int) -> list[tuple[str, str]]:
+    """All pairs over the sizes, two of them for each."""
+    pairs = [(a, b) for a in LAYOUTS for b in LAYOUTS]
+    return [pairs[index % len(pairs)], pairs[(7 * index + 8) % len(pairs)]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("index", range(len(SIZES)), ids=str)
+def test_products_of_all_layouts_are_right_and_the_same_for_any_number_of_threads(index, dtype):
+    for layout, other in layouts_of(index):
+        check(SIZES[index], layout, other, dtype, (1, 2, 7))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "sizes", [(3, 4, 5), (1, 600, 40), (40, 600, 1), (70, 500, 60), (3, 0, 4), (20, 400, 200)]
+)
+def test_an_addend_is_scaled_and_added_before_rounding(sizes, dtype):
+    m, k, n = sizes
+    rng = np.random.default_rng(0)
+    to = getattr(genesis, dtype)
+    c, x, y = (genesis.tensor(rng.standard_normal(s)).to(to) for s in ((m, n), (m, k), (k, n)))
+    z = genesis.addmm(c, x, y, beta=-0.5, alpha=2.0).double().numpy()
+    c, x, y = (t.double().numpy() for t in (c, x, y))
+    expected = 2 * (x @ y) - 0.5 * c
+    allowed = 2 * bound(x, y, dtype) + 2 * DTYPES[dtype] * (np.abs(expected) + np.abs(c))
+    assert (np.abs(z - expected) <= allowed).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "sizes", [(300, 3, 3, 1), (9, 2, 40, 3), (5, 33, 17, 41), (3, 70, 130, 90)]
+)
+def test_stacks_of_matrices_are_multiplied_one_by_one(sizes, dtype):
+    batch, m, k, n = sizes
+    rng = np.random.default_rng(0)
+    to = getattr(genesis, dtype)
+    x = genesis.tensor(rng.standard_normal((batch, m, k))).to(to)
+    y = genesis.tensor(rng.standard_normal((batch, n, k))).to(to).mT
+    found = []
+    for threads in (1, 2, 7):
+        genesis.set_num_threads(threads)
+        found.append((x @ y).double().numpy())
+    assert len({z.tobytes() for z in found}) == 1
+    for z, a, b in zip(found[0], x.double().numpy(), y.double().numpy(), strict=True):
+        assert (np.abs(z - a @ b) <= bound(a, b, dtype)).all()
+
+
+def test_half_precision_is_rounded_once():
+    # 1 + 4096 terms of 2^-10: steps below the resolution of bfloat16 around 1, which add up to 4.
+    x = genesis.full((3, 4097), 2.0**-5, dtype=genesis.bfloat16)
+    x[:, 0] = 1.0
+    assert (x @ x.t()).unique().tolist() == [5.0]
+
+
+def test_special_values_go_through_half_products():
+    x = genesis.tensor([[float("inf"), 1.0], [float("nan"), 1.0], [65504.0, 65504.0]] * 20)
+    y = genesis.ones(2, 40)
+    z = (x.half() @ y.half()).float().numpy()
+    assert np.isposinf(z[0::3]).all() and np.isnan(z[1::3]).all() and np.isposinf(z[2::3]).all()
+
+
+@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
+def test_every_instruction_set_gives_right_products(isa):
+    if genesis._C._isa() == isa:
+        pytest.skip(f"{isa} is what this process runs")
+    run = subprocess.run(
+        [sys.executable, __file__], env={**os.environ, "GENESIS_ISA": isa},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+
+
+if __name__ == "__main__":
+    for i, some in enumerate(SIZES):
+        for name in DTYPES:
+            for first, second in layouts_of(i):
+                check(some, first, second, name, (1, 2))
