@@ -1,7 +1,7 @@
 // Matrix products by packed panels and register tiles, after Goto and van de Geijn.
 //
-// gemm() is the door. It sends a product one of three ways, each of which cuts C (never k) for the threads:
-//   combine_rows   a vector times a row-major matrix: adds up the rows of the matrix, at the speed of memory;
+// A product goes one of three ways (the first two in gemm_rows.h), each of which cuts C (never k) for the threads:
+//   combine_rows   few rows times a row-major matrix: adds up the rows of the matrix, at the speed of memory;
 //   dot_products   few rows times a column-major matrix: nothing is packed, vectors run along k;
 //   tiled_parallel the rest. Vectors run along the columns of C, or of its transpose if that costs less. Per block of
 //                  C and block of k, multiply() covers the block with register tiles (gemm_tile.h).
