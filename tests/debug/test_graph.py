@@ -157,6 +157,30 @@ def test_what_a_module_computes_between_others_does_not_unfold_them():
     assert "Sequential" not in "".join(re.findall(r"<text[^>]*>([^<]*)", g.svg()))
 
 
+def test_gradients_of_gradients_are_folded_by_what_has_one_consumer():
+    layers = [nn.Linear(2, 8), *(nn.Sequential(nn.Tanh(), nn.Linear(8, 8)) for _ in range(3))]
+    net = nn.Sequential(*layers, nn.Linear(8, 1))
+    x = genesis.ones(5, 2, requires_grad=True)
+
+    def loss():
+        (slope,) = genesis.autograd.grad(net(x).sum(), x, create_graph=True)
+        (curve,) = genesis.autograd.grad(slope[:, 0].sum(), x, create_graph=True)
+        return (curve + slope).square().mean()
+
+    g = graph(loss, names=net)
+    assert len(g.full.vertices) > 60
+    assert len(g.vertices) <= 40
+    for limit in (30, 20):
+        assert len(graph(loss, names=net, fold=limit).vertices) <= limit
+    order = {v.key: i for i, v in enumerate(g.vertices)}  # nothing on a cycle: sources come first
+    assert all(order[link.source] < order[link.target] for link in g.links)
+    operations = sum(
+        len(v.ops) or (v.kind not in ("leaf", "parameter", "output")) for v in g.vertices
+    )
+    whole = [v for v in g.full.vertices if v.kind not in ("leaf", "parameter", "output")]
+    assert operations == len(whole)  # each is in exactly one box
+
+
 def test_without_modules_chains_are_folded():
     x = genesis.ones(2, requires_grad=True)
     y = x

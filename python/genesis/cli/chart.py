@@ -54,7 +54,7 @@ class Axes:
 
     def __init__(
         self, x: tuple[float, float], y: tuple[float, float], x_label: str, y_label: str,
-        log: bool = False, percent: bool = False,
+        log: bool = False, percent: bool = False, whole: bool = False,
     ) -> None:  # fmt: skip
         self.log = log
         self._x, self._y = x, y
@@ -70,6 +70,8 @@ class Axes:
                 f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{text}</text>'
             )
         for value in ticks(*x, count=6):
+            if whole and value % 1:  # there is no epoch 1.5
+                continue
             self.parts.append(
                 f'<text x="{self.x(value):.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">'
                 f"{value:g}</text>"
@@ -139,7 +141,7 @@ def curves(
     longest = max(map(len, series.values()), default=0)
     places = list(x) if x is not None else [float(i + 1) for i in range(longest)]
     span = (places[0], places[-1]) if places else (0.0, 1.0)
-    axes = Axes(span, (low, high), x_label, y_label, log, percent)
+    axes = Axes(span, (low, high), x_label, y_label, log, percent, whole=x is None)
     parts = axes.parts
     for i, values in enumerate(series.values()):
         path, pen = [], "M"

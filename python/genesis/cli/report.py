@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 import genesis
+from genesis import debug
 from genesis.cli import chart
 from genesis.cli.console import duration, show_value
 from genesis.cli.environment import describe
@@ -39,6 +40,7 @@ td,th{text-align:right;padding:4px 8px;border-bottom:1px solid var(--edge);white
 td:first-child,th:first-child{text-align:left}
 .pairs td{text-align:left;white-space:normal;overflow-wrap:anywhere}
 .pairs td:first-child{color:var(--soft);white-space:nowrap}
+@media (max-width:480px){td,th{padding:4px}section{padding:12px}}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.5 ui-monospace,monospace;margin:0}
 """
 
@@ -113,13 +115,22 @@ def _first_batch(task: Task) -> Any:
 
 def _graph(task: Task) -> Figure:
     batch = _first_batch(task)
-    drawn = genesis.debug.graph(lambda: task.loss(batch)[0], names=task.model)
+    drawn = debug.graph(lambda: task.loss(batch)[0], names=task.model)
+    picture = drawn.svg()
+    # A wide one shrinks to the page as far as its words can be read; then it scrolls.
+    width = int(picture.split('width="', 1)[1].split('"', 1)[0])
+    least = f"min-width:{min(width, max(480, 0.65 * width)):.0f}px"
+    style = f"{least};max-width:{width}px;width:100%;height:auto"
+    styled = picture.replace("<svg ", f'<svg style="{style}" ', 1)
     caption = (
         "The operations of one loss, from parameters to the value that is differentiated; "
         f"they keep {drawn.saved_bytes / 1024:,.0f} KB for the gradients."
     )
     return Figure(
-        "Computation graph", f'<div class="scroll">{drawn.svg()}</div>', caption, wide=True
+        "Computation graph",
+        f'<div class="scroll">{styled}</div>',
+        caption,
+        wide=True,
     )
 
 

@@ -135,11 +135,39 @@ def _by_chain(model: Model) -> Model:
     return _merge(model, group)
 
 
+def _by_consumer(model: Model, limit: int) -> Model:
+    """What only one other vertex uses joins it, into the smallest boxes first, until few are left.
+
+    No cycle can arise from that.
+    """
+    while len(model.vertices) > limit:
+        inner = {key for key, vertex in model.vertices.items() if vertex.kind not in _FIXED}
+        only = {
+            key: users[0]
+            for key, users in model.targets().items()
+            if len(set(users)) == 1 and inner >= {key, *users}
+        }
+        size = {key: len(model.vertices[key].ops) or 1 for key in model.vertices}
+        small = sorted(only, key=lambda key: (size[key] + size[only[key]], key))
+        chosen = set(small[: max(1, (len(model.vertices) - limit) // 8)])
+        if not chosen:
+            break
+        group: dict[int, str] = {}
+        for key in chosen:
+            last = only[key]
+            while last in chosen:
+                last = only[last]
+            group[key] = group[last] = f"\1{last}"
+        _take_leaves(model, group)
+        model = _merge(model, group)
+    return model
+
+
 def fold(model: Model, limit: int) -> Model:
     """The graph with at most ``limit`` vertices if folding can do that.
 
     Modules are folded from the innermost outwards, as few levels as it takes; where no modules are
-    known, or that is not enough, chains of operations are folded.
+    known, or that is not enough, chains of operations are folded, then whatever has one consumer.
     """
     if len(model.vertices) <= limit:
         return model
@@ -149,4 +177,4 @@ def fold(model: Model, limit: int) -> Model:
         folded = _by_module(model, depth)
         if len(folded.vertices) <= limit:
             return folded
-    return _by_chain(folded)
+    return _by_consumer(_by_chain(folded), limit)
