@@ -3,6 +3,7 @@
 // A forward operation comes here from the call trampoline (args.h) and the slots of the type (watched.h), a backward node
 // from the engine. What is found wrong is told by Python (genesis/autograd/_anomaly.py), which computes the statistics
 // and raises; while it does, this thread is not observed.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <unordered_map>
@@ -111,7 +112,12 @@ void note(Node* node, PyObject* where) {
   if (PyDict_SetItem(metadata.get(), origin_key(), where) < 0) throw_python();
 }
 
-uint64_t next_sequence() { return Node::newest() ? Node::newest()->sequence + 1 : 1; }
+// Graphs die: the newest node that is alive may be far older than the newest that there was.
+uint64_t next_sequence() {
+  static uint64_t last = 0;
+  if (const Node* newest = Node::newest()) last = std::max(last, newest->sequence);
+  return last + 1;
+}
 
 // Of several outputs a node knows the shape of the first only; the others are written into its metadata.
 void note_shapes(PyObject* tuple, uint64_t first) {

@@ -262,6 +262,65 @@ def test_the_trace_is_json_with_slices_arrows_and_memory(tmp_path):
     )
 
 
+FIELDS = {  # of the trace event format, by phase, beside name, pid and tid
+    "X": {"cat": str, "ts": float, "dur": float, "args": dict},
+    "C": {"ts": float, "args": dict},
+    "M": {"args": dict},
+    "s": {"cat": str, "ts": float, "id": int},
+    "f": {"cat": str, "ts": float, "id": int, "bp": str},
+}
+
+
+def test_the_trace_keeps_the_rules_of_its_format(tmp_path):
+    """Those by which Perfetto reads: it drops slices of a thread that overlap without nesting, and
+    arrows whose ends lie in no slice."""
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    optimizer = genesis.optim.Adam(net.parameters())
+
+    def steps():
+        for i in range(3):
+            with record_function(f"step {i}"):
+                optimizer.zero_grad()
+                net(genesis.ones(2, 4)).square().mean().backward()
+                optimizer.step()
+
+    with profile() as p:
+        steps()
+        worker = threading.Thread(target=steps)
+        worker.start()
+        worker.join()
+    p.export_chrome_trace(tmp_path / "t.json")
+    trace = json.loads((tmp_path / "t.json").read_text())
+    assert set(trace) <= {"traceEvents", "displayTimeUnit"}
+    events = trace["traceEvents"]
+    for e in events:
+        assert isinstance(e["name"], str) and type(e["pid"]) is type(e["tid"]) is int
+        for name, kind in FIELDS[e["ph"]].items():
+            assert type(e[name]) is kind, e
+        assert e.get("dur", 0) >= 0
+    threads = {e["tid"] for e in events if e["ph"] == "X"}
+    named = {e["tid"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    assert threads == named and len(threads) == 2
+    assert all(type(v) is int for e in events if e["ph"] == "C" for v in e["args"].values())
+    slices = {tid: [e for e in events if e["ph"] == "X" and e["tid"] == tid] for tid in threads}
+    for of_thread in slices.values():
+        open_until = []
+        for e in sorted(of_thread, key=lambda e: (e["ts"], -e["dur"])):
+            start, end = round(1000 * e["ts"]), round(1000 * (e["ts"] + e["dur"]))
+            while open_until and open_until[-1] <= start:
+                open_until.pop()
+            assert not open_until or end <= open_until[-1], e
+            open_until.append(end)
+    ends = [e for e in events if e["ph"] in "sf"]
+    assert len(ends) >= 20
+    for e in ends:
+        at = e["ts"]
+        assert any(s["ts"] <= at <= s["ts"] + s["dur"] for s in slices[e["tid"]]), e
+    ids = [(e["ph"], e["id"]) for e in ends]
+    assert len(set(ids)) == len(ids)
+    assert {i for ph, i in ids if ph == "s"} == {i for ph, i in ids if ph == "f"}
+
+
 def test_a_schedule_records_the_steps_it_names():
     seen = []
     plan = schedule(skip_first=1, wait=1, warmup=1, active=2, repeat=2)
