@@ -35,6 +35,13 @@ def test_help_and_version():
         assert stop.value.code == 0
 
 
+def test_help_of_a_command():
+    assert "genesis train TASK" in run("help", "train").out
+    with pytest.raises(SystemExit):
+        run("help", "convert")
+    assert "did you mean doctor?" in run("help", "docter").err
+
+
 def test_an_unknown_command_gets_the_nearest_one():
     done = run("trian")
     assert done.status == 2
@@ -275,7 +282,7 @@ def test_graphs_of_functions_and_models(code, tmp_path, monkeypatch):
         (("nowhere.py:f",), "no such file"),
         (("sketches:broken",), "ValueError: nothing here"),
         (("sketches:number",), "expected a tensor"),
-        (("sketches:Net",), "TypeError"),
+        (("sketches:Net",), "give it inputs, such as --input 32x10"),
         (("sketches:Net", "--input", "2,4"), "expected a shape"),
         (("sketches:Net", "--input", "2x4:sometype"), "expected a shape"),
         (("sketches:loss", "-o", "a.pdf"), "must end in"),

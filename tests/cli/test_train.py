@@ -249,10 +249,11 @@ def test_folders_of_runs_are_not_overwritten(tmp_path):
     [
         (("digit",), "did you mean digits?"),
         (("tea",), "moons"),
-        (("--epochs", 3, "digits"), "the task comes first"),
+        (("--epochs", 3, "digits"), "the task comes first: genesis train digits --epochs 3"),
         (("moons", "--epochs", "many"), "expected a whole number from 1, got 'many'"),
         (("moons", "--epochs", 0), "expected a whole number from 1, got '0'"),
         (("moons", "--speed", 3), "--speed"),
+        (("moons", "--epoch", 3), "--epoch 3; did you mean --epochs?"),
         (("moons", "--precision", "int8"), "float32"),
         (("pinn", "--precision", "bfloat16"), "float32"),
         (("moons", "--resume"), "there is no run of moons"),

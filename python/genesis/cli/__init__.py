@@ -29,11 +29,12 @@ usage: genesis COMMAND [options]
 {commands}
 
 Begin with `genesis train digits`; `genesis COMMAND --help` says more about each.
+`genesis --version` says which one this is.
 """
 
 
-def _help() -> str:
-    return _HELP.format(commands="\n".join(f"  {n:10} {text}" for n, text in COMMANDS.items()))
+def _listing() -> str:
+    return "\n".join(f"  {name:10} {text}" for name, text in COMMANDS.items())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,8 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if len(words) > 1 and words[0] == "help":
+        words = [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help", "help"):
-        print(_help(), end="")
+        print(_HELP.format(commands=_listing()), end="")
         return 0
     if words[0] in ("-V", "--version"):
         from genesis import __version__
@@ -56,8 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if name not in COMMANDS:
             raise Failure(
-                f"genesis: there is no command {name!r}{nearest(name, COMMANDS)}; "
-                f"there are {', '.join(COMMANDS)}"
+                f"genesis: there is no command {name!r}{nearest(name, COMMANDS)}\n{_listing()}"
             )
         status: int = importlib.import_module(f"genesis.cli.{name}").main(words[1:])
         sys.stdout.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -43,6 +44,9 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
+        wrong = re.match(r"unrecognized arguments: (-[^ =]+)", message)
+        if wrong:
+            message += nearest(wrong[1], self._option_string_actions)
         raise Failure(f"{self.prog}: {message}\n`{self.prog} --help` lists the options")
 
 

@@ -35,10 +35,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     source, target = options.source, options.target
     if target.suffix.lower() not in _ENDINGS:
-        raise Failure(
-            f"genesis convert: {target}: the name must end in {', '.join(_ENDINGS)}, "
-            f"got {target.suffix or 'no ending'!r}"
-        )
+        raise Failure(f"genesis convert: {target}: the name must end in {', '.join(_ENDINGS)}")
     if target.exists() and not options.force:
         raise Failure(f"genesis convert: {target} is there already; --force replaces it")
     value = _part(_load(source), options.part, source)

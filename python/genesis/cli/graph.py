@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import genesis
-from genesis import nn
+from genesis import debug, nn
 from genesis.cli.arguments import Failure, Parser, nearest
 from genesis.cli.console import Console
 
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     inputs = [_input(text) for text in options.input]
     if isinstance(target, type) and issubclass(target, nn.Module):
         target = _run(options.target, target)
-    drawn = _run(options.target, genesis.debug.graph, target, *inputs, fold=not options.full)
+    drawn = _run(options.target, debug.graph, target, *inputs, fold=not options.full)
     kind = options.format or _kind(options.out)
     text = (
         str(drawn)
@@ -115,4 +115,7 @@ def _run(name: str, function: Any, *arguments: Any, **options: Any) -> Any:
     try:
         return function(*arguments, **options)
     except Exception as error:
-        raise Failure(f"genesis graph: {name}: {type(error).__name__}: {error}") from error
+        message = f"genesis graph: {name}: {type(error).__name__}: {error}"
+        if isinstance(error, TypeError) and "missing" in str(error) and function is debug.graph:
+            message += "; give it inputs, such as --input 32x10"
+        raise Failure(message) from error

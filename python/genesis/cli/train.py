@@ -34,7 +34,9 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments else 2
     name = arguments[0]
     if name.startswith("-"):
-        raise Failure(f"genesis train: the task comes first, then {name}; tasks are\n{_listing()}")
+        task = next((word for word in arguments if word in tasks.SUMMARIES), "TASK")
+        rest = shlex.join(word for word in arguments if word != task)
+        raise Failure(f"genesis train: the task comes first: genesis train {task} {rest}")
     if name not in tasks.SUMMARIES:
         hint = nearest(name, tasks.SUMMARIES)
         raise Failure(f"genesis train: there is no task {name!r}{hint}\n{_listing()}")
