@@ -76,9 +76,10 @@ FUNCTIONS = {
         t take take_along_dim tensor_split tile transpose tril triu unbind unflatten
         unsqueeze vsplit vstack"""),
     "matrix": ("genesis: products of matrices", """
-        addbmm addmm addmv addr baddbmm bmm cdist cross det dist dot einsum ger inner
-        inverse kron logdet matmul matrix_power mm mv outer slogdet tensordot trace vdot
-        linalg_cholesky linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_matrix_norm
+        addbmm addmm addmv addr baddbmm bmm cdist cross det dist dot einsum geqrf ger inner
+        inverse kron logdet matmul matrix_exp matrix_power mm mv orgqr outer slogdet tensordot
+        trace vdot linalg_cholesky linalg_det linalg_eigh linalg_eigvalsh
+        linalg_householder_product linalg_inv linalg_matrix_exp linalg_matrix_norm
         linalg_matrix_power linalg_norm linalg_pinv linalg_qr linalg_slogdet linalg_solve
         linalg_solve_triangular linalg_svd linalg_svdvals linalg_vector_norm"""),
     "settings": ("genesis: types, modes, settings", """
@@ -116,7 +117,9 @@ SUBJECTS = {
     "dropout": "Dropout",
     "dropouts": "Dropout",
     "fold": "Convolution",
+    "fractional": "Pooling",
     "linear": "Linear",
+    "linear_loss": "Losses",
     "lookup": "Embeddings",
     "loss": "Losses",
     "margin": "Losses",

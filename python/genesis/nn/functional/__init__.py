@@ -8,6 +8,8 @@ from genesis.nn.functional import (
     conv,
     distance,
     dropouts,
+    fractional,
+    linear_loss,
     lookup,
     loss,
     margin,
@@ -26,6 +28,8 @@ from genesis.nn.functional.classification import *  # noqa: F403
 from genesis.nn.functional.conv import *  # noqa: F403
 from genesis.nn.functional.distance import *  # noqa: F403
 from genesis.nn.functional.dropouts import *  # noqa: F403
+from genesis.nn.functional.fractional import *  # noqa: F403
+from genesis.nn.functional.linear_loss import *  # noqa: F403
 from genesis.nn.functional.lookup import *  # noqa: F403
 from genesis.nn.functional.loss import *  # noqa: F403
 from genesis.nn.functional.margin import *  # noqa: F403
@@ -45,6 +49,8 @@ __all__: list[str] = [
     *conv.__all__,
     *distance.__all__,
     *dropouts.__all__,
+    *fractional.__all__,
+    *linear_loss.__all__,
     *lookup.__all__,
     *loss.__all__,
     *margin.__all__,

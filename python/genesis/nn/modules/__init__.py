@@ -10,6 +10,7 @@ from genesis.nn.modules import (
     distance,
     dropout,
     fold,
+    fractional,
     linear,
     loss,
     margin,
@@ -34,6 +35,7 @@ from genesis.nn.modules.conv import *  # noqa: F403
 from genesis.nn.modules.distance import *  # noqa: F403
 from genesis.nn.modules.dropout import *  # noqa: F403
 from genesis.nn.modules.fold import *  # noqa: F403
+from genesis.nn.modules.fractional import *  # noqa: F403
 from genesis.nn.modules.linear import *  # noqa: F403
 from genesis.nn.modules.loss import *  # noqa: F403
 from genesis.nn.modules.margin import *  # noqa: F403
@@ -61,6 +63,7 @@ __all__: list[str] = [
     *distance.__all__,
     *dropout.__all__,
     *fold.__all__,
+    *fractional.__all__,
     *linear.__all__,
     *loss.__all__,
     *margin.__all__,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+from typing import Any
 
 from genesis._C import Tensor
 from genesis.nn import functional as F
+from genesis.nn.functional.linear_loss import LinearCrossEntropyOptions
 from genesis.nn.functional.loss import _older
+from genesis.nn.modules.linear import Linear
 from genesis.nn.modules.module import Module
 
 __all__ = [
@@ -18,6 +22,8 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "MSELoss",
     "NLLLoss",
     "PoissonNLLLoss",
@@ -199,6 +205,73 @@ class CrossEntropyLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
+        )
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """The cross-entropy of scores made by its own linear layer, ``linear``.
+
+    There is a loss for each place of ``out_features``. ``options`` makes the scores in parts.
+
+    >>> loss = LinearCrossEntropyLoss(5, 10, options=LinearCrossEntropyOptions())
+    >>> loss(genesis.zeros(2, 5), genesis.tensor([1, 2]))
+    tensor(2.3026, grad_fn=<DivBackward>)
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise ValueError(
+                f"LinearCrossEntropyLoss: weight must have shape {(num_classes,)}, got "
+                f"{tuple(weight.shape)}"
+            )
+        if not 0 <= label_smoothing <= 1:
+            raise ValueError(
+                "LinearCrossEntropyLoss: label_smoothing must be between 0 and 1, got "
+                f"{label_smoothing}"
+            )
+        super().__init__(weight, None, None, reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.linear = Linear(in_features, num_classes * prod(out_features), bias, device, dtype)
+        self.options = options
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        shape = (self.num_classes, *self.out_features)
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape((*shape, self.linear.in_features)),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
         )
 
 
