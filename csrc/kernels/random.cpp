@@ -201,11 +201,36 @@ GENESIS_KERNEL(integers)
 namespace {
 
 template <class T>
-void dropout_as(const View& y, const View& x, Draw draw, double p) {
-  const int64_t n = y.numel(), item = itemsize(y.dtype), counters = (n + 3) / 4;
+T dropout_scale(double p) {
+  return p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
+}
+
+// Elements [first, first + m) of x in T, and where the results go: in place, or in `line`, to be scattered.
+template <class T>
+struct Stretch {
+  const View &y, &x;
+  int64_t first, m;
+  T* line;
+  bool direct = y.dtype == dtype_of<T>;
+
+  const T* in() const {
+    if (direct) return x.as<T>() + first;
+    const int64_t item = itemsize(x.dtype);
+    gather(line, dtype_of<T>, x.as<char>() + first * item, item, x.dtype, m);
+    return line;
+  }
+  T* out() const { return direct ? y.as<T>() + first : line; }
+  void finish() const {
+    const int64_t item = itemsize(y.dtype);
+    if (!direct) scatter(y.as<char>() + first * item, item, y.dtype, line, dtype_of<T>, m);
+  }
+};
+
+template <class T>
+void dropout_as(const View& y, const View& x, uint32_t* kept, Draw draw, double p) {
+  const int64_t n = y.numel(), counters = (n + 3) / 4;
   const auto threshold = static_cast<uint32_t>(std::min(p * 0x1p32, 0x1p32 - 1));
-  const T scale = p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
-  const bool direct = y.dtype == dtype_of<T>;
+  const T scale = dropout_scale<T>(p);
   parallel_for(counters, kGrain, [&](int64_t begin, int64_t end) {
     Words words;
     alignas(64) uint32_t words_in_order[4 * kCounters];
@@ -215,29 +240,64 @@ void dropout_as(const View& y, const View& x, Draw draw, double p) {
 #pragma GCC ivdep
       for (int64_t k = 0; k < kCounters; ++k)
         for (int j = 0; j < 4; ++j) words_in_order[4 * k + j] = words.w[j][k];
-      const int64_t first = 4 * c, m = std::min({4 * kCounters, n - first, (end - c) * 4});
-      const T* in = x.as<T>() + first;
-      T* out = y.as<T>() + first;
-      if (!direct) {
-        gather(line, dtype_of<T>, x.as<char>() + first * item, item, x.dtype, m);
-        in = out = line;
-      }
+      const Stretch<T> part{y, x, 4 * c, std::min({4 * kCounters, n - 4 * c, (end - c) * 4}), line};
+      const T* in = part.in();
+      T* out = part.out();
 #pragma GCC ivdep
-      for (int64_t i = 0; i < m; ++i) {
+      for (int64_t i = 0; i < part.m; ++i) {
         const T value = in[i] * scale;
         out[i] = words_in_order[i] < threshold ? T(0) : value;
       }
-      if (!direct) scatter(y.as<char>() + first * item, item, y.dtype, line, dtype_of<T>, m);
+      part.finish();
+      if (kept) {
+        for (int64_t i = 0; i < part.m; i += 32) {  // words beyond part.m are there, if in vain
+          uint32_t bits = 0;
+          for (uint32_t j = 0; j < 32; ++j) bits |= static_cast<uint32_t>(words_in_order[i + j] >= threshold) << j;
+          kept[(part.first + i) / 32] = bits;
+        }
+      }
+    }
+  });
+}
+
+template <class T>
+void dropout_again_as(const View& y, const View& x, const uint32_t* kept, double p) {
+  constexpr int64_t block = 1024;
+  const T scale = dropout_scale<T>(p);
+  const int64_t n = y.numel();
+  parallel_for((n + block - 1) / block, 32, [&](int64_t begin, int64_t end) {
+    alignas(64) T line[block];
+    for (int64_t first = begin * block; first < std::min(n, end * block); first += block) {
+      const Stretch<T> part{y, x, first, std::min(block, n - first), line};
+      const T* in = part.in();
+      T* out = part.out();
+      auto some = [&](int64_t i, uint32_t count) __attribute__((always_inline)) {
+        const uint32_t bits = kept[(first + i) / 32];
+#pragma GCC ivdep
+        for (uint32_t j = 0; j < count; ++j) {
+          const T value = in[i + j] * scale;
+          out[i + j] = bits >> j & 1 ? value : T(0);
+        }
+      };
+      int64_t i = 0;
+      for (; i + 32 <= part.m; i += 32) some(i, 32);
+      if (i < part.m) some(i, static_cast<uint32_t>(part.m - i));
+      part.finish();
     }
   });
 }
 
 }  // namespace
 
-void dropout(View y, View x, Draw draw, double p) {
-  if (y.dtype == DType::Float64) dropout_as<double>(y, x, draw, p);
-  else dropout_as<float>(y, x, draw, p);
+void dropout(View y, View x, uint32_t* kept, Draw draw, double p) {
+  if (y.dtype == DType::Float64) dropout_as<double>(y, x, kept, draw, p);
+  else dropout_as<float>(y, x, kept, draw, p);
+}
+void dropout_again(View y, View x, const uint32_t* kept, double p) {
+  if (y.dtype == DType::Float64) dropout_again_as<double>(y, x, kept, p);
+  else dropout_again_as<float>(y, x, kept, p);
 }
 GENESIS_KERNEL(dropout)
+GENESIS_KERNEL(dropout_again)
 
 }  // namespace genesis::kernels::GENESIS_ISA

@@ -1,5 +1,5 @@
 // Random fills. Each is a function of a seed and of the first counter (core/random.h says which words an element
-// takes), so a draw can be repeated: dropout's backward does, and keeps no mask. `y` is contiguous.
+// takes). `y` is contiguous.
 #pragma once
 
 #include "core/view.h"
@@ -24,8 +24,10 @@ inline constinit Kernel<void(View y, Draw draw, double p)> bernoulli;
 inline constinit Kernel<void(View y, View p, Draw draw)> bernoulli_each;
 // Integers low .. low + range - 1, where range 0 stands for 2^64.
 inline constinit Kernel<void(View y, Draw draw, int64_t low, uint64_t range)> integers;
-// y = x / (1 - p) with probability 1 - p, else 0. x contiguous, of y's dtype.
-inline constinit Kernel<void(View y, View x, Draw draw, double p)> dropout;
+// y = x / (1 - p) with probability 1 - p, else 0. x contiguous, of y's dtype. If kept is not null, bit i % 32 of
+// kept[i / 32] tells whether element i was kept; dropout_again does the same once more by those bits.
+inline constinit Kernel<void(View y, View x, uint32_t* kept, Draw draw, double p)> dropout;
+inline constinit Kernel<void(View y, View x, const uint32_t* kept, double p)> dropout_again;
 
 // Elements that a counter serves: four where an element takes one word, two where it takes two.
 inline uint64_t counters_for(int64_t elements, int words) {

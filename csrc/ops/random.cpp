@@ -227,14 +227,25 @@ Tensor random_(const Tensor& x, Generator& g) {
   return refill("random_", x, [&](View y) { kernels::integers(y, reserve(g, x.numel(), 2), 0, range); });
 }
 
-// The mask is a function of the draw: backward makes it again, and nothing is saved.
+// What dropout does to its input, done to another tensor of that shape.
+static Tensor dropout_again(const Tensor& input, const Tensor& kept, double p) {
+  const Tensor x = contiguous(input);
+  Tensor y = empty(x.shape(), x.dtype());
+  kernels::dropout_again(y.view(), x.view(), kept.data<uint32_t>(), p);
+  return record("dropout_backward", y, inputs(x), save(kept), [p](const Tensor& dy, const Saved& saved) {
+    return Grads{dropout_again(dy, saved[0], p)};
+  });
+}
+
+// Backward needs a bit for each element. (The draw could be repeated instead, but takes longer than all the rest.)
 static Tensor dropout_at(const Tensor& input, double p, Draw draw, Out out = {}) {
   const Tensor x = contiguous(input);
   Tensor y = out && out.tensor->contiguous() ? *out.tensor : empty(x.shape(), x.dtype());
-  kernels::dropout(y.view(), x.view(), draw, p);
+  const Tensor kept = tracked(x) ? empty({(x.numel() + 31) / 32}, DType::Int32) : Tensor();
+  kernels::dropout(y.view(), x.view(), kept.defined() ? kept.data<uint32_t>() : nullptr, draw, p);
   if (out) return deliver("dropout_", y, out);
-  return record("dropout", y, inputs(x), save(),
-                [p, draw](const Tensor& dy, const Saved&) { return Grads{dropout_at(dy, p, draw)}; });
+  return record("dropout", y, inputs(x), save(kept),
+                [p](const Tensor& dy, const Saved& saved) { return Grads{dropout_again(dy, saved[0], p)}; });
 }
 
 Tensor dropout(const Tensor& x, double p, Generator& g) {

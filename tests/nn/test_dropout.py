@@ -70,3 +70,35 @@ def test_channels_of_one_sample():
     for function in (F.dropout1d, F.dropout2d, F.dropout3d):
         with pytest.raises(ValueError, match="single elements"):
             function(genesis.ones(3))
+
+
+@pytest.mark.parametrize("dtype", [genesis.float32, genesis.float64, genesis.bfloat16])
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 1023, 1025, 40_001])
+def test_the_gradient_passes_where_the_value_did(size, dtype):
+    genesis.manual_seed(4)
+    x = genesis.ones(size, dtype=dtype, requires_grad=True)
+    y = F.dropout(x, 0.3)
+    dy = genesis.arange(size, dtype=genesis.float64).to(dtype)
+    (dx,) = genesis.autograd.grad(y, x, dy, create_graph=True)
+    scale = genesis.tensor(1 / 0.7, dtype=dtype)
+    expected = genesis.where(y == 0, 0.0, dy.double() / 0.7)
+    assert genesis.allclose(dx.double(), expected, rtol=1e-2 if dtype == genesis.bfloat16 else 1e-6)
+    assert ((y == 0) | (y == scale)).all()
+
+
+def test_the_gradient_of_the_gradient_uses_the_same_zeros():
+    genesis.manual_seed(5)
+    x = genesis.randn(70, 3).t().requires_grad_()
+    y = F.dropout(x, 0.5)
+    dy = genesis.randn(3, 70, requires_grad=True)
+    (dx,) = genesis.autograd.grad(y, x, dy, create_graph=True)
+    (back,) = genesis.autograd.grad(dx, dy, genesis.ones(3, 70))
+    assert genesis.equal(back == 0, y == 0) and 60 < (back == 2).sum().item() < 150
+
+
+def test_what_backward_keeps_is_a_bit_for_each_element():
+    x = genesis.randn(1 << 18, requires_grad=True)
+    before = genesis.memory.allocated()
+    y = F.dropout(x, 0.5)
+    kept = genesis.memory.allocated() - before - y.numel() * 4
+    assert kept <= (1 << 18) // 8 + 4096
