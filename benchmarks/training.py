@@ -9,10 +9,9 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-import compare
 import numpy as np
-from compare import Run
 
+Run = Callable[[], Any]
 RNG = np.random.default_rng(0)
 
 
@@ -149,4 +148,6 @@ WORKLOADS = [
 ]  # fmt: skip
 
 if __name__ == "__main__":
+    import compare  # here, since memory.py wants the models with one library alone
+
     compare.main(__doc__, [compare.Work("", *line) for line in WORKLOADS])
