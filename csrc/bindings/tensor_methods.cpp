@@ -34,7 +34,7 @@ static Tensor to(Args& a) {
   if (a.has(5)) check_device(a[5]);
   if (a.has(6)) dtype = a.tensor(6).dtype();
   const Tensor y = converted(x, dtype, copy);
-  return ops::to_format("to", y, memory_format(a, 7, ops::MemoryFormat::Preserve));
+  return ops::to_suggested_format("to", y, memory_format(a, 7, ops::MemoryFormat::Preserve));
 }
 
 // The names of PyTorch's types by dtype: x.type() is 'genesis.FloatTensor'.

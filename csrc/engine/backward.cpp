@@ -310,13 +310,27 @@ std::vector<Tensor> Pass::run() {
 uint64_t current_pass() { return Pass::current ? Pass::current->id() : 0; }
 bool runs(Node* node) { return Pass::current && Pass::current->runs(node); }
 
+// The first gradient of a leaf, which it keeps: a buffer of its own, laid out as the leaf is.
+static Tensor first_grad(const Tensor& leaf, Tensor&& grad) {
+  auto lies_as = [&](const Tensor& other) {
+    for (int d = 0; d < grad.dim(); ++d)
+      if (grad.size(d) != 1 && grad.stride(d) != other.stride(d)) return false;
+    return true;
+  };
+  if (!lies_as(leaf)) [[unlikely]] {
+    const Tensor own = empty_like(leaf);
+    if (!lies_as(own)) return ops::copy_(own, grad);
+  }
+  return grad.exclusive() ? std::move(grad) : ops::clone(grad);
+}
+
 void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph) {
   if (grad.dtype() != leaf.dtype()) grad = ops::cast(grad, leaf.dtype());
   // Two threads may bring gradients to the same leaf: reading the old sum and storing the new one is one step.
   const KeepLocked locked;
   TensorMeta& m = meta(leaf);
   if (!m.grad.defined()) {
-    m.grad = create_graph || grad.exclusive() ? std::move(grad) : ops::clone(grad);
+    m.grad = create_graph ? std::move(grad) : first_grad(leaf, std::move(grad));
   } else if (create_graph || m.grad->requires_grad) {
     m.grad = ops::add(m.grad, grad);
   } else {

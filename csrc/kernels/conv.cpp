@@ -136,7 +136,7 @@ void correlate(const std::vector<Correlation<T>>& passes) {
   const Correlation<T>& x = passes[0];
   if (x.batch == 0 || x.groups == 0 || x.rows == 0 || x.outputs() == 0) return;
   // Tiles are as high as the registers allow, and all about equally high.
-  const bool panels = x.rows > kFewRows;
+  const bool panels = x.rows > (x.taps() == 1 ? kFewest : kFewRows);
   const int64_t highest = panels ? kMaxRows[kPanelVectors - 1] : kTileRows;
   const int64_t height = ceil_div(x.rows, ceil_div(x.rows, highest));
   const int64_t padded_rows = ceil_div(x.rows, height) * height;

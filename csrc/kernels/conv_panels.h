@@ -14,9 +14,7 @@ constexpr int64_t kRunBytes = 384 << 10;  // of panels that are gathered at once
 constexpr int kPanelVectors = std::min(kVectorBytes == 64 ? 3 : 2, kMaxVectors);
 
 template <class T>
-const Scratch<T> gathered_panels;
-template <class T>
-const Scratch<T> spilled_panels;
+const Scratch<T> gathered_panels;  // and, behind them, outputs of panels that belong to several images
 
 // Some panels of some images, from flat output `begin` on.
 template <class T>
@@ -73,7 +71,6 @@ void multiply_panels(const Correlation<T>& x, const Layout<T>& layout, const T* 
     parts = std::clamp<int64_t>(std::min(wanted / (groups * runs), work / kTaskWork), 1, std::max<int64_t>(1, row_tiles / 4));
   parallel_for(groups * runs * parts, std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work / parts)),
                [&](int64_t begin, int64_t end) {
-    T* const gathered = gathered_panels<T>.get(most * width * steps + lanes);
     Run<T> run;
     for (int64_t task = begin; task < end; ++task) {
       const int64_t part = task % parts, g = task / parts / runs, first = task / parts % runs * most;
@@ -83,7 +80,8 @@ void multiply_panels(const Correlation<T>& x, const Layout<T>& layout, const T* 
       T* const y = out + g * x.rows * out_plane;
       int64_t spilled = 0;
       for (int64_t j = 0; j < run.count; ++j) spilled += run.spilled(j);
-      T* spill = spilled > 0 ? spilled_panels<T>.get(spilled * x.rows * width) : nullptr;
+      T* const gathered = gathered_panels<T>.get(most * width * steps + spilled * x.rows * width);
+      T* spill = gathered + most * width * steps;
       run.c.clear(), run.c_row.clear();
       for (int64_t j = 0; j < run.count; ++j) {
         const int64_t at = run.begin + j * width;

@@ -208,7 +208,10 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
         const T* source = read_planes(planes, x + ((image * s.groups + g) * s.in_channels + c_begin) * in_size, in_size, images,
                                       image_step, c_end - c_begin);
         const T* dy_rows = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
-        auto multiply = [&](const T* b, int64_t k) {
+        auto multiply = [&](T* b, int64_t k) {
+          // What memory held before may be denormal numbers, which are slow.
+          if (const int64_t missing = columns - s.out_channels; missing > 0)
+            for (int64_t p = 0; p < k; ++p) std::fill_n(b + (columns - width) * k + (p + 1) * width - missing, missing, T(0));
           for (int64_t panel = 0; panel < panels; ++panel)
             for (int64_t row = 0; row < (c_end - c_begin) * taps; row += height) {
               const int64_t filled = std::min(height, (c_end - c_begin) * taps - row);

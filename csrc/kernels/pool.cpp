@@ -10,36 +10,13 @@
 
 #include "core/parallel.h"
 #include "kernels/conv_tiles.h"
+#include "kernels/pool_windows.h"
 #include "kernels/scratch.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 constexpr int64_t kGrain = 1 << 15;  // elements worth a thread
-
-// Along one dimension: which inputs each output sees.
-struct Windows {
-  std::vector<int64_t> begin, end, counted;  // inputs begin, begin + step, ... before end; how many an average counts
-  int64_t step;
-
-  Windows(const PoolShape& s, int d) : step(s.adaptive ? 1 : s.dilation[d]) {
-    const int64_t in = s.in[d];
-    for (int64_t o = 0; o < s.out[d]; ++o) {
-      if (s.adaptive) {
-        begin.push_back(o * in / s.out[d]);
-        end.push_back(ceil_div((o + 1) * in, s.out[d]));
-        counted.push_back(end.back() - begin.back());
-        continue;
-      }
-      const int64_t first = o * s.stride[d] - s.padding[d], last = first + (s.kernel[d] - 1) * step;
-      const int64_t clipped = first >= 0 ? first : first + ceil_div(-first, step) * step;
-      begin.push_back(std::min(clipped, in));
-      end.push_back(std::max(begin.back(), std::min(last + 1, in)));
-      counted.push_back(s.count_padding ? std::min(last + 1, in + s.padding[d]) - first : end.back() - begin.back());
-    }
-  }
-  bool empty(int64_t o) const { return begin[o] >= end[o]; }
-};
 
 // Outputs [first, last) see input o * stride + offset, which exists.
 struct Reach {
@@ -184,25 +161,23 @@ void max_planes(const PoolShape& s, const T* x, T* y, Index* index) {
 
 // ----- Averages -----
 
-// In 16 partial sums, which vectorise.
 template <class T>
 T sum_run(const T* x, int64_t n) {
-  constexpr int lanes = 16;
-  T part[lanes] = {}, total = 0;
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    for (int l = 0; l < lanes; ++l) part[l] += x[i + l];
-  for (; i < n; ++i) total += x[i];
-  for (int l = 0; l < lanes; ++l) total += part[l];
-  return total;
-}
-
-// What the sums of a line are multiplied by.
-template <class T>
-void factors(const PoolShape& s, const Windows& w0, const Windows& w1, const Windows& w2, int64_t o0, int64_t o1, T* out) {
-  const int64_t outer = w0.counted[o0] * w1.counted[o1];
-  for (int64_t o = 0; o < s.out[2]; ++o)
-    out[o] = T(1) / static_cast<T>(s.divisor != 0 ? s.divisor : std::max<int64_t>(1, outer * w2.counted[o]));
+  constexpr int lanes = kLanes<T>;
+  T total = 0;
+  if (n < lanes) {
+    for (int64_t i = 0; i < n; ++i) total += x[i];
+    return total;
+  }
+  Vec<T> sum = load(x);
+  int64_t i = lanes;
+  for (; i + lanes <= n; i += lanes) sum += load(x + i);
+  if (i < n) sum += load(x + i, Mask<T>(n - i));
+  T part[lanes];
+  store(part, sum);
+  for (int half = lanes / 2; half > 0; half /= 2)
+    for (int l = 0; l < half; ++l) part[l] += part[l + half];
+  return part[0];
 }
 
 template <class T, class A, class B>
@@ -213,28 +188,37 @@ void add_lines(T* to, A to_step, const T* from, B from_step, int64_t n) {
 
 // A line of outputs in terms of a line of inputs: sums, or, backward, what is added to the inputs.
 template <class T, bool backward>
-void avg_line(const PoolShape& s, const Windows& w2, const std::vector<Reach>& reach, std::conditional_t<backward, T, const T>* x,
+void avg_line(const PoolShape& s, const std::vector<Reach>& reach, std::conditional_t<backward, T, const T>* x,
               std::conditional_t<backward, const T, T>* y) {
-  if (!reach.empty()) {
-    for (const Reach& r : reach)
-      with_stride(s.stride[2], [&](auto stride) {
-        auto* from = x + r.first * stride + r.offset;
-        auto* to = y + r.first;
-        const int64_t n = r.last - r.first;
-        if constexpr (backward) add_lines<T>(from, stride, to, 1, n);
-        else add_lines<T>(to, 1, from, stride, n);
-      });
-    return;
-  }
-  for (int64_t o = 0; o < s.out[2]; ++o) {
-    if constexpr (backward) {
-      T* to = x + w2.begin[o];
-      const T value = y[o];
-      const int64_t n = w2.end[o] - w2.begin[o];
-      for (int64_t k = 0; k < n; ++k) to[k] += value;
-    } else {
-      y[o] += sum_run(x + w2.begin[o], w2.end[o] - w2.begin[o]);
+  for (const Reach& r : reach)
+    with_stride(s.stride[2], [&](auto stride) {
+      auto* from = x + r.first * stride + r.offset;
+      auto* to = y + r.first;
+      const int64_t n = r.last - r.first;
+      if constexpr (backward) add_lines<T>(from, stride, to, 1, n);
+      else add_lines<T>(to, 1, from, stride, n);
+    });
+}
+
+// The same for windows that are taken one by one: `lines` of the input are first added up, or, backward, get the same
+// added. `whole` has room for a line.
+template <class T, bool backward>
+void avg_windows(const Windows& w2, const std::vector<std::conditional_t<backward, T*, const T*>>& lines, int64_t in, T* whole,
+                 std::conditional_t<backward, const T, T>* y) {
+  const int64_t outputs = static_cast<int64_t>(w2.begin.size());
+  if constexpr (backward) {
+    std::fill_n(whole, in, T(0));
+    for (int64_t o = 0; o < outputs; ++o)
+      for (int64_t k = w2.begin[o]; k < w2.end[o]; ++k) whole[k] += y[o];
+    for (T* line : lines) add_lines<T>(line, 1, whole, 1, in);
+  } else {
+    const T* sums = lines.empty() ? whole : lines[0];
+    if (lines.size() != 1) {
+      std::fill_n(whole, in, T(0));
+      for (const T* line : lines) add_lines<T>(whole, 1, line, 1, in);
+      sums = whole;
     }
+    for (int64_t o = 0; o < outputs; ++o) y[o] = sum_run(sums + w2.begin[o], w2.end[o] - w2.begin[o]);
   }
 }
 
@@ -252,7 +236,8 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
   // Backward, the lines of a plane add to the same inputs: planes are the smallest unit there.
   const int64_t unit = backward ? lines : 1;
   parallel_for(s.planes * lines / unit, ceil_div(kGrain, ceil_div(in_size * unit, lines)), [&](int64_t first, int64_t last) {
-    std::vector<T> scaled(backward ? n : 0);
+    std::vector<T> scaled(backward ? n : 0), whole(reach.empty() ? s.in[2] : 0);
+    std::vector<std::conditional_t<backward, T*, const T*>> rows;
     if constexpr (backward) std::fill_n(x + first * in_size, (last - first) * in_size, T(0));
     for (int64_t line = first * unit; line < last * unit; ++line) {
       const int64_t at = line % lines, o0 = at / s.out[1], o1 = at % s.out[1];
@@ -266,26 +251,16 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
       } else {
         std::fill_n(sums, n, T(0));
       }
+      rows.clear();
       for (int64_t i = w0.begin[o0]; i < w0.end[o0]; ++i)
-        for (int64_t j = w1.begin[o1]; j < w1.end[o1]; ++j)
-          avg_line<T, backward>(s, w2, reach, plane + (i * s.in[1] + j) * s.in[2], sums);
+        for (int64_t j = w1.begin[o1]; j < w1.end[o1]; ++j) rows.push_back(plane + (i * s.in[1] + j) * s.in[2]);
+      if (reach.empty()) avg_windows<T, backward>(w2, rows, s.in[2], whole.data(), sums);
+      else
+        for (auto* row : rows) avg_line<T, backward>(s, reach, row, sums);
       if constexpr (!backward)
         for (int64_t o = 0; o < n; ++o) sums[o] *= scale[o];
     }
   });
-}
-
-// ----- By index -----
-
-// f(values, index) with pointers of the right types.
-template <class F>
-void by_types(DType dtype, DType index_dtype, F f) {
-  const auto with_index = [&](auto value) {
-    if (index_dtype == DType::Int32) f(value, int32_t());
-    else f(value, int64_t());
-  };
-  if (dtype == DType::Float32) with_index(float());
-  else with_index(double());
 }
 
 }  // namespace

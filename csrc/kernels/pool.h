@@ -1,4 +1,5 @@
-// Pooling over three spatial dimensions, of which those that a tensor lacks have size 1; contiguous float32 and float64.
+// Pooling over three spatial dimensions, of which those that a tensor lacks have size 1; float32 and float64, of planes
+// that follow each other or, in the kernels called _last, of images with their channels last.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 namespace genesis::kernels {
 
 struct PoolShape {
-  int64_t planes;
+  int64_t planes;    // images times channels
+  int64_t channels;  // of an image, where they lie last
   int64_t in[3], out[3];
   // Output o sees the inputs o * stride - padding + t * dilation, t < kernel, that exist; or, if adaptive, those from
   // floor(o * in / out) to ceil((o + 1) * in / out).
@@ -35,5 +37,12 @@ inline constinit Kernel<void(DType dtype, int64_t planes, int64_t few, int64_t m
                              const void* index, void* y)> plane_gather;
 inline constinit Kernel<void(DType dtype, int64_t planes, int64_t few, int64_t many, const void* y, DType index_dtype,
                              const void* index, void* x, bool sum)> plane_scatter;
+
+// The same of (images, positions, channels); max_pool_backward_last adds dy to where the maxima were.
+inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y, DType index_dtype, void* index)> max_pool_last;
+inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* dy, DType index_dtype, const void* index, void* dx)>
+    max_pool_backward_last;
+inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y)> avg_pool_last;
+inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* dy, void* dx)> avg_pool_backward_last;
 
 }  // namespace genesis::kernels

@@ -1,10 +1,13 @@
 // Three maps, each linear in both of its arguments: y from (x, w), x from (y, w), w from (x, y). Each is the transpose of
-// the others, so their rules are made of each other and gradients of any order follow.
+// the others, so their rules are made of each other and gradients of any order follow. If x or w has its channels last, so
+// have all results, those of the rules too.
 #include "ops/conv.h"
 
 #include "autograd/record.h"
 #include "kernels/conv.h"
+#include "kernels/conv_last.h"
 #include "ops/create.h"
+#include "ops/memory_format.h"
 #include "ops/reduce.h"
 #include "ops/view.h"
 
@@ -14,44 +17,49 @@ namespace {
 
 using kernels::ConvShape;
 
-Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& s, int spatial);
-Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const ConvShape& s, int spatial);
-Tensor weight_from(const Tensor& x, const Tensor& y, const ConvShape& s, int spatial);
+struct Problem : ConvShape {
+  int spatial;
+  MemoryFormat format;
+
+  Problem(const ConvShape& shape, int spatial, MemoryFormat format) : ConvShape(shape), spatial(spatial), format(format) {}
+  bool last() const { return format != MemoryFormat::Contiguous; }
+};
+
+Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const Problem& s);
+Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const Problem& s);
+Tensor weight_from(const Tensor& x, const Tensor& y, const Problem& s);
 
 Dims with_spatial(int64_t a, int64_t b, const int64_t (&sizes)[3], int spatial) {
   Dims shape{a, b};
   for (int d = 3 - spatial; d < 3; ++d) shape.push_back(sizes[d]);
   return shape;
 }
-Dims input_shape(const ConvShape& s, int spatial) {
-  return with_spatial(s.batch, s.groups * s.in_channels, s.in, spatial);
-}
-Dims output_shape(const ConvShape& s, int spatial) {
-  return with_spatial(s.batch, s.groups * s.out_channels, s.out, spatial);
-}
-Dims weight_shape(const ConvShape& s, int spatial) {
-  return with_spatial(s.groups * s.out_channels, s.in_channels, s.kernel, spatial);
-}
+Dims input_shape(const Problem& s) { return with_spatial(s.batch, s.groups * s.in_channels, s.in, s.spatial); }
+Dims output_shape(const Problem& s) { return with_spatial(s.batch, s.groups * s.out_channels, s.out, s.spatial); }
+Dims weight_shape(const Problem& s) { return with_spatial(s.groups * s.out_channels, s.in_channels, s.kernel, s.spatial); }
 
-// An operand as the kernels take it: contiguous, half precision widened.
+// An operand as the kernels take it: dense in a format, half precision widened.
 struct Dense {
   Tensor tensor;
-  explicit Dense(const Tensor& x) {
+  Dense(const Tensor& x, MemoryFormat format) {
     if (!x.defined()) return;
     const WithGradMode off(false);
-    tensor = contiguous(is_half(x.dtype()) ? cast(x, DType::Float32) : x);
+    tensor = to_format("convolution", is_half(x.dtype()) ? cast(x, DType::Float32) : x, format);
   }
   const void* data() const { return tensor.defined() ? tensor->data : nullptr; }
 };
 
-// A result computed in `compute(memory)`, through float32 if it is of half precision.
+// A result that compute(dtype, format, memory) makes: through float32 if it is of half precision, and with the channels
+// first if the kernels do not have them last.
 template <class F>
-Tensor result(const Dims& shape, DType dtype, F compute) {
+Tensor result(const Dims& shape, DType dtype, const Problem& s, F compute) {
   const DType wide = is_half(dtype) ? DType::Float32 : dtype;
-  Tensor y = empty(shape, wide);
-  compute(wide, y->data);
+  const MemoryFormat computed = s.last() && kernels::runs_channels_last(s) ? s.format : MemoryFormat::Contiguous;
+  Tensor y = empty_in_format("convolution", shape, wide, computed);
+  compute(wide, computed, y->data);
   const WithGradMode off(false);
-  return wide == dtype ? y : cast(y, dtype);
+  if (wide != dtype) y = cast(y, dtype);
+  return computed == s.format ? y : clone_to_format("convolution", y, s.format);
 }
 
 Tensor channel_sum(const Tensor& dy) {
@@ -60,41 +68,43 @@ Tensor channel_sum(const Tensor& dy) {
   return sum(dy, dims, false);
 }
 
-Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& s, int spatial) {
-  Tensor y = result(output_shape(s, spatial), x.dtype(), [&](DType dtype, void* out) {
-    kernels::conv_forward(dtype, s, Dense(x).data(), Dense(w).data(), Dense(bias).data(), out);
+Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const Problem& s) {
+  Tensor y = result(output_shape(s), x.dtype(), s, [&](DType dtype, MemoryFormat format, void* out) {
+    const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_forward : kernels::conv_forward_last;
+    run(dtype, s, Dense(x, format).data(), Dense(w, format).data(), Dense(bias, MemoryFormat::Contiguous).data(), out);
   });
-  return record("convolution", std::move(y), inputs(x, w, bias), save(x, w), [s, spatial](const Tensor& dy, const Saved& saved) {
+  return record("convolution", std::move(y), inputs(x, w, bias), save(x, w), [s](const Tensor& dy, const Saved& saved) {
     Grads grads(3);
-    if (saved.needs(0)) grads[0] = input_from(dy, saved[1], Tensor(), s, spatial);
-    if (saved.needs(1)) grads[1] = weight_from(saved[0], dy, s, spatial);
+    if (saved.needs(0)) grads[0] = input_from(dy, saved[1], Tensor(), s);
+    if (saved.needs(1)) grads[1] = weight_from(saved[0], dy, s);
     if (saved.needs(2)) grads[2] = channel_sum(dy);
     return grads;
   });
 }
 
-Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const ConvShape& s, int spatial) {
-  Tensor x = result(input_shape(s, spatial), y.dtype(), [&](DType dtype, void* out) {
-    kernels::conv_input(dtype, s, Dense(y).data(), Dense(w).data(), Dense(bias).data(), out);
+Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const Problem& s) {
+  Tensor x = result(input_shape(s), y.dtype(), s, [&](DType dtype, MemoryFormat format, void* out) {
+    const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_input : kernels::conv_input_last;
+    run(dtype, s, Dense(y, format).data(), Dense(w, format).data(), Dense(bias, MemoryFormat::Contiguous).data(), out);
   });
-  return record("convolution_transposed", std::move(x), inputs(y, w, bias), save(y, w),
-                [s, spatial](const Tensor& dx, const Saved& saved) {
+  return record("convolution_transposed", std::move(x), inputs(y, w, bias), save(y, w), [s](const Tensor& dx, const Saved& saved) {
     Grads grads(3);
-    if (saved.needs(0)) grads[0] = output_from(dx, saved[1], Tensor(), s, spatial);
-    if (saved.needs(1)) grads[1] = weight_from(dx, saved[0], s, spatial);
+    if (saved.needs(0)) grads[0] = output_from(dx, saved[1], Tensor(), s);
+    if (saved.needs(1)) grads[1] = weight_from(dx, saved[0], s);
     if (saved.needs(2)) grads[2] = channel_sum(dx);
     return grads;
   });
 }
 
-Tensor weight_from(const Tensor& x, const Tensor& y, const ConvShape& s, int spatial) {
-  Tensor w = result(weight_shape(s, spatial), x.dtype(), [&](DType dtype, void* out) {
-    kernels::conv_weight(dtype, s, Dense(x).data(), Dense(y).data(), out);
+Tensor weight_from(const Tensor& x, const Tensor& y, const Problem& s) {
+  Tensor w = result(weight_shape(s), x.dtype(), s, [&](DType dtype, MemoryFormat format, void* out) {
+    const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_weight : kernels::conv_weight_last;
+    run(dtype, s, Dense(x, format).data(), Dense(y, format).data(), out);
   });
-  return record("convolution_weight", std::move(w), inputs(x, y), save(x, y), [s, spatial](const Tensor& dw, const Saved& saved) {
+  return record("convolution_weight", std::move(w), inputs(x, y), save(x, y), [s](const Tensor& dw, const Saved& saved) {
     Grads grads(2);
-    if (saved.needs(0)) grads[0] = input_from(saved[1], dw, Tensor(), s, spatial);
-    if (saved.needs(1)) grads[1] = output_from(saved[0], dw, Tensor(), s, spatial);
+    if (saved.needs(0)) grads[0] = input_from(saved[1], dw, Tensor(), s);
+    if (saved.needs(1)) grads[1] = output_from(saved[0], dw, Tensor(), s);
     return grads;
   });
 }
@@ -143,9 +153,12 @@ void require_bias(const char* op, const Tensor& bias, int64_t channels) {
        " with groups=", groups, " takes ", taken, "; ", way);
 }
 
+// run(x, format of the results), with a batch of one if x has none.
 template <class F>
-Tensor batched(const Tensor& x, int spatial, F run) {
-  return x.dim() == spatial + 2 ? run(x) : squeeze(run(unsqueeze(x, 0)), {0});
+Tensor batched(const Tensor& x, const Tensor& w, int spatial, F run) {
+  if (x.dim() < spatial + 2) return squeeze(batched(unsqueeze(x, 0), w, spatial, run), {0});
+  const MemoryFormat format = suggested_format(x);
+  return run(x, format == MemoryFormat::Contiguous ? suggested_format(w) : format);
 }
 
 }  // namespace
@@ -181,9 +194,9 @@ Tensor conv(const char* op, int spatial, const Tensor& x, const Tensor& w, const
             " there with its padding; pad more, or take a smaller kernel");
     s.out[d] = (padded - span) / s.stride[d] + 1;
   }
-  return batched(x, spatial, [&](const Tensor& stack) {
+  return batched(x, w, spatial, [&](const Tensor& stack, MemoryFormat format) {
     s.batch = stack.size(0);
-    return output_from(stack, w, bias, s, spatial);
+    return output_from(stack, w, bias, {s, spatial, format});
   });
 }
 
@@ -214,9 +227,9 @@ Tensor conv_transpose(const char* op, int spatial, const Tensor& x, const Tensor
     require(s.in[d] > 0, op, ": input of shape ", x.shape(), " would give size ", s.in[d], " in spatial dimension ", at,
             "; take less padding");
   }
-  return batched(x, spatial, [&](const Tensor& stack) {
+  return batched(x, w, spatial, [&](const Tensor& stack, MemoryFormat format) {
     s.batch = stack.size(0);
-    return input_from(stack, w, bias, s, spatial);
+    return input_from(stack, w, bias, {s, spatial, format});
   });
 }
 

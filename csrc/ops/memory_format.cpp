@@ -1,7 +1,7 @@
 #include "ops/memory_format.h"
 
+#include "autograd/record.h"
 #include "ops/create.h"
-#include "ops/view.h"
 
 namespace genesis::ops {
 
@@ -25,6 +25,19 @@ static Dims strides_of(const char* op, const Dims& shape, MemoryFormat format) {
   return strides;
 }
 
+MemoryFormat suggested_format(const Tensor& x) {
+  const int ndim = x.dim();
+  if ((ndim != 4 && ndim != 5) || x.stride(1) == 0) return MemoryFormat::Contiguous;
+  int64_t least = 0;
+  for (int i = 0; i < ndim; ++i) {
+    const int d = i == 0 ? 1 : i == ndim - 1 ? 0 : ndim - i;
+    if (x.size(d) == 0 || x.stride(d) < least) return MemoryFormat::Contiguous;
+    if (d == 0 && least == x.stride(1)) return MemoryFormat::Contiguous;  // a single column: contiguous as well
+    least = x.stride(d) * x.size(d);
+  }
+  return ndim == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
+}
+
 bool has_format(const Tensor& x, MemoryFormat format) {
   if (format == MemoryFormat::Preserve) return true;
   if (format == MemoryFormat::Contiguous) return x.contiguous();
@@ -38,19 +51,24 @@ bool has_format(const Tensor& x, MemoryFormat format) {
 Tensor to_format(const char* op, const Tensor& x, MemoryFormat format) {
   if (format == MemoryFormat::Preserve) return x;
   if (format == MemoryFormat::Contiguous) return contiguous(x);
-  const Dims dims = order(op, x.shape(), format);
   if (has_format(x, format)) return x;
   return clone_to_format(op, x, format);
+}
+
+Tensor to_suggested_format(const char* op, const Tensor& x, MemoryFormat format) {
+  if (format == MemoryFormat::Preserve || format == MemoryFormat::Contiguous) return to_format(op, x, format);
+  return suggested_format(x) == format ? x : clone_to_format(op, x, format);
 }
 
 Tensor clone_to_format(const char* op, const Tensor& x, MemoryFormat format) {
   if (format == MemoryFormat::Preserve) return clone(x);
   if (format == MemoryFormat::Contiguous) return x.contiguous() ? clone(x) : contiguous(x);
-  const Dims dims = order(op, x.shape(), format);
-  Dims back(x.dim());
-  for (int i = 0; i < x.dim(); ++i) back[static_cast<int>(dims[i])] = i;
-  const Tensor last = permute(x, dims);
-  return permute(last.contiguous() ? clone(last) : contiguous(last), back);
+  Tensor y = empty_in_format(op, x.shape(), x.dtype(), format);
+  {
+    const WithGradMode off(false);
+    copy_(y, x);
+  }
+  return record("clone", std::move(y), inputs(x), save(), [](const Tensor& dy, const Saved&) { return Grads{dy}; });
 }
 
 Tensor empty_in_format(const char* op, const Dims& shape, DType dtype, MemoryFormat format) {

@@ -7,6 +7,7 @@
 #include "autograd/record.h"
 #include "kernels/norm.h"
 #include "ops/create.h"
+#include "ops/memory_format.h"
 #include "ops/operand.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
@@ -182,6 +183,11 @@ Tensor rms_norm(const Tensor& x, const Dims& normalized_shape, const Tensor& wei
   return normalize_rows("rms_norm", x, normalized_shape, weight, Tensor(), eps.value_or(epsilon(x.dtype())), false);
 }
 
+static Tensor in_format(const Tensor& y, MemoryFormat format) {
+  const WithGradMode off(false);
+  return to_suggested_format("group_norm", y, format);
+}
+
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
   const Channels shape("group_norm", x, 2);
   require(groups > 0 && shape.channels % groups == 0, "group_norm: num_groups must divide the channels: ",
@@ -194,8 +200,9 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   if (x.numel() > 0)
     kernels::group_norm(Shaped(y, shape.dims()), mean.view(), rstd.view(), Shaped(contiguous_if_any(x), shape.dims()),
                         flat(contiguous_if_any(weight)), flat(contiguous_if_any(bias)), eps);
-  return record("group_norm", std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
-                [shape, groups, eps, bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy, const Saved& saved) {
+  const MemoryFormat format = suggested_format(x);
+  return record("group_norm", in_format(y, format), inputs(x, weight, bias), save(x, weight, mean, rstd),
+                [shape, groups, eps, format, bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy, const Saved& saved) {
     const Tensor x = saved[0], weight = saved[1];
     Grads grads(3);
     if (grad_mode.enabled || x.numel() == 0) {
@@ -215,6 +222,7 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
     kernels::group_norm_backward(Shaped(grads[0], shape.dims()), flat(grads[1]), flat(grads[2]),
                                  Shaped(contiguous(dy), shape.dims()), Shaped(contiguous(x), shape.dims()), mean.view(),
                                  rstd.view(), flat(contiguous_if_any(weight)));
+    if (grads[0].defined()) grads[0] = in_format(grads[0], format);
     return grads;
   });
 }

@@ -7,6 +7,7 @@
 #include "kernels/pool.h"
 #include "ops/create.h"
 #include "ops/dense.h"
+#include "ops/memory_format.h"
 
 namespace genesis::ops {
 
@@ -22,9 +23,34 @@ Dims with_planes(const Tensor& x, int spatial, const Dims& size) {
 Dims spatial_size(const Tensor& x, int spatial) { return Dims(x.shape().end() - spatial, x.shape().end()); }
 int64_t num_planes(const Tensor& x, int spatial) { return numel(Dims(x.shape().begin(), x.shape().end() - spatial)); }
 
-Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bool sum);
+// How x lies, and the results with it: channels last, if x has a batch and lies so. The kernels run vectors along the
+// channels, so few of them are computed as planes.
+struct Layout {
+  static constexpr int64_t kFewChannels = 8;
+  MemoryFormat format = MemoryFormat::Contiguous, computed = MemoryFormat::Contiguous;
 
-Tensor gather_planes(const Tensor& x, const Tensor& index, const Dims& size) {
+  Layout() = default;
+  Layout(const Tensor& x, int spatial) {
+    if (x.dim() != spatial + 2) return;
+    format = suggested_format(x);
+    if (x.size(1) >= kFewChannels) computed = format;
+  }
+  bool last() const { return computed != MemoryFormat::Contiguous; }
+  Tensor dense(const Tensor& x) const {
+    const WithGradMode off(false);
+    return to_format("pooling", is_half(x.dtype()) ? cast(x, DType::Float32) : x, computed);
+  }
+  Tensor empty(const Dims& shape, DType dtype) const { return empty_in_format("pooling", shape, dtype, computed); }
+  // A result in the layout that it is to have.
+  Tensor arrange(const Tensor& y) const {
+    const WithGradMode off(false);
+    return to_suggested_format("pooling", y, format);
+  }
+};
+
+Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bool sum, const Layout& layout = {});
+
+Tensor gather_planes(const Tensor& x, const Tensor& index, const Dims& size, const Layout& layout) {
   const int spatial = size.size();
   const Tensor from = dense(x), at = dense(index);
   Tensor y = empty(with_planes(x, spatial, spatial_size(index, spatial)), from.dtype());
@@ -32,13 +58,14 @@ Tensor gather_planes(const Tensor& x, const Tensor& index, const Dims& size) {
     const int64_t planes = num_planes(x, spatial);
     kernels::plane_gather(from.dtype(), planes, y.numel() / planes, numel(size), from->data, at.dtype(), at->data, y->data);
   }
-  return record("gather_planes", narrowed(y, x.dtype()), inputs(x), save(index), [size](const Tensor& dy, const Saved& saved) {
-    return Grads{scatter_planes(dy, saved[0], size, true)};
+  return record("gather_planes", layout.arrange(narrowed(y, x.dtype())), inputs(x), save(index),
+                [size, layout](const Tensor& dy, const Saved& saved) {
+    return Grads{scatter_planes(dy, saved[0], size, true, layout)};
   });
 }
 
 // sum: elements that meet are added; else the last one stays.
-Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bool sum) {
+Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bool sum, const Layout& layout) {
   const int spatial = size.size();
   const Tensor from = dense(y), at = dense(index);
   Tensor x = empty(with_planes(y, spatial, size), from.dtype());
@@ -46,44 +73,59 @@ Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bo
     const int64_t planes = num_planes(y, spatial);
     kernels::plane_scatter(from.dtype(), planes, y.numel() / planes, numel(size), from->data, at.dtype(), at->data, x->data, sum);
   }
-  return record("scatter_planes", narrowed(x, y.dtype()), inputs(y), save(index), [size](const Tensor& dx, const Saved& saved) {
-    return Grads{gather_planes(dx, saved[0], size)};
+  return record("scatter_planes", layout.arrange(narrowed(x, y.dtype())), inputs(y), save(index),
+                [size, layout](const Tensor& dx, const Saved& saved) {
+    return Grads{gather_planes(dx, saved[0], size, layout)};
+  });
+}
+
+// The gradient of a maximum with the channels last: scatter_planes that knows which windows an input is in.
+Tensor max_backward_last(const Tensor& dy, const Tensor& index, const PoolShape& s, const Dims& size, const Layout& layout) {
+  const Tensor from = layout.dense(dy), at = layout.dense(index);
+  Tensor dx = layout.empty(with_planes(dy, size.size(), size), from.dtype());
+  if (dx.numel() > 0) kernels::max_pool_backward_last(from.dtype(), s, from->data, at.dtype(), at->data, dx->data);
+  return record("max_pool_backward", narrowed(dx, dy.dtype()), inputs(dy), save(index), [size, layout](const Tensor& g, const Saved& saved) {
+    return Grads{gather_planes(g, saved[0], size, layout)};
   });
 }
 
 Tensor run_max(const char* op, int spatial, const Tensor& x, const PoolShape& s, const Dims& out, Tensor* indices) {
-  const Tensor from = dense(x);
-  Tensor y = empty(with_planes(x, spatial, out), from.dtype());
-  const bool narrow = !indices && s.in_size() <= std::numeric_limits<int32_t>::max();
-  const Tensor index = empty(y.shape(), narrow ? DType::Int32 : DType::Int64);
-  if (y.numel() > 0) kernels::max_pool(from.dtype(), s, from->data, y->data, index.dtype(), index->data);
-  if (indices) *indices = untracked(index);
-  return record(op, narrowed(y, x.dtype()), inputs(x), save(index),
-                [size = spatial_size(x, spatial)](const Tensor& dy, const Saved& saved) {
-    return Grads{scatter_planes(dy, saved[0], size, true)};
+  const bool few = s.in_size() <= std::numeric_limits<int32_t>::max(), narrow = !indices && few;
+  const Layout layout = few ? Layout(x, spatial) : Layout();
+  const Tensor from = layout.dense(x);
+  Tensor y = layout.empty(with_planes(x, spatial, out), from.dtype());
+  const Tensor index = layout.empty(y.shape(), narrow ? DType::Int32 : DType::Int64);
+  const auto& run = layout.last() ? kernels::max_pool_last : kernels::max_pool;
+  if (y.numel() > 0) run(from.dtype(), s, from->data, y->data, index.dtype(), index->data);
+  if (indices) *indices = untracked(layout.arrange(index));
+  return record(op, layout.arrange(narrowed(y, x.dtype())), inputs(x), save(index),
+                [s, layout, size = spatial_size(x, spatial)](const Tensor& dy, const Saved& saved) {
+    return Grads{layout.last() ? max_backward_last(dy, saved[0], s, size, layout) : scatter_planes(dy, saved[0], size, true, layout)};
   });
 }
 
-Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& out);
+Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& out, const Layout& layout);
 
-Tensor run_avg_backward(const char* op, const Tensor& dy, const PoolShape& s, const Dims& in) {
-  const Tensor from = dense(dy);
-  Tensor dx = empty(with_planes(dy, in.size(), in), from.dtype());
-  if (dx.numel() > 0) kernels::avg_pool_backward(from.dtype(), s, from->data, dx->data);
-  return record("avg_pool_backward", narrowed(dx, dy.dtype()), inputs(dy), save(),
-                [op, s, out = spatial_size(dy, in.size())](const Tensor& g, const Saved&) {
-    return Grads{run_avg(op, g, s, out)};
+Tensor run_avg_backward(const char* op, const Tensor& dy, const PoolShape& s, const Dims& in, const Layout& layout) {
+  const Tensor from = layout.dense(dy);
+  Tensor dx = layout.empty(with_planes(dy, in.size(), in), from.dtype());
+  const auto& run = layout.last() ? kernels::avg_pool_backward_last : kernels::avg_pool_backward;
+  if (dx.numel() > 0) run(from.dtype(), s, from->data, dx->data);
+  return record("avg_pool_backward", layout.arrange(narrowed(dx, dy.dtype())), inputs(dy), save(),
+                [op, s, layout, out = spatial_size(dy, in.size())](const Tensor& g, const Saved&) {
+    return Grads{run_avg(op, g, s, out, layout)};
   });
 }
 
-Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& out) {
+Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& out, const Layout& layout) {
   const int spatial = out.size();
-  const Tensor from = dense(x);
-  Tensor y = empty(with_planes(x, spatial, out), from.dtype());
-  if (y.numel() > 0) kernels::avg_pool(from.dtype(), s, from->data, y->data);
-  return record(op, narrowed(y, x.dtype()), inputs(x), save(),
-                [op, s, in = spatial_size(x, spatial)](const Tensor& dy, const Saved&) {
-    return Grads{run_avg_backward(op, dy, s, in)};
+  const Tensor from = layout.dense(x);
+  Tensor y = layout.empty(with_planes(x, spatial, out), from.dtype());
+  const auto& run = layout.last() ? kernels::avg_pool_last : kernels::avg_pool;
+  if (y.numel() > 0) run(from.dtype(), s, from->data, y->data);
+  return record(op, layout.arrange(narrowed(y, x.dtype())), inputs(x), save(),
+                [op, s, layout, in = spatial_size(x, spatial)](const Tensor& dy, const Saved&) {
+    return Grads{run_avg_backward(op, dy, s, in, layout)};
   });
 }
 
@@ -107,7 +149,7 @@ int64_t number_at(const char* op, const char* argument, const Dims& given, int s
 }
 
 PoolShape plain_shape(const Tensor& x, int spatial) {
-  PoolShape s{.planes = num_planes(x, spatial), .in = {1, 1, 1}, .out = {1, 1, 1}, .kernel = {1, 1, 1}, .stride = {1, 1, 1},
+  PoolShape s{.planes = num_planes(x, spatial), .channels = x.size(x.dim() - spatial - 1), .in = {1, 1, 1}, .out = {1, 1, 1}, .kernel = {1, 1, 1}, .stride = {1, 1, 1},
               .padding = {0, 0, 0}, .dilation = {1, 1, 1}};
   for (int d = 0; d < spatial; ++d) s.in[3 - spatial + d] = x.size(x.dim() - spatial + d);
   return s;
@@ -165,7 +207,7 @@ Tensor avg_pool(const char* op, int spatial, const Tensor& x, const PoolOptions&
   PoolShape s = window_shape(op, spatial, x, options, out);
   s.count_padding = count_padding;
   s.divisor = divisor;
-  return run_avg(op, x, s, out);
+  return run_avg(op, x, s, out, Layout(x, spatial));
 }
 
 Tensor adaptive_max_pool(const char* op, int spatial, const Tensor& x, const Dims& size, Tensor* indices) {
@@ -177,7 +219,7 @@ Tensor adaptive_max_pool(const char* op, int spatial, const Tensor& x, const Dim
 Tensor adaptive_avg_pool(const char* op, int spatial, const Tensor& x, const Dims& size) {
   Dims out;
   const PoolShape s = adaptive_shape(op, spatial, x, size, out);
-  return run_avg(op, x, s, out);
+  return run_avg(op, x, s, out, Layout(x, spatial));
 }
 
 Tensor max_unpool(const char* op, const Tensor& x, const Tensor& indices, const Dims& size) {
