@@ -112,7 +112,7 @@ def test_pools_give_the_same_as_with_the_channels_first(name, shape, args, rng):
 
 @pytest.mark.parametrize("case", [CONVS[1], CONVS[4], CONVS[7], CONVS[8], CONVS[10]], ids=str)
 def test_gradients_of_convolutions_to_second_order(case, rng):
-    batch, ins, outs, groups, size, *rest = case
+    _, ins, outs, groups, size, *rest = case
     small = (1, min(ins, 2), min(outs, 2), min(groups, 3), tuple(min(n, 5) for n in size), *rest)
     x, w, b, conv = problem(small, genesis.float64, rng)
     leaves = last(x).requires_grad_(), last(w).requires_grad_(), b.requires_grad_()
