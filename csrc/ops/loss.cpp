@@ -1,5 +1,6 @@
 #include "ops/loss.h"
 
+#include <limits>
 #include <optional>
 
 #include "autograd/record.h"
@@ -116,6 +117,7 @@ struct Classified {
   Tensor labels;  // contiguous int64
   kernels::CrossEntropy problem;
   double total = 0;  // the weights of the cases that count
+  bool any = false;  // whether there are such cases
 
   Classified(const char* op, const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored, double smoothing) {
     require_floating(op, "input", x);
@@ -152,8 +154,11 @@ struct Classified {
   }
   void weigh(const char* op, const Tensor& x, const Tensor& weight) {
     const int64_t n = labels.numel();
+    int64_t counted = 0;
+    for (int64_t i = 0; i < n; ++i) counted += problem.y[i] != problem.ignored;
+    any = counted > 0;
     if (!weight.defined()) {
-      for (int64_t i = 0; i < n; ++i) total += problem.y[i] != problem.ignored;
+      total = static_cast<double>(counted);
       return;
     }
     require(weight.dim() == 1 && weight.size(0) == problem.classes, op, ": weight must have one number for each of the ",
@@ -218,7 +223,8 @@ Tensor cross_entropy(const Tensor& x, const Tensor& y, const Tensor& weight, int
       const WithGradMode off(false);
       c.emplace("cross_entropy", x, saved[1], saved[2], ignored, smoothing);
     }
-    return Grads{cross_entropy_backward(dz, x, *c, saved[3], scale)};
+    // The mean of no cases is NaN, but none of them changes it.
+    return Grads{cross_entropy_backward(dz, x, *c, saved[3], c->any ? scale : 0)};
   });
 }
 
@@ -226,10 +232,12 @@ Tensor nll_loss(const Tensor& x, const Tensor& y, const Tensor& weight, int64_t 
   require_constant("nll_loss", weight);
   Tensor index, factors;  // where each case reads, and what that counts
   double scale;
+  bool any;
   {
     const WithGradMode off(false);
     const Classified c("nll_loss", x, y, weight, ignored, 0);
     scale = factor(reduction, c.total);
+    any = c.any;
     const Tensor counts = ne(c.labels, ignored);
     index = unsqueeze(where(counts, c.labels, 0), c.dim);
     factors = cast(counts, x.dtype());
@@ -239,7 +247,9 @@ Tensor nll_loss(const Tensor& x, const Tensor& y, const Tensor& weight, int64_t 
   const int dim = x.dim() == 1 ? 0 : 1;
   const Tensor picked = squeeze(gather(x, dim, index) * factors, {dim});
   if (reduction == LossReduction::None) return picked;
-  return sum(picked, {}, false) * scale;
+  const Tensor total = sum(picked, {}, false);
+  if (!any && reduction == LossReduction::Mean) return total * 0 + std::numeric_limits<double>::quiet_NaN();
+  return total * scale;
 }
 
 }  // namespace genesis::ops

@@ -126,6 +126,26 @@ def test_a_mean_over_nothing_is_nan():
     assert math.isnan(F.cross_entropy(genesis.ones(0, 0), genesis.ones(0).long()).item())
 
 
+@pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss])
+def test_a_mean_over_nothing_has_no_gradient(loss):
+    x = genesis.ones(2, 3, requires_grad=True)
+    y = loss(x, genesis.tensor([1, 1]), ignore_index=1, weight=genesis.ones(3))
+    assert math.isnan(y.item())
+    (dx,) = genesis.autograd.grad(y, x, create_graph=True)
+    assert dx.tolist() == [[0.0] * 3] * 2
+
+
+@pytest.mark.parametrize("shape", [(4, 1), (1, 3), (4,), (4, 3)])
+def test_variances_of_gaussian_nll_loss_may_be_shared(shape, rng):
+    x, y, var = rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), rng.random(shape) + 0.5
+    full = var[:, None] if var.ndim == 1 else var
+    expected = 0.5 * (np.log(full) + (x - y) ** 2 / full).mean()
+    loss = F.gaussian_nll_loss(*(genesis.tensor(a, dtype=genesis.float64) for a in (x, y, var)))
+    np.testing.assert_allclose(loss.item(), expected)
+    with pytest.raises(ValueError, match="one of them 1"):
+        F.gaussian_nll_loss(genesis.ones(4, 3), genesis.ones(4, 3), genesis.ones(1, 1))
+
+
 def test_scores_of_minus_infinity_have_probability_zero():
     x = genesis.tensor([[0.0, -math.inf, 1.0]], requires_grad=True)
     F.cross_entropy(x, genesis.tensor([0])).backward()

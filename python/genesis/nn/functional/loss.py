@@ -268,7 +268,7 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """(log(v) + (x - y)^2 / v) / 2 for a normal distribution of variance v = max(var, eps).
 
-    ``var`` has the shape of the input, or that without its last dimension or with 1 there.
+    ``var`` has the shape of the input, or that without its last dimension, or with a 1 in it.
     ``full`` adds log(2 pi) / 2.
 
     >>> one = genesis.ones(2)
@@ -280,10 +280,12 @@ def gaussian_nll_loss(
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:
             var = var.unsqueeze(-1)
-        elif input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1:
+        elif var.ndim != input.ndim or [
+            n for n, m in zip(var.shape, input.shape, strict=True) if n != m
+        ] != [1]:
             raise ValueError(
                 f"gaussian_nll_loss: var is {tuple(var.shape)}, but input is {tuple(input.shape)}; "
-                "its last dimension may be missing or 1, the others must agree"
+                "its last dimension may be missing, or one of them 1, the others must agree"
             )
     if bool((var.detach() < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entries; a variance cannot")
