@@ -111,7 +111,6 @@ Tensor linalg_householder_product(const char* op, const Tensor& a, const Tensor&
           tau.shape());
   const int64_t k = tau.size(-1);
   const Tensor eye = triangle(m, n, 0, 1, 0, a.dtype());
-  if (k == 0) return untracked(clone(expand(eye, a.shape())));
   const Tensor v = tril(first_cols(a, k), -1) + triangle(m, k, 0, 1, 0, a.dtype()), factors = unsqueeze(tau, -1);
   const Tensor above = factors * triu(matmul(transposed(v), v), 1);
   const Tensor inner = linalg_solve_triangular(above, factors * transposed(first_rows(v, n)), true, true, true);

@@ -18,6 +18,14 @@ def test_as_in_torch(kind, dims, rng):
             compare(lambda nn: getattr(nn, f"{kind}Pad{dims}d")(pad), rng.normal(size=shape))  # noqa: B023
 
 
+@pytest.mark.parametrize("pad", [(-1, 1), (1, -1), (-2, 2), (2, -2), (-1, -1)])
+@pytest.mark.parametrize("kind", ["Reflection", "Replication", "Circular"])
+def test_what_is_cut_off_is_not_padded_with(kind, pad, rng):
+    x = rng.normal(size=(2, 3, 5))
+    compare(lambda nn: getattr(nn, f"{kind}Pad1d")(pad), x)
+    compare(lambda nn: getattr(nn, f"{kind}Pad2d")((*pad, *pad[::-1])), rng.normal(size=(2, 5, 6)))
+
+
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_constant(dims, rng):
     for shape in SHAPES[dims]:

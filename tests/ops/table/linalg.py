@@ -213,7 +213,8 @@ OPS = [
                Sample(_x(rng, 3, 3), _x(rng, 3)), Sample(_x(rng, 4, 2), _x(rng, 2)),
                Sample(_x(rng, 4, 3), _x(rng, 2)), Sample(_x(rng, 2, 3, 2), np.zeros((2, 2))),
                Sample(_x(rng, 2, 1, 3, 2), _x(rng, 2, 1, 1)), Sample(_x(rng, 0, 3, 2), _x(rng, 0, 2)),
-               Sample(_x(rng, 1, 1), _x(rng, 1)),
+               Sample(_x(rng, 1, 1), _x(rng, 1)), Sample(_x(rng, 3, 2), _x(rng, 0)),
+               Sample(_x(rng, 2, 0), _x(rng, 0)),
            ])
         for name, method in (("linalg.householder_product", False), ("orgqr", True))
     ),

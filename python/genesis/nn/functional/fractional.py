@@ -64,11 +64,16 @@ def _pool(
     x = input if input.ndim == spatial + 2 else input.unsqueeze(0)
     if samples is None:
         samples = _C.rand(*x.shape[:2], spatial, dtype=_C.float64)
-    elif tuple(samples.shape) != (*x.shape[:2], spatial):
+    elif (
+        samples.ndim != 3
+        or samples.shape[0] < x.shape[0]
+        or samples.shape[1:] != (x.shape[1], spatial)
+    ):
         raise ValueError(
             f"{op}: _random_samples must have shape {(*x.shape[:2], spatial)}, got "
             f"{tuple(samples.shape)}"
         )
+    samples = samples[: x.shape[0]]
     # Two dimensions draw for columns first, three for the outermost.
     order = (1, 0) if spatial == 2 else (0, 1, 2)
     flat = _C.zeros((*x.shape[:2], *(1,) * (2 * spatial)), dtype=_C.int64)

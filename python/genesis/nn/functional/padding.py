@@ -31,11 +31,12 @@ def _check_size(mode: str, input: Tensor, dim: int, before: int, after: int) -> 
 
 def _source(mode: str, size: int, before: int, after: int) -> Tensor:
     """Where each element of a padded dimension comes from."""
+    if mode == "circular":  # of what is left when elements have been cut off
+        first, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
+        return _C.arange(-max(before, 0), kept + max(after, 0)) % max(kept, 1) + first
     index = _C.arange(-before, size + after)
     if mode == "replicate":
         return index.clamp(0, size - 1)
-    if mode == "circular":
-        return index % size
     return (size - 1) - ((size - 1) - index.abs()).abs()
 
 
