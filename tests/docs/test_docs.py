@@ -22,6 +22,15 @@ def test_ci_calls_the_test_command_of_the_readme():
     assert command.strip() in (ROOT / ".ci/run").read_text().splitlines()
 
 
+def test_the_readme_is_short_and_its_links_lead_somewhere():
+    text = (ROOT / "README.md").read_text()
+    (example,) = blocks("README.md", "python")
+    assert len([line for line in example.splitlines() if line]) <= 12
+    assert len(text.splitlines()) <= 130
+    for target in re.findall(r"\]\(([^)#]+)", text) + re.findall(r"benchmarks/\w+\.py", text):
+        assert (ROOT / target).exists(), target
+
+
 @pytest.mark.parametrize("block", blocks("docs/internals/adding-an-op.md", "(?:cpp|python)"))
 def test_the_guide_to_adding_an_op_shows_the_real_code(block):
     folders = ("csrc/kernels", "csrc/ops", "csrc/bindings", "tests/ops/table")
