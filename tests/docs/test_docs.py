@@ -4,11 +4,14 @@ import contextlib
 import io
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
 import genesis
 import pytest
+from genesis.cli import main
+from genesis.cli.arguments import Parser
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -31,8 +34,15 @@ def test_the_readme_is_short_and_its_links_lead_somewhere():
         assert (ROOT / target).exists(), target
 
 
-@pytest.mark.parametrize("block", blocks("docs/internals/adding-an-op.md", "(?:cpp|python)"))
-def test_the_guide_to_adding_an_op_shows_the_real_code(block):
+@pytest.mark.parametrize(
+    "block",
+    [
+        b
+        for p in ("adding-an-op", "kernels")
+        for b in blocks(f"docs/internals/{p}.md", "(?:cpp|python)")
+    ],
+)
+def test_internals_show_the_real_code(block):
     folders = ("csrc/kernels", "csrc/ops", "csrc/bindings", "tests/ops/table")
     sources = [p.read_text() for f in folders for p in (ROOT / f).glob("*activation*")]
     for piece in block.strip("\n").split("\n\n"):
@@ -60,6 +70,44 @@ def test_the_examples_of_a_page_print_what_they_say(page, monkeypatch, tmp_path)
             shown = out.getvalue()
         elif language == "text":
             assert shown == block
+
+
+def lines_of_the_shell():
+    for page in PAGES:
+        for block in blocks(page, "sh"):
+            for line in block.splitlines():
+                yield from ((page, part.strip()) for part in line.split("&&"))
+
+
+@pytest.mark.parametrize(
+    ("page", "line"), [(p, c) for p, c in lines_of_the_shell() if re.match(r"\S*genesis ", c)]
+)
+def test_a_command_line_of_a_page_is_one(page, line, monkeypatch):
+    class Understood(Exception):
+        pass
+
+    def parse(self, words):
+        given = super(Parser, self).parse_args(words)
+        raise Understood(given)
+
+    monkeypatch.setattr(Parser, "parse_args", parse)
+    with pytest.raises(Understood):
+        assert main(shlex.split(line, comments=True)[1:]) == 0
+
+
+def test_scripts_on_a_page_are_there():
+    lines = [line for _, line in lines_of_the_shell()]
+    scripts = [found[0] for line in lines if (found := re.search(r"\w+/\w+\.py", line))]
+    assert len(scripts) >= 4
+    assert all((ROOT / script).exists() for script in scripts)
+
+
+def test_files_that_internals_name_are_there():
+    roots = [ROOT, ROOT / "csrc", ROOT / "csrc/kernels", ROOT / "python", ROOT / "python/genesis"]
+    for page in sorted((ROOT / "docs/internals").glob("*.md")):
+        names = re.findall(r"`([\w./]+(?:\.(?:h|cpp|py)|/))`", page.read_text())
+        missing = [name for name in names if not any((root / name).exists() for root in roots)]
+        assert not missing, page.name
 
 
 def test_layers_include_only_what_lies_below():
