@@ -19,6 +19,7 @@ from sections import FUNCTIONS, MODULES, NATIVE, SUBJECTS
 def setup(app: Any) -> dict[str, bool]:
     app.connect("builder-inited", lambda app: write(Path(app.srcdir) / "reference"))
     app.connect("autodoc-process-docstring", process_docstring)
+    app.connect("autodoc-process-signature", process_signature)
     return {"parallel_read_safe": True}
 
 
@@ -65,7 +66,8 @@ def entry(module: str, name: str) -> str:
         return f".. autoclass:: {full}\n   :members:\n"
     if callable(value):
         return f".. autofunction:: {full}\n"
-    return f".. py:data:: {full}\n   :value: {value!r}\n"
+    shown = "" if " at 0x" in repr(value) else f"   :value: {value!r}\n"
+    return f".. py:data:: {full}\n{shown}"
 
 
 def home(value: type, name: str) -> str:
@@ -181,4 +183,14 @@ def escape(line: str) -> str:
 def process_docstring(
     app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
-    lines[:] = rst(lines)
+    named_tuple = bool(lines) and lines[0].startswith("Alias for field number")
+    lines[:] = [] if named_tuple else rst(lines)
+
+
+def process_signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Defaults of dataclasses that are made anew are no Python, so that types would stay long."""
+    if signature is None or "<factory>" not in signature:
+        return None
+    return re.sub(r"~[\w.]+\.", "", signature).replace("<factory>", "..."), returns
