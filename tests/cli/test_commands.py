@@ -208,6 +208,18 @@ def test_bench_measures_the_same_lines_in_both(tmp_path):
     assert "torch" not in alone.out
 
 
+def test_bench_without_torch_or_with_a_broken_one(monkeypatch):
+    words = ("bench", "--only", "add 8x8", "--milliseconds", 3)
+    monkeypatch.setattr(bench.importlib.util, "find_spec", lambda name: None)
+    assert "PyTorch is not installed here" in run(*words).out
+
+    monkeypatch.setattr(bench.importlib.util, "find_spec", lambda name: "somewhere")
+    monkeypatch.setitem(sys.modules, "torch", None)  # makes importing it fail
+    done = run(*words)
+    assert done.status == 0
+    assert "cannot be imported, so Genesis is timed alone" in done.out
+
+
 def test_the_workloads_give_the_same_in_both():
     torch = pytest.importorskip("torch")
     ours, theirs = bench.workloads(genesis), bench.workloads(torch)

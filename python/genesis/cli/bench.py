@@ -126,6 +126,21 @@ def measure(libraries: dict[str, Any], only: str, seconds: float) -> dict[str, d
     return found
 
 
+def _pytorch(console: Console) -> dict[str, Any]:
+    """PyTorch by its name, or a line that says why it is not measured."""
+    if importlib.util.find_spec("torch") is None:
+        console.line("PyTorch is not installed here: Genesis is timed alone.", "yellow")
+        return {}
+    try:
+        return {"torch": importlib.import_module("torch")}
+    except Exception as error:
+        console.line(
+            f"PyTorch is installed but cannot be imported, so Genesis is timed alone: {error}",
+            "yellow",
+        )
+        return {}
+
+
 def main(arguments: list[str]) -> int:
     """Measure and tell."""
     parser = Parser(
@@ -152,8 +167,8 @@ def main(arguments: list[str]) -> int:
         ) from None
     console = Console(options.json)
     libraries: dict[str, Any] = {"genesis": genesis}
-    if not options.alone and importlib.util.find_spec("torch") is not None:
-        libraries["torch"] = importlib.import_module("torch")
+    if not options.alone:
+        libraries |= _pytorch(console)
     for lib in libraries.values():
         lib.set_num_threads(options.threads or genesis.get_num_threads())
     versions = ", ".join(f"{name} {lib.__version__}" for name, lib in libraries.items())

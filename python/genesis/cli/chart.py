@@ -189,7 +189,7 @@ def bars(
     parts, y, end = [], 34.0, 34 + row * len(groups)
     for power in range(math.ceil(low), math.floor(high) + 1):
         x = left + (power - low) / (high - low) * (width - left - 70)
-        text = f"{10.0**power:g}" if power < 5 else f"1e{power}"
+        text = f"{10.0**power:,g}" if power < 6 else f"1e{power}"
         parts.append(
             f'<line class="rule" x1="{x:.1f}" x2="{x:.1f}" y1="28" y2="{end:.0f}"/>'
             f'<text x="{x:.1f}" y="{end + 14:.0f}" text-anchor="middle">{text}</text>'
