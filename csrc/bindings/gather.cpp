@@ -18,6 +18,9 @@ static const Family family([] {
   def<"embedding(input, weight, padding_idx=None, scale_grad_by_freq=False)", [](Args& a) {
     return ops::embedding(a.tensor(0), a.tensor(1), a.optional_integer(2), a.boolean(3, false));
   }>(kFunction, "The rows of weight at the given indices; the row padding_idx gets no gradient.");
+  def<"_embedding_bag(input, weight, mean=False, scale_grad_by_freq=False)", [](Args& a) {
+    return ops::embedding_bag(a.tensor(0), a.tensor(1), a.boolean(2, false), a.boolean(3, false));
+  }>(kFunction, "Sums or means of the rows of weight at each row of indices.");
   def<"one_hot(input, num_classes=-1)", [](Args& a) { return ops::one_hot(a.tensor(0), a.integer(1, -1)); }>(
       kFunction, "A new last dimension with 1 at the class and 0 elsewhere.");
 });

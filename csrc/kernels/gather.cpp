@@ -90,11 +90,44 @@ bool all_inside(const int64_t* index, int64_t si, int64_t n, int64_t size) {
   return outside == 0;
 }
 
+// A call of memcpy takes as long as a short row.
+void copy_row(char* to, const char* from, int64_t bytes) {
+  if (bytes < 16 || bytes > 256) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+    return;
+  }
+  int64_t i = 0;
+  for (; i + 16 < bytes; i += 16) std::memcpy(to + i, from + i, 16);
+  std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+}
+
+// Whole rows: out[i] = x[index[i]], all of them contiguous. They may lie far apart, so they are fetched early.
+template <class T>
+bool gather_rows(const Walk& w, T* out, const T* x, int64_t size, const int64_t* index) {
+  constexpr int64_t ahead = 12;
+  const int64_t rows = w.shape[0], width = w.shape[1], bytes = width * static_cast<int64_t>(sizeof(T)), si = w.index[0];
+  std::atomic<bool> good = true;
+  parallel_for(rows, std::max<int64_t>(1, kGrain / width), [&](int64_t begin, int64_t end) {
+    if (!all_inside(index + begin * si, si, end - begin, size)) {
+      good.store(false, std::memory_order_relaxed);
+      return;
+    }
+    for (int64_t i = begin; i < end; ++i) {
+      if (i + ahead < end) __builtin_prefetch(x + index[(i + ahead) * si] * w.step);
+      copy_row(reinterpret_cast<char*>(out + i * w.moved[0]), reinterpret_cast<const char*>(x + index[i * si] * w.step),
+               bytes);
+    }
+  });
+  return good;
+}
+
 template <class T>
 bool gather_typed(const View& out, const View& x, const View& index, int dim) {
   const Walk w(x, out, index, dim);
   const int last = w.ndim - 1;
   const int64_t size = x.shape[dim];
+  if (w.ndim == 2 && w.dim == 0 && w.index[1] == 0 && w.x[1] == 1 && w.moved[1] == 1)
+    return gather_rows(w, out.as<T>(), x.as<const T>(), size, index.as<const int64_t>());
   std::atomic<bool> good = true;
   parallel_for(w.total, kGrain, [&](int64_t begin, int64_t end) {
     int64_t at[kMaxDims];
@@ -129,6 +162,35 @@ bool gather_typed(const View& out, const View& x, const View& index, int dim) {
         o.step(w, d, 1 - w.shape[d]);
         at[d] = 0;
       }
+    }
+  });
+  return good;
+}
+
+template <class T>
+bool sum_rows_typed(const View& out, const View& x, const int64_t* index, int64_t size, T scale) {
+  constexpr int64_t ahead = 12;
+  const int64_t width = out.shape[1], step = x.strides[0];
+  const T* table = x.as<const T>();
+  std::atomic<bool> good = true;
+  parallel_for(out.shape[0], std::max<int64_t>(1, kGrain / (width * size)), [&](int64_t begin, int64_t end) {
+    if (!all_inside(index + begin * size, 1, (end - begin) * size, x.shape[0])) {
+      good.store(false, std::memory_order_relaxed);
+      return;
+    }
+    for (int64_t i = begin; i < end; ++i) {
+      T* to = out.as<T>() + i * width;
+      for (int64_t j = i * size; j < i * size + size; ++j) {
+        if (j + ahead < end * size) __builtin_prefetch(table + index[j + ahead] * step);
+        const T* row = table + index[j] * step;
+        if (j == i * size) copy_row(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(row), width * sizeof(T));
+        else {
+#pragma GCC ivdep
+          for (int64_t k = 0; k < width; ++k) to[k] += row[k];
+        }
+      }
+      if (scale != 1)
+        for (int64_t k = 0; k < width; ++k) to[k] *= scale;
     }
   });
   return good;
@@ -402,6 +464,12 @@ bool gather_along(View out, View x, View index, int dim) {
   return with_item(itemsize(x.dtype), [&]<class T>() { return gather_typed<T>(out, x, index, dim); });
 }
 GENESIS_KERNEL(gather_along)
+
+bool sum_rows(View out, View x, const int64_t* index, int64_t size, double scale) {
+  if (out.dtype == DType::Float64) return sum_rows_typed<double>(out, x, index, size, scale);
+  return sum_rows_typed<float>(out, x, index, size, static_cast<float>(scale));
+}
+GENESIS_KERNEL(sum_rows)
 
 bool scatter_along(View x, View src, View index, int dim, Combine how, bool check) {
   switch (how) {

@@ -20,6 +20,10 @@ inline constinit Kernel<void(int64_t* index, int64_t n, int64_t size)> wrap_nega
 // as `out` and may be larger in the other dimensions.
 inline constinit Kernel<bool(View out, View x, View index, int dim)> gather_along;
 
+// out[i] = the sum of the rows x[index[i * size .. i * size + size)], times `scale`. Matrices in float32 or float64, out
+// and the rows of x contiguous; size > 0.
+inline constinit Kernel<bool(View out, View x, const int64_t* index, int64_t size, double scale)> sum_rows;
+
 // The other way round: x[..., index[..., j, ...], ...] takes in src[..., j, ...]. `index` has the shape of `src`.
 // Set: the last one stays. Float16 and bfloat16 can only be set. Without `check`, the indices are known to be good.
 enum class Combine { Set, Add, Mul, Max, Min };

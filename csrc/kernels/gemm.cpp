@@ -87,7 +87,7 @@ void tiled(const Problem<T>& x, bool packs_a, bool packs_b) {
 template <class T>
 void tiled_parallel(const Problem<T>& x) {
   const bool packs_a = worth_packing_a(x), packs_b = packs_a || worth_packing_b(x);
-  cut_for_threads(x, [&](const Problem<T>& part) { tiled(part, packs_a, packs_b); });
+  cut_for_threads(x, packs_a, packs_b, [&](const Problem<T>& part) { tiled(part, packs_a, packs_b); });
 }
 
 template <class T>

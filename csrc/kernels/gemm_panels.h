@@ -148,17 +148,20 @@ struct Problem {
   }
 };
 
-// Calls run(part) for parts of x: one block of C for each thread, or up to four if they are huge.
+// Calls run(part) for parts of x. Whoever packs gets one block of C for each thread, or up to four if they are huge, and
+// what is packed is not cut if it can be helped: every block would pack it again. Where nothing is packed, more and
+// smaller blocks cost nothing, and a thread that is held up holds up the others for less.
 template <class T, class S, class Run>
-void cut_for_threads(const Problem<T, S>& x, Run run) {
+void cut_for_threads(const Problem<T, S>& x, bool packs_a, bool packs_b, Run run) {
   const int64_t work = x.m * x.n * x.k, threads = threads_for(work);
   if (threads == 1) return run(x);
-  const int64_t tasks = threads * std::clamp<int64_t>(work / threads / kHugeWork, 1, 4);
-  const int64_t row_unit = kMaxRows[kMaxVectors - 1], col_unit = kMaxVectors * kLanes<T>;
+  const int64_t most = packs_a || packs_b ? work / threads / kHugeWork : work / threads / kTaskWork;
+  const int64_t tasks = threads * std::clamp<int64_t>(most, 1, 4);
+  const int64_t row_unit = kMaxRows[kMaxVectors - 1], col_unit = 2 * kLanes<T>;
   const int64_t row_units = ceil_div(x.m, row_unit), col_units = ceil_div(x.n, col_unit);
   int64_t row_blocks = 1, col_blocks = 1;
   while (row_blocks * col_blocks < tasks && (row_blocks < row_units || col_blocks < col_units)) {
-    const bool tall = x.m * col_blocks >= x.n * row_blocks;
+    const bool tall = packs_a == packs_b ? x.m * col_blocks >= x.n * row_blocks : packs_a;
     ++((tall && row_blocks < row_units) || col_blocks == col_units ? row_blocks : col_blocks);
   }
   parallel_for(row_blocks * col_blocks, 1, [&](int64_t task, int64_t) {

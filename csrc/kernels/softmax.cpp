@@ -1,5 +1,6 @@
 // Softmax, its logarithm, and their gradients. Each has two forms: for a line of contiguous elements, and for a tile of
-// neighbouring lines that advance together. Operands of another type, or strided, go through a buffer.
+// neighbouring lines that advance together. Operands of another type, or strided, go through a buffer, and so do short
+// lines, which are turned there into tiles.
 #include "kernels/softmax.h"
 
 #include <cmath>
@@ -8,6 +9,7 @@
 #include "kernels/loops.h"
 #include "kernels/reduce_lines.h"
 #include "kernels/reduce_monoids.h"
+#include "kernels/turn.h"
 #include "kernels/vecmath.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -144,7 +146,7 @@ struct LogSoftmax {
 #pragma GCC ivdep
       for (int64_t j = 0; j < w; ++j) part[j] += vexp(from[j] - max[j]);
     });
-    for (int64_t j = 0; j < w; ++j) log_sum[j] = static_cast<T>(std::log(sum[j]));
+    for (int64_t j = 0; j < w; ++j) log_sum[j] = vlog(static_cast<T>(sum[j]));
     for (int64_t i = 0; i < n; ++i) {
       const T* from = x[i];
       T* to = y[i];
@@ -210,10 +212,64 @@ struct LogSoftmaxBackward {
   }
 };
 
+constexpr int64_t kShort = 72;   // longest line that is better turned
+constexpr int64_t kRoom = 4096;  // elements that are turned at once
+
+// Runs K over many short lines, some of them at a time: element i of line j goes to i * width + j.
+template <class K, class T>
+void run_turned(std::initializer_list<const View*> views, const Lines& lines) {
+  const int64_t length = lines.length, width = std::min(kWidth, kRoom / length / 16 * 16);
+  const int n = static_cast<int>(views.size());
+  const View* view[3];
+  std::copy(views.begin(), views.end(), view);
+  bool even = true;  // all lines are equally far apart
+  for (int d = 0; d + 1 < lines.ndim; ++d)
+    for (int k = 0; k < n; ++k) even = even && lines.strides[k][d] == lines.strides[k][d + 1] * lines.shape[d + 1];
+  auto apart = [&](int k) { return lines.strides[k][lines.ndim - 1]; };
+  auto start = [&](int k, int64_t line) {
+    const int64_t at = even ? line * apart(k) : lines.offset(k, line);
+    return static_cast<char*>(view[k]->data) + at * itemsize(view[k]->dtype);
+  };
+  bool plain[3];
+  for (int k = 0; k < n; ++k) plain[k] = even && lines.step[k] == 1 && view[k]->dtype == dtype_of<T>;
+  const int64_t groups = ceil_div(lines.count, width);
+  parallel_for(groups, std::max<int64_t>(1, kUnit / (4 * kRoom)), [&](int64_t begin, int64_t end) {
+    alignas(64) T space[3][kRoom + 16];
+    T line[kShort];
+    for (int64_t group = begin; group < end; ++group) {
+      const int64_t first = group * width, w = std::min(width, lines.count - first);
+      for (int k = 1; k < n; ++k) {
+        if (plain[k]) {
+          turn(reinterpret_cast<const T*>(start(k, first)), apart(k), w, length, space[k], width);
+          continue;
+        }
+        for (int64_t j = 0; j < w; ++j) {
+          const DType dtype = view[k]->dtype;
+          gather(line, dtype_of<T>, start(k, first + j), lines.step[k] * itemsize(dtype), dtype, length);
+          for (int64_t i = 0; i < length; ++i) space[k][i * width + j] = line[i];
+        }
+      }
+      const Tile<T> in[2] = {{space[1], width}, {space[2], width}};
+      K::lines(Tile<T>{space[0], width}, in, length, w);
+      if (plain[0]) {
+        turn_back(space[0], width, w, length, reinterpret_cast<T*>(start(0, first)), apart(0));
+        continue;
+      }
+      for (int64_t j = 0; j < w; ++j) {
+        const DType dtype = view[0]->dtype;
+        for (int64_t i = 0; i < length; ++i) line[i] = space[0][i * width + j];
+        scatter(start(0, first + j), lines.step[0] * itemsize(dtype), dtype, line, dtype_of<T>, length);
+      }
+    }
+  });
+}
+
 // Runs K over all lines along `dim`; views[0] is the output.
 template <class K, class T>
 void run(std::initializer_list<const View*> views, int dim) {
   const Lines lines(views, dim, false, kWidth);
+  if (lines.across == 1 && lines.length > 1 && lines.length <= kShort && lines.count >= 16)
+    return run_turned<K, T>(views, lines);
   const int n = static_cast<int>(views.size());
   const bool tiled = lines.across > 1;
   const View* view[3];

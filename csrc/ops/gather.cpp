@@ -154,6 +154,27 @@ Tensor embedding(const Tensor& index_in, const Tensor& weight, std::optional<int
   });
 }
 
+Tensor embedding_bag(const Tensor& index_in, const Tensor& weight_in, bool mean, bool scale_grad_by_freq) {
+  require(weight_in.dim() == 2 && index_in.dim() == 2 && index_in.size(1) > 0,
+          "embedding_bag: needs a weight (rows, width) and indices (bags, size) of at least one, got shapes ",
+          weight_in.shape(), " and ", index_in.shape());
+  require<DTypeError>(weight_in.dtype() == DType::Float32 || weight_in.dtype() == DType::Float64,
+                      "embedding_bag: weight must be float32 or float64, got ", weight_in.dtype());
+  const Tensor index = contiguous(as_indices("embedding_bag", index_in)), weight = contiguous(weight_in);
+  const int64_t rows = weight.size(0), size = index.size(1);
+  const double scale = mean ? 1.0 / static_cast<double>(size) : 1.0;
+  Tensor y = empty({index.size(0), weight.size(1)}, weight.dtype());
+  if (y.numel() == 0) checked_indices("embedding_bag", index, 0, rows);
+  else if (!kernels::sum_rows(y.view(), weight.view(), index.data<int64_t>(), size, scale))
+    index_out_of_range("embedding_bag", index, 0, rows);
+  return record("embedding_bag", std::move(y), inputs(weight), save(index),
+                [rows, size, scale, scale_grad_by_freq](const Tensor& dy, const Saved& saved) {
+    const Tensor scaled = scale == 1 ? dy : mul(dy, scale);
+    const Tensor each = expand(unsqueeze(scaled, 1), {dy.size(0), size, dy.size(1)});
+    return Grads{embedding_backward(each, saved[0], rows, -1, scale_grad_by_freq)};
+  });
+}
+
 Tensor one_hot(const Tensor& index, int64_t num_classes) {
   require<DTypeError>(index.dtype() == DType::Int64, "one_hot: input must be int64, got ", index.dtype(), "; use input.long()");
   const Tensor flat = contiguous(index);

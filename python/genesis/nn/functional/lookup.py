@@ -116,6 +116,11 @@ def embedding_bag(
         if offsets is not None:
             raise ValueError("embedding_bag: the bags of a 2-d input are its rows; pass no offsets")
         bags = input.shape[0]
+        plain = padding_idx is None and per_sample_weights is None and mode != "max"
+        if plain and input.shape[1] > 0 and weight.dtype in (_C.float32, _C.float64):
+            if max_norm is not None:
+                renormalize(weight, input, max_norm, norm_type)
+            return _C._embedding_bag(input, weight, mode == "mean", scale_grad_by_freq)
         bag = _C.arange(bags).repeat_interleave(input.shape[1])
         input = input.reshape(-1)
     elif input.ndim == 1:
