@@ -8,8 +8,8 @@
 // table of offsets. A vector may run over the end of a line into the padding; the lanes that are no outputs are left out
 // when it is stored.
 //
-// Small images leave most lanes of such vectors empty. Theirs is the one case in which the right-hand side is stored, some
-// images at a time (conv_columns.h).
+// With many channels to make, the right-hand side is gathered from the grid after all, some panels at a time, for the tiles
+// of the matrix product (conv_panels.h): they read it again and again, aligned and without the lanes that are no outputs.
 //
 // An output is always summed in the same order, whatever block, tile or thread it falls to.
 #include "kernels/conv.h"
@@ -135,8 +135,9 @@ template <class T>
 void correlate(const std::vector<Correlation<T>>& passes) {
   const Correlation<T>& x = passes[0];
   if (x.batch == 0 || x.groups == 0 || x.rows == 0 || x.outputs() == 0) return;
+  if (passes.size() == 1 && plain(x)) return multiply_images(x);
   // Tiles are as high as the registers allow, and all about equally high.
-  const bool panels = x.rows > (x.taps() == 1 ? kFewest : kFewRows);
+  const bool panels = x.rows > kFewRows;
   const int64_t highest = panels ? kMaxRows[kPanelVectors - 1] : kTileRows;
   const int64_t height = ceil_div(x.rows, ceil_div(x.rows, highest));
   const int64_t padded_rows = ceil_div(x.rows, height) * height;

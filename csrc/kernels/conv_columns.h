@@ -1,5 +1,4 @@
-// Convolutions of small images, which would leave most lanes of a vector of outputs empty: the matrix with a column for
-// each output is stored, for some images at a time, and multiplied by the matrix product of gemm.h.
+// Convolutions that are done by the matrix product of gemm.h.
 #pragma once
 
 #include "kernels/conv.h"
@@ -15,6 +14,35 @@ template <class T>
 void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* c) {
   if constexpr (sizeof(T) == 4) sgemm(m, n, k, 1, a, b, 0, c, n, 1);
   else dgemm(m, n, k, 1, a, b, 0, c, n, 1);
+}
+
+// Whether each output sees the one input at its own position, and too few rows are made to repay gathering that input.
+template <class T>
+bool plain(const Correlation<T>& x) {
+  bool same = x.taps() == 1 && x.dense() && x.rows > 1 && x.rows <= 32 && x.outputs() >= 4 * kLanes<T>;
+  for (const Axis& axis : x.axes) same = same && axis.low == 0 && axis.step == 1 && axis.in == axis.out;
+  return same;
+}
+
+template <class T>
+void multiply_images(const Correlation<T>& x) {
+  const int64_t size = x.outputs(), tap = (x.axes[0].taps[0].index * x.kernel[1] + x.axes[1].taps[0].index) * x.kernel[2];
+  auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t g = i % x.groups;
+      T* y = x.y + i * x.rows * size;
+      gemm<T>(x.rows, size, x.channels, {x.w + g * x.w_group + tap + x.axes[2].taps[0].index, x.w_row, x.w_channel},
+              {x.x + i * x.channels * size, size, 1}, y);
+      for (int64_t row = 0; row < (x.bias ? x.rows : 0); ++row) {
+        const T bias = x.bias[g * x.rows + row];
+        for (int64_t o = 0; o < size; ++o) y[row * size + o] += bias;
+      }
+    }
+  };
+  // Few images are cut by the product.
+  const int64_t images = x.batch * x.groups;
+  if (images < 2 * get_num_threads()) run(0, images);
+  else parallel_for(images, std::max<int64_t>(1, kTaskWork / (x.rows * size * std::max<int64_t>(1, x.channels))), run);
 }
 
 // For outputs that are few beside the inputs they reach, where most taps of most inputs are in the padding: the product

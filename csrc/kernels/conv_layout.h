@@ -11,8 +11,7 @@ constexpr int64_t kGroupBytes = 32 << 10;        // of copied planes of some gro
 constexpr int64_t kTileBytes = 32 << 10;         // of input that a tile reads again and again, in L1
 constexpr int64_t kPanelDepth = 384;             // steps of k in one pass over panels
 constexpr int64_t kManyOutputs = 384;            // that repay reading all weights
-constexpr int64_t kFewRows = 24;                 // that do not repay gathering panels with many taps,
-constexpr int64_t kFewest = 8;                   // or with one
+constexpr int64_t kFewRows = 24;                 // that do not repay gathering panels
 
 // How a correlation is cut into blocks: of `images` whole images; or of `groups` of one; or of `lines` outputs along
 // `axis` of that.

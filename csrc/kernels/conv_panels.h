@@ -21,14 +21,19 @@ template <class T>
 struct Run {
   static constexpr int64_t width = kPanelVectors * kLanes<T>;
   int64_t outputs, begin, end, count;
-  std::vector<Spot> spots;     // of all panels; first: where in the gathered memory
+  // Of all panels: where to read, and where in the gathered memory to write.
+  struct Move {
+    int64_t from, to;
+  };
+  std::vector<Move> whole;   // vectors
+  std::vector<Spot> broken;  // those with lanes left out; first: where to write
   std::vector<T*> c;           // of row 0 of each panel
   std::vector<int64_t> c_row;
 
   // steps: of k at most, which is how far panels lie apart.
   void set(const Layout<T>& layout, int64_t first, int64_t last, int64_t total, int64_t steps, int64_t image_step) {
     outputs = layout.outputs(), begin = first * width, end = std::min(total, last * width), count = last - first;
-    spots.clear();
+    whole.clear(), broken.clear();
     for (int64_t at = begin; at < end;) {
       const int64_t image = at / outputs, o = at % outputs, panel = (at - begin) / width;
       const int64_t stop = std::min({outputs, o + end - at, o + begin + (panel + 1) * width - at});
@@ -36,7 +41,8 @@ struct Run {
       cover(layout.planes, layout.axes, layout.readable, o, stop, [&](Spot spot) {
         spot.at += image * image_step;
         spot.first += to;
-        spots.push_back(spot);
+        if (spot.count == kLanes<T>) whole.push_back({spot.at, spot.first});
+        else broken.push_back(spot);
       });
       at += stop - o;
     }
@@ -49,7 +55,8 @@ struct Run {
   void gather(const T* source, const int64_t* offsets, int64_t k, T* dst) const {
     for (int64_t p = 0; p < k; ++p, dst += width) {
       const T* row = source + offsets[p];
-      for (const Spot& spot : spots) put<T>(dst + spot.first, load(row + spot.at), spot);
+      for (const Move& move : whole) store(dst + move.to, load(row + move.from));
+      for (const Spot& spot : broken) put<T>(dst + spot.first, load(row + spot.at), spot);
     }
   }
 };

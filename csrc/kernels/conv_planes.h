@@ -68,22 +68,27 @@ void copy_run(T* dst, const T* src, int64_t n) {
   if (i < n) store(dst + i, load(src + i, Mask<T>(n - i)), Mask<T>(n - i));
 }
 
-// dst[a] = src[start + a * step], `outside` where that is not in [0, in).
-template <class T>
-void copy_line(T* dst, int64_t size, const T* src, int64_t in, int64_t start, int64_t step, T outside) {
-  const int64_t first = start >= 0 ? 0 : std::min(size, (-start + step - 1) / step);
-  const int64_t last = std::clamp<int64_t>(in <= start ? 0 : (in - start + step - 1) / step, first, size);
-  for (int64_t a = 0; a < first; ++a) dst[a] = outside;
-  if (step == 1) {
-    copy_run(dst + first, src + start + first, last - first);
-  } else if (step == 2) {
-    const T* from = src + start + 2 * first;
-    for (int64_t a = 0; a < last - first; ++a) dst[first + a] = from[2 * a];
-  } else {
-    for (int64_t a = first; a < last; ++a) dst[a] = src[start + a * step];
+// A line of a grid, dst[a] = src[start + a * step] or `outside` where that is not in [0, in): which elements exist.
+struct Line {
+  int64_t size, start, step, first, last;
+  Line(int64_t size, int64_t in, int64_t start, int64_t step) : size(size), start(start), step(step) {
+    first = start >= 0 ? 0 : std::min(size, (-start + step - 1) / step);
+    last = std::clamp<int64_t>(in <= start ? 0 : (in - start + step - 1) / step, first, size);
   }
-  for (int64_t a = last; a < size; ++a) dst[a] = outside;
-}
+  template <class T>
+  void copy(T* dst, const T* src, T outside) const {
+    for (int64_t a = 0; a < first; ++a) dst[a] = outside;
+    if (step == 1) {
+      copy_run(dst + first, src + start + first, last - first);
+    } else if (step == 2) {
+      const T* from = src + start + 2 * first;
+      for (int64_t a = 0; a < last - first; ++a) dst[first + a] = from[2 * a];
+    } else {
+      for (int64_t a = first; a < last; ++a) dst[a] = src[start + a * step];
+    }
+    for (int64_t a = last; a < size; ++a) dst[a] = outside;
+  }
+};
 
 template <class T>
 class Planes {
@@ -144,13 +149,13 @@ class Planes {
  private:
   T* fill_grid(T* dst, const T* src, int64_t r0, int64_t r1, int64_t r2, T outside) const {
     const auto& [x, y, z] = axes_;
-    const int64_t line = size_[2];
+    const Line line(size_[2], z.in, z.low + r2, z.step);
     for (int64_t a = 0; a < size_[0]; ++a) {
       const int64_t i = x.low + r0 + a * x.step;
-      for (int64_t b = 0; b < size_[1]; ++b, dst += line) {
+      for (int64_t b = 0; b < size_[1]; ++b, dst += line.size) {
         const int64_t j = y.low + r1 + b * y.step;
-        if (i < 0 || i >= x.in || j < 0 || j >= y.in) std::fill_n(dst, line, outside);
-        else copy_line(dst, line, src + (i * y.in + j) * z.in, z.in, z.low + r2, z.step, outside);
+        if (i < 0 || i >= x.in || j < 0 || j >= y.in) std::fill_n(dst, line.size, outside);
+        else line.copy(dst, src + (i * y.in + j) * z.in, outside);
       }
     }
     return dst;

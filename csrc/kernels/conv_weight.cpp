@@ -38,9 +38,11 @@ struct Segment {
   int64_t start, size;
 };
 
-// rows x vectors of c (+)= sum over segments of x[row][position] * b[position, columns].
+// rows x vectors of c (+)= sum over segments of x[row][position] * b[position, columns]. There are tiles of a third, two
+// thirds and all of the rows that the registers allow; `filled` rows are stored, the others must be readable.
 template <class T>
 struct WeightTile {
+  int64_t filled;
   const T* const* x;
   int64_t step;  // between neighbouring positions
   const Segment* segments;
@@ -73,27 +75,27 @@ void weight_tile(const WeightTile<T>& t) {
     }
   }
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i)
+  for (int i = 0; i < rows; ++i) {
+    if (i == t.filled) break;
 #pragma GCC unroll 8
     for (int j = 0; j < vectors; ++j) {
       T* c = t.c + i * t.c_row + j * lanes;
       store(c, t.add ? load(c) + sum[i][j] : sum[i][j]);
     }
+  }
 }
 
-template <class T, int index>
-constexpr auto weight_tile_at() -> void (*)(const WeightTile<T>&) {
-  constexpr int rows = index / kMaxVectors + 1, vectors = index % kMaxVectors + 1;
-  if constexpr (rows <= kMaxRows[vectors - 1]) return &weight_tile<T, rows, vectors>;
-  return nullptr;
-}
+constexpr int kThirds = 3;
+constexpr int tile_rows(int vectors, int third) { return (kMaxRows[vectors - 1] * third + kThirds - 1) / kThirds; }
 
 template <class T>
-void run_tile(const WeightTile<T>& t, int64_t rows, int64_t vectors) {
-  static constexpr auto table = []<int... index>(std::integer_sequence<int, index...>) {
-    return std::array{weight_tile_at<T, index>()...};
-  }(std::make_integer_sequence<int, kMostRows * kMaxVectors>{});
-  table[(rows - 1) * kMaxVectors + vectors - 1](t);
+void run_tile(const WeightTile<T>& t, int64_t vectors) {
+  static constexpr auto table = []<int... i>(std::integer_sequence<int, i...>) {
+    return std::array{&weight_tile<T, tile_rows(i / kThirds + 1, i % kThirds + 1), i / kThirds + 1>...};
+  }(std::make_integer_sequence<int, kThirds * kMaxVectors>{});
+  int third = 1;
+  while (tile_rows(static_cast<int>(vectors), third) < t.filled) ++third;
+  table[(vectors - 1) * kThirds + third - 1](t);
 }
 
 // ----- How the positions are cut -----
@@ -216,11 +218,13 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
             for (int64_t row = 0; row < (c_end - c_begin) * taps; row += height) {
               const int64_t filled = std::min(height, (c_end - c_begin) * taps - row);
               const T* pointers[kMostRows];
-              for (int64_t r = 0; r < filled; ++r)
-                pointers[r] = source + (row + r) / taps * planes.plane() + strip.offsets[(row + r) % taps];
-              run_tile<T>({pointers, s.stride[2], segments.data(), static_cast<int64_t>(segments.size()),
+              for (int64_t r = 0; r < kMostRows; ++r) {
+                const int64_t at = row + std::min(r, filled - 1);
+                pointers[r] = source + at / taps * planes.plane() + strip.offsets[at % taps];
+              }
+              run_tile<T>({filled, pointers, s.stride[2], segments.data(), static_cast<int64_t>(segments.size()),
                            b + panel * width * k, c + row * columns + panel * width, columns, add},
-                          filled, vectors);
+                          vectors);
             }
           add = true;
         };

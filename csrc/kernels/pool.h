@@ -26,7 +26,7 @@ struct PoolShape {
 };
 
 // The largest input of each window and its place in its plane, the first of equals; NaN is larger than any number.
-// `index` is int32 or int64.
+// `index` is int64, or int32 with float32.
 inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y, DType index_dtype, void* index)> max_pool;
 inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y)> avg_pool;
 inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* dy, void* dx)> avg_pool_backward;

@@ -42,15 +42,12 @@ void factors(const PoolShape& s, const Windows& w0, const Windows& w1, const Win
     out[o] = T(1) / static_cast<T>(s.divisor != 0 ? s.divisor : std::max<int64_t>(1, outer * w2.counted[o]));
 }
 
-// f(values, index) with pointers of the right types.
+// f(value, index) for the types that are named.
 template <class F>
 void by_types(DType dtype, DType index_dtype, F f) {
-  const auto with_index = [&](auto value) {
-    if (index_dtype == DType::Int32) f(value, int32_t());
-    else f(value, int64_t());
-  };
-  if (dtype == DType::Float32) with_index(float());
-  else with_index(double());
+  if (dtype == DType::Float64) f(double(), int64_t());
+  else if (index_dtype == DType::Int32) f(float(), int32_t());
+  else f(float(), int64_t());
 }
 
 }  // namespace

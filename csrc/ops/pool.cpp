@@ -90,9 +90,10 @@ Tensor max_backward_last(const Tensor& dy, const Tensor& index, const PoolShape&
 }
 
 Tensor run_max(const char* op, int spatial, const Tensor& x, const PoolShape& s, const Dims& out, Tensor* indices) {
-  const bool few = s.in_size() <= std::numeric_limits<int32_t>::max(), narrow = !indices && few;
+  const bool few = s.in_size() <= std::numeric_limits<int32_t>::max();
   const Layout layout = few ? Layout(x, spatial) : Layout();
   const Tensor from = layout.dense(x);
+  const bool narrow = !indices && few && from.dtype() == DType::Float32;
   Tensor y = layout.empty(with_planes(x, spatial, out), from.dtype());
   const Tensor index = layout.empty(y.shape(), narrow ? DType::Int32 : DType::Int64);
   const auto& run = layout.last() ? kernels::max_pool_last : kernels::max_pool;

@@ -107,6 +107,12 @@ SHAPES = [
     (9, 20, 18, 1, (4, 4), (3, 3), (1, 1), (1, 1), (1, 1)),
     (6, 8, 20, 2, (5, 5), (5, 5), (1, 1), (0, 0), (1, 1)),
     (3, 40, 30, 1, (31, 33), (1, 1), (1, 1), (0, 0), (1, 1)),
+    (2, 33, 20, 1, (9, 17), (1, 1), (1, 1), (0, 0), (1, 1)),
+    (9, 20, 40, 1, (4, 4), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (11, 5, 33, 2, (3, 5), (2, 2), (2, 1), (1, 0), (1, 1)),
+    (7, 100, 30, 1, (2, 2), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (2, 30, 26, 1, (12, 50), (3, 3), (1, 3), (0, 2), (2, 1)),
+    (2, 26, 26, 1, (7, 9), (2, 2), (3, 3), (0, 0), (1, 1)),
 ]
 
 
@@ -118,13 +124,15 @@ def close(actual, expected, tolerance):
 @pytest.mark.parametrize("dtype, tolerance", [("float32", 3e-5), ("float64", 1e-12)])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_kernels_against_the_oracle(shape, dtype, tolerance, rng):
-    """Forward and both gradients; the gradients by the linearity of the map in x and in w."""
+    """Forward and all gradients; those of x and w by the linearity of the map in each of them."""
     batch, ins, outs, groups, size, kernel, stride, padding, dilation = shape
     x = rng.normal(size=(batch, ins * groups, *size)).astype(dtype)
     w = rng.normal(size=(outs * groups, ins, *kernel)).astype(dtype)
     options = dict(stride=stride, padding=padding, dilation=dilation, groups=groups)
+    b = rng.normal(size=outs * groups).astype(dtype)
     expected = conv(x.astype(np.float64), w.astype(np.float64), **options)
-    g = [genesis.tensor(a, dtype=getattr(genesis, dtype), requires_grad=True) for a in (x, w)]
+    expected += b.astype(np.float64)[:, None, None]
+    g = [genesis.tensor(a, dtype=getattr(genesis, dtype), requires_grad=True) for a in (x, w, b)]
     y = nn.functional.conv2d(*g, **options)
     close(y.detach(), expected, tolerance)
     dy = rng.normal(size=expected.shape).astype(dtype)
@@ -139,6 +147,12 @@ def test_kernels_against_the_oracle(shape, dtype, tolerance, rng):
         dy.astype(np.float64), w.astype(np.float64), None, stride, padding, rest, groups, dilation
     )
     close(g[0].grad, back, tolerance)
+    close(g[2].grad, dy.astype(np.float64).sum((0, 2, 3)), tolerance)
+    if all(r < max(s, d) for r, s, d in zip(rest, stride, dilation, strict=True)):
+        ones = genesis.ones(ins * groups, dtype=y.dtype)
+        more = stride, padding, rest, groups, dilation
+        top = genesis.tensor(dy, dtype=y.dtype)
+        close(nn.functional.conv_transpose2d(top, g[1].detach(), ones, *more), back + 1, tolerance)
     # <dw, v> = <dy, conv(x, v)> for some directions v
     for _ in range(3):
         v = rng.normal(size=w.shape)
