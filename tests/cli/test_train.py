@@ -267,6 +267,22 @@ def test_mistakes_are_told_with_the_way_out(arguments, expected):
     assert "Traceback" not in done.err
 
 
+def test_folders_and_files_that_are_wrong(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = run("train", "moons", "--epochs", 1, "--out", tmp_path / "file" / "run")
+    assert done.status == 1
+    assert "Not a directory" in done.err and str(tmp_path / "file") in done.err
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/run.json").write_text("{half")
+    done = run("train", "moons", "--resume", "--out", tmp_path / "run")
+    assert done.status == 2
+    assert "is damaged" in done.err
+    (tmp_path / "picture").write_bytes(b"\x89PNG" * 1000)
+    done = run("train", "gpt", "--text", tmp_path / "picture")
+    assert done.status == 2
+    assert "byte 0 is not of a text in UTF-8" in done.err
+
+
 def test_piped_output_is_plain(tmp_path):
     process = start("train", "moons", "--epochs", 2, cwd=tmp_path)
     out, err = process.communicate(timeout=60)

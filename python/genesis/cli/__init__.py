@@ -73,3 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `genesis info | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:  # a folder that cannot be written, a disk that is full
+        if error.filename is None:
+            raise
+        print(f"genesis {name}: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1

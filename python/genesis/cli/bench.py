@@ -13,7 +13,7 @@ from typing import Any
 import genesis
 from genesis.cli import chart
 from genesis.cli.arguments import Failure, Parser, number
-from genesis.cli.console import Console
+from genesis.cli.console import Console, plural
 from genesis.cli.environment import processor
 
 Run = Callable[[], Any]
@@ -172,7 +172,7 @@ def main(arguments: list[str]) -> int:
     for lib in libraries.values():
         lib.set_num_threads(options.threads or genesis.get_num_threads())
     versions = ", ".join(f"{name} {lib.__version__}" for name, lib in libraries.items())
-    console.line(f"{versions}; {genesis.get_num_threads()} threads of {processor()}")
+    console.line(f"{versions}; {plural(genesis.get_num_threads(), 'thread')} of {processor()}")
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load > cores / 2:
         console.line(

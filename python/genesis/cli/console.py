@@ -42,6 +42,15 @@ def duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.2f} s"
 
 
+def plural(count: int, noun: str) -> str:
+    """A number and what there is of it.
+
+    >>> plural(1, "epoch"), plural(1200, "step")
+    ('1 epoch', '1,200 steps')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def _rich_console() -> Any:
     """rich's console where it is installed and someone looks at it; else None."""
     if not sys.stdout.isatty():

@@ -15,7 +15,7 @@ import genesis.nn.functional as F
 from genesis import Tensor, nn
 from genesis.autograd import gradcheck, gradgradcheck
 from genesis.cli.arguments import Parser
-from genesis.cli.console import Console
+from genesis.cli.console import Console, plural
 from genesis.cli.environment import describe
 
 Op = Callable[..., Any]
@@ -264,7 +264,9 @@ def main(arguments: list[str]) -> int:
             f"{group:18} {good}/{total_count} in order", "" if good < total_count else "green"
         )
     kernels = describe()["genesis"]["kernels in use"]
-    console.line(f"{kernels} kernels, {genesis.get_num_threads()} threads, {seconds:.1f} s")
+    console.line(
+        f"{kernels} kernels, {plural(genesis.get_num_threads(), 'thread')}, {seconds:.1f} s"
+    )
     if wrong:
         console.line(_ADVICE, "red")
     else:

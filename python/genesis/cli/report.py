@@ -8,7 +8,7 @@ from typing import Any
 import genesis
 from genesis import debug
 from genesis.cli import chart
-from genesis.cli.console import duration, show_value
+from genesis.cli.console import duration, plural, show_value
 from genesis.cli.environment import describe
 from genesis.cli.task import Figure, Task
 from genesis.cli.trainer import History
@@ -62,8 +62,8 @@ def report(task: Task, history: History) -> str:
 <title>{escape(title)}</title><style>{chart.STYLE}{_CSS}</style></head>
 <body><main>
 <h1>genesis train {escape(settings.task)}</h1>
-<p class="soft">{escape(task.summary)} {count:,} parameters, {len(history.epochs)} epochs,
-{len(history.losses):,} steps in {duration(history.seconds)}.</p>
+<p class="soft">{escape(task.summary)} {count:,} parameters, {plural(len(history.epochs), "epoch")},
+{plural(len(history.losses), "step")} in {duration(history.seconds)}.</p>
 <div class="tiles">{"".join(_tile(name, value) for name, value in tiles.items())}</div>
 <div class="grid">
 {"".join(_section(picture) for picture in pictures)}

@@ -14,7 +14,7 @@ from typing import Any
 import genesis
 from genesis.cli import tasks
 from genesis.cli.arguments import Failure, Parser, nearest, number
-from genesis.cli.console import Console, duration, show
+from genesis.cli.console import Console, duration, plural, show
 from genesis.cli.task import Settings, Task
 from genesis.serialization.atomic import replacing
 
@@ -98,7 +98,7 @@ def _settings(
 ) -> Settings:
     given = {k: v for k, v in vars(options).items() if k not in _NOT_SETTINGS}
     if options.resume:
-        saved: dict[str, Any] = json.loads((directory / "run.json").read_text())
+        saved = _saved(directory / "run.json")
         if saved["task"] != name:
             raise Failure(
                 f"genesis train: {directory} holds a run of {saved['task']}, not of {name}"
@@ -121,6 +121,17 @@ def _settings(
     return settings
 
 
+def _saved(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+        Settings(**found)
+    except (ValueError, TypeError) as error:
+        raise Failure(
+            f"genesis train: --resume: {path} is damaged ({error}); begin anew without --resume"
+        ) from None
+    return found
+
+
 def _write(path: Path, text: str) -> None:
     with replacing(path) as file:
         file.write(text.encode())
@@ -139,8 +150,8 @@ def _train(
     _write(directory / "run.json", json.dumps(dataclasses.asdict(settings), indent=1))
     trainer = Trainer(task, directory, console, save_every)
     count = sum(p.numel() for p in task.model.parameters())
-    console.line(f"{kind.summary}\n{count:,} parameters, {settings.epochs} epochs, "
-                 f"{genesis.get_num_threads()} threads, {settings.precision}; "
+    console.line(f"{kind.summary}\n{count:,} parameters, {plural(settings.epochs, 'epoch')}, "
+                 f"{plural(genesis.get_num_threads(), 'thread')}, {settings.precision}; "
                  f"in {directory}", "dim")  # fmt: skip
     if trainer.resume():
         console.line(f"going on after epoch {trainer.done}")
@@ -163,7 +174,7 @@ def _train(
         console.line(f"\n{closing}\n")
     _write(directory / "report.html", report(task, history))
     console.line(
-        f"{name}: {show(kind.goal, last[kind.goal])} after {trainer.done} epochs "
+        f"{name}: {show(kind.goal, last[kind.goal])} after {plural(trainer.done, 'epoch')} "
         f"in {duration(history.seconds)}", "bold green",
     )  # fmt: skip
     console.line(f"  weights  {directory / 'model.safetensors'}")

@@ -80,9 +80,14 @@ def read(path: str | None) -> str:
         lines = "\n".join(topics.values()).split("\n")
         return "\n".join(line for line in lines if not line.strip().startswith(("|", "+")))
     try:
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
+        text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise Failure(f"genesis train gpt: --text {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise Failure(
+            f"genesis train gpt: --text {path}: byte {error.start} is not of a text in UTF-8; "
+            f"if it is one in another encoding: iconv -t utf-8 {Path(path).name} > text.txt"
+        ) from None
     if len(text) < 20 * CONTEXT:
         raise Failure(f"genesis train gpt: --text {path}: {len(text)} characters are too few; "
                       f"there must be {20 * CONTEXT}")  # fmt: skip
