@@ -146,6 +146,7 @@ RETURNS = {
 # Results with names; max() is a tensor, max(dim=0) a tuple, so the likes of it are Any above.
 NAMED = {
     "aminmax": "min max",
+    "geqrf": "a tau",
     "histogram": "hist bin_edges",
     "cummax": "values indices",
     "cummin": "values indices",
