@@ -118,6 +118,7 @@ SUBJECTS = {
     "dropouts": "Dropout",
     "fold": "Convolution",
     "fractional": "Pooling",
+    "lazy": "Lazy",
     "linear": "Linear",
     "linear_loss": "Losses",
     "lookup": "Embeddings",

@@ -15,7 +15,10 @@ MORE = {
     "tanh": ["out"],
 }
 # PyTorch's take *args, or are dispatched by decorators that hide what they take.
-HIDDEN = {"Module", "Buffer", "Parameter", "RNN", "LSTM", "GRU", "RNNBase", "RNNCellBase"}
+HIDDEN = {
+    *("Module", "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"),
+    *("RNN", "LSTM", "GRU", "RNNBase", "RNNCellBase"),
+}
 
 
 def parameters(function):

@@ -1,8 +1,8 @@
 """Building blocks of models."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from genesis.nn import functional, init, modules, utils
+from genesis.nn import functional, init, modules, parameter, utils
 from genesis.nn.functional import binary_cross_entropy, mse_loss
 from genesis.nn.functional import cross_entropy as cross_entropy_loss
 from genesis.nn.modules import *  # noqa: F403
@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # mypy follows a star import and its __all__ one level deep, 
     from genesis.nn.modules.distance import *  # noqa: F403
     from genesis.nn.modules.dropout import *  # noqa: F403
     from genesis.nn.modules.fold import *  # noqa: F403
+    from genesis.nn.modules.fractional import *  # noqa: F403
+    from genesis.nn.modules.lazy import *  # noqa: F403
     from genesis.nn.modules.linear import *  # noqa: F403
     from genesis.nn.modules.loss import *  # noqa: F403
     from genesis.nn.modules.margin import *  # noqa: F403
@@ -33,12 +35,19 @@ if TYPE_CHECKING:  # mypy follows a star import and its __all__ one level deep, 
     from genesis.nn.modules.sparse import *  # noqa: F403
     from genesis.nn.modules.transformer import *  # noqa: F403
     from genesis.nn.modules.upsampling import *  # noqa: F403
+    from genesis.nn.uninitialized import UninitializedBuffer, UninitializedParameter
+
+_KINDS = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm")
+_LAZY = ["LazyLinear", *(f"Lazy{kind}{n}d" for kind in _KINDS for n in (1, 2, 3))]
 
 __all__ = [
     *modules.__all__,
+    *_LAZY,
     "SGD",
     "Buffer",
     "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "binary_cross_entropy",
     "cross_entropy_loss",
     "functional",
@@ -58,6 +67,8 @@ if TYPE_CHECKING:
     __all__ += modules.distance.__all__
     __all__ += modules.dropout.__all__
     __all__ += modules.fold.__all__
+    __all__ += modules.fractional.__all__
+    __all__ += modules.lazy.__all__
     __all__ += modules.linear.__all__
     __all__ += modules.loss.__all__
     __all__ += modules.margin.__all__
@@ -72,3 +83,11 @@ if TYPE_CHECKING:
     __all__ += modules.sparse.__all__
     __all__ += modules.transformer.__all__
     __all__ += modules.upsampling.__all__
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("Lazy"):
+        return getattr(modules, name)
+    if name in ("UninitializedBuffer", "UninitializedParameter"):
+        return getattr(parameter, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from genesis import _C
 from genesis._C import Tensor
@@ -69,3 +69,11 @@ class Buffer(Tensor):
 
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         pass
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("UninitializedBuffer", "UninitializedParameter", "is_lazy"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from genesis.nn import uninitialized  # only lazy modules need it
+
+    return getattr(uninitialized, name)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis.autograd import checkpoint
 from genesis.nn.functional.classification import cross_entropy
 
 __all__ = ["linear_cross_entropy"]
 
 
-@dataclass(frozen=True)
 class LinearCrossEntropyOptions:
     """How ``linear_cross_entropy`` goes over its rows in parts.
 
@@ -27,36 +24,52 @@ class LinearCrossEntropyOptions:
     64
     """
 
-    allow_retain_graph: bool = False
-    batch_chunk_size: int | None = None
-    chunking_method: str | None = "auto"
-    acc_policy: str = "auto"
-    acc_dtype: _C.dtype | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        allow_retain_graph: bool = False,
+        batch_chunk_size: int | None = None,
+        chunking_method: str | None = "auto",
+        acc_policy: str = "auto",
+        acc_dtype: _C.dtype | None = None,
+    ) -> None:
         policies = ("auto", "accurate", "balanced", "compact")
-        if self.acc_policy not in policies:
+        if acc_policy not in policies:
             raise ValueError(
                 f"LinearCrossEntropyOptions: acc_policy must be one of {policies}, got "
-                f"{self.acc_policy!r}"
+                f"{acc_policy!r}"
             )
-        if self.chunking_method not in (None, "auto"):
-            name, _, factor = self.chunking_method.partition(":")
+        if chunking_method not in (None, "auto"):
+            name, _, factor = chunking_method.partition(":")
             if name != "aspect_ratio" or not (factor or "1").isdigit() or factor == "0":
                 raise ValueError(
                     "LinearCrossEntropyOptions: chunking_method must be None, 'auto', "
-                    f"'aspect_ratio' or 'aspect_ratio:N', got {self.chunking_method!r}"
+                    f"'aspect_ratio' or 'aspect_ratio:N', got {chunking_method!r}"
                 )
-        size = self.batch_chunk_size
-        if size is not None and (not isinstance(size, int) or size < 1):
+        if batch_chunk_size is not None and (
+            not isinstance(batch_chunk_size, int) or batch_chunk_size < 1
+        ):
             raise ValueError(
                 "LinearCrossEntropyOptions: batch_chunk_size must be a positive int or None, got "
-                f"{size!r}"
+                f"{batch_chunk_size!r}"
             )
-        if self.acc_dtype is not None and not self.acc_dtype.is_floating_point:
+        if acc_dtype is not None and not acc_dtype.is_floating_point:
             raise ValueError(
-                f"LinearCrossEntropyOptions: acc_dtype must be floating, got {self.acc_dtype}"
+                f"LinearCrossEntropyOptions: acc_dtype must be floating, got {acc_dtype}"
             )
+        self.allow_retain_graph = allow_retain_graph
+        self.batch_chunk_size = batch_chunk_size
+        self.chunking_method = chunking_method
+        self.acc_policy = acc_policy
+        self.acc_dtype = acc_dtype
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(vars(self).values()))
 
     def rows(self, batch: int, features: int, classes: int) -> int:
         """How many rows a part has."""
@@ -128,6 +141,8 @@ def linear_cross_entropy(
 
     if options is None:
         return losses(input, flat_weight, flat_bias, target, reduction)
+    from genesis.autograd import checkpoint  # here: importing nn stays cheap
+
     dtype = options.dtype_for(input.dtype)
     if options.acc_policy != "compact":  # gradients of all parts meet in that dtype
         flat_weight = flat_weight.to(dtype)

@@ -1,5 +1,7 @@
 """Layers and losses; a file for each family."""
 
+from typing import Any
+
 from genesis.nn.modules import (
     activation,
     adaptive,
@@ -79,3 +81,11 @@ __all__: list[str] = [
     *transformer.__all__,
     *upsampling.__all__,
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("Lazy"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from genesis.nn.modules import lazy  # few models have them
+
+    return getattr(lazy, name)
