@@ -164,8 +164,8 @@ def graph(
     ``graph(model, x)`` runs the model and knows the modules and lines of its operations; of tensors
     these are known if they were computed inside ``debug.trace()``. ``names`` gives leaves their
     names: a dict, or a module whose parameters they are. A graph of more than 40 vertices (or the
-    number given as ``fold``) is folded by module; where that is not enough, by chains of operations,
-    then by what only one other vertex uses.
+    number given as ``fold``) is folded by module; where that is not enough, by chains of
+    operations, then by what only one other vertex uses.
 
     >>> net = genesis.nn.Sequential(genesis.nn.Linear(4, 3), genesis.nn.Identity())
     >>> [v.label for v in graph(net, genesis.ones(2, 4)).vertices]
