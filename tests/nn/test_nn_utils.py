@@ -386,3 +386,22 @@ def test_fusing_a_linear_layer_with_batch_norm():
         nn.utils.fuse_linear_bn_eval(linear, bn)
     linear.eval(), bn.eval()
     assert_close(nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)))
+
+
+# ---- memory formats ------------------------------------------------------------------------------
+
+
+def test_weights_of_convolutions_change_their_layout_only():
+    model = nn.Sequential(nn.Conv2d(3, 4, 2), nn.ConvTranspose2d(4, 2, 2), nn.Linear(3, 3))
+    before = [p.detach().clone() for p in model.parameters()]
+    held = list(model.parameters())
+    assert nn.utils.convert_conv2d_weight_memory_format(model, genesis.channels_last) is model
+    for layer in model[:2]:
+        assert layer.weight.is_contiguous(memory_format=genesis.channels_last)
+    for p, old, same in zip(model.parameters(), before, held, strict=True):
+        assert genesis.equal(p, old) and p is same and p.requires_grad
+    volumes = nn.Conv3d(3, 4, 2)
+    nn.utils.convert_conv2d_weight_memory_format(volumes, genesis.channels_last)
+    assert volumes.weight.is_contiguous()
+    nn.utils.convert_conv3d_weight_memory_format(volumes, genesis.channels_last_3d)
+    assert volumes.weight.is_contiguous(memory_format=genesis.channels_last_3d)

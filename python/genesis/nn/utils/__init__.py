@@ -24,13 +24,18 @@ from genesis.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from genesis.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
 if TYPE_CHECKING:
+    from genesis.nn.utils import memory_format as memory_format
     from genesis.nn.utils import parametrizations as parametrizations
     from genesis.nn.utils import parametrize as parametrize
     from genesis.nn.utils import prune as prune
     from genesis.nn.utils import rnn as rnn
     from genesis.nn.utils import stateless as stateless
+    from genesis.nn.utils.memory_format import (
+        convert_conv2d_weight_memory_format,
+        convert_conv3d_weight_memory_format,
+    )
 
-_SUBMODULES = ("parametrizations", "parametrize", "prune", "rnn", "stateless")
+_SUBMODULES = ("memory_format", "parametrizations", "parametrize", "prune", "rnn", "stateless")
 
 __all__ = [
     "clip_grad_norm",
@@ -38,6 +43,8 @@ __all__ = [
     "clip_grad_value",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format",
     "fuse_conv_bn_eval",
     "fuse_conv_bn_weights",
     "fuse_linear_bn_eval",
@@ -55,4 +62,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"genesis.nn.utils.{name}")
+    if name in __all__:  # what converts convolutions needs their classes, which come later
+        return getattr(importlib.import_module("genesis.nn.utils.memory_format"), name)
     raise AttributeError(f"module 'genesis.nn.utils' has no attribute {name!r}")
