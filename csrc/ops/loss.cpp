@@ -230,7 +230,7 @@ Tensor cross_entropy(const Tensor& x, const Tensor& y, const Tensor& weight, int
 
 Tensor nll_loss(const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored, LossReduction reduction) {
   require_constant("nll_loss", weight);
-  Tensor index, factors;  // where each case reads, and what that counts
+  Tensor index, factors;  // where each case reads, and what that counts unless all count alike
   double scale;
   bool any;
   {
@@ -238,15 +238,22 @@ Tensor nll_loss(const Tensor& x, const Tensor& y, const Tensor& weight, int64_t 
     const Classified c("nll_loss", x, y, weight, ignored, 0);
     scale = factor(reduction, c.total);
     any = c.any;
-    const Tensor counts = ne(c.labels, ignored);
-    index = unsqueeze(where(counts, c.labels, 0), c.dim);
-    factors = cast(counts, x.dtype());
-    if (weight.defined() && weight.numel() > 0) factors = factors * cast(take(weight, squeeze(index, {c.dim})), x.dtype());
-    factors = unsqueeze(-factors, c.dim);
+    if (any && !weight.defined() && c.total == static_cast<double>(c.labels.numel())) {
+      index = unsqueeze(c.labels, c.dim);
+    } else {
+      const Tensor counts = ne(c.labels, ignored);
+      index = unsqueeze(where(counts, c.labels, 0), c.dim);
+      factors = cast(counts, x.dtype());
+      if (weight.defined() && weight.numel() > 0)
+        factors = factors * cast(take(weight, squeeze(index, {c.dim})), x.dtype());
+      factors = unsqueeze(-factors, c.dim);
+    }
   }
   const int dim = x.dim() == 1 ? 0 : 1;
-  const Tensor picked = squeeze(gather(x, dim, index) * factors, {dim});
-  if (reduction == LossReduction::None) return picked;
+  Tensor picked = gather(x, dim, index);
+  if (factors.defined()) picked = picked * factors;
+  else scale = -scale;
+  if (reduction == LossReduction::None) return squeeze(factors.defined() ? picked : neg(picked), {dim});
   const Tensor total = sum(picked, {}, false);
   if (!any && reduction == LossReduction::Mean) return total * 0 + std::numeric_limits<double>::quiet_NaN();
   return total * scale;
