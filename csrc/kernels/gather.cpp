@@ -96,9 +96,12 @@ void copy_row(char* to, const char* from, int64_t bytes) {
     std::memcpy(to, from, static_cast<size_t>(bytes));
     return;
   }
-  int64_t i = 0;
-  for (; i + 16 < bytes; i += 16) std::memcpy(to + i, from + i, 16);
-  std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+  auto pieces = [&]<int64_t piece>(std::integral_constant<int64_t, piece>) {
+    for (int64_t i = 0; i + piece < bytes; i += piece) std::memcpy(to + i, from + i, piece);
+    std::memcpy(to + bytes - piece, from + bytes - piece, piece);
+  };
+  if (bytes >= 32) pieces(std::integral_constant<int64_t, 32>{});
+  else pieces(std::integral_constant<int64_t, 16>{});
 }
 
 // Whole rows: out[i] = x[index[i]], all of them contiguous. They may lie far apart, so they are fetched early.
@@ -123,7 +126,8 @@ bool gather_rows(const Walk& w, T* out, const T* x, int64_t size, const int64_t*
 
 template <class T>
 bool gather_typed(const View& out, const View& x, const View& index, int dim) {
-  const Walk w(x, out, index, dim);
+  Walk w(x, out, index, dim);
+  while (w.ndim > 1 && w.shape[w.ndim - 1] == 1) --w.ndim;  // one index for each row: the rows are the loop
   const int last = w.ndim - 1;
   const int64_t size = x.shape[dim];
   if (w.ndim == 2 && w.dim == 0 && w.index[1] == 0 && w.x[1] == 1 && w.moved[1] == 1)
