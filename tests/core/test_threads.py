@@ -30,6 +30,7 @@ PROGRAMS = {
     "variance": lambda: _data(300_007).var(),
     "norm": lambda: (_data(700_001) ** 2).sum().sqrt(),
     "softmax": lambda: F.softmax(_data(513, 1031), dim=-1),
+    "softmax of short lines": lambda: F.log_softmax(_data(30_011, 17), dim=-1),
     "softmax over rows": lambda: F.softmax(_data(513, 1031), dim=0),
     "cumulative sum": lambda: _data(300_007).cumsum(0),
     "elementwise": lambda: (_data(1_000_003) * 2 + 1).exp().sin(),
@@ -38,6 +39,9 @@ PROGRAMS = {
     "matmul float64": lambda: _data(257, 513).double() @ _data(513, 129, seed=1).double(),
     "batched matmul": lambda: _data(7, 65, 33) @ _data(7, 33, 65, seed=1),
     "vector product": lambda: _data(1003, 517) @ _data(517, seed=1),
+    "bags of rows": lambda: F.embedding_bag(
+        genesis.arange(40_000).reshape(-1, 8) % 1003, _data(1003, 33)
+    ),
     "gather": lambda: _data(1003, 517)[genesis.arange(1003).flip(0)],
     "sort": lambda: _data(200_003).sort().values,
     "rand": lambda: genesis.rand(300_007),
