@@ -71,7 +71,8 @@ def sweep(lines: Sequence[Line], title: str) -> str:
         mean = math.exp(sum(math.log(line.ratio) for line in found) / len(found))
         y += HEAD
         rows.append(text(8, y - 7, group, kind="ink title"))
-        rows.append(text(NAMES - 8, y - 7, f"geometric mean {mean:.2f}", "end", "row"))
+        words = "mean" if len(group) > 18 else "geometric mean"
+        rows.append(text(NAMES - 8, y - 7, f"{words} {mean:.2f}", "end", "row"))
         at = place(mean)
         rows.append(
             f'<path class="one" d="M{at:.1f} {y - 4:.1f}v{ROW * len(found)}" stroke-width="1.5" '

@@ -119,7 +119,7 @@ def measure(threads: int) -> Machine | None:
     library.multiply_adds.restype = ctypes.c_double
     steps = ctypes.c_long(200_000)
     done = library.multiply_adds(steps)
-    seconds = fastest(lambda: library.multiply_adds(steps), 20)
+    seconds = fastest(lambda: library.multiply_adds(steps), 200)
     return Machine(library, threads, threads * done / seconds)
 
 
