@@ -16,10 +16,12 @@ void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* 
   else dgemm(m, n, k, 1, a, b, 0, c, n, 1);
 }
 
-// Whether each output sees the one input at its own position, and too few rows are made to repay gathering that input.
+// Whether each output sees the one input at its own position, and too few rows are made to repay gathering that input: the
+// fewer channels it has, the better it is read where it lies.
 template <class T>
 bool plain(const Correlation<T>& x) {
-  bool same = x.taps() == 1 && x.dense() && x.rows > 1 && x.rows <= 32 && x.outputs() >= 4 * kLanes<T>;
+  const int64_t few = x.channels <= 64 ? 64 : 32;
+  bool same = x.taps() == 1 && x.dense() && x.rows > 1 && x.rows <= few && x.outputs() >= 4 * kLanes<T>;
   for (const Axis& axis : x.axes) same = same && axis.low == 0 && axis.step == 1 && axis.in == axis.out;
   return same;
 }

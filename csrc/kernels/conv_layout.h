@@ -9,7 +9,11 @@ namespace {
 constexpr int64_t kBlockBytes = 512 << 10;       // of copied planes that stay in L2
 constexpr int64_t kGroupBytes = 32 << 10;        // of copied planes of some groups, in L1
 constexpr int64_t kTileBytes = 32 << 10;         // of input that a tile reads again and again, in L1
-constexpr int64_t kPanelDepth = 384;             // steps of k in one pass over panels
+// Panels: steps of k in one pass, and memory of those that are gathered at once. Weights that stay in L2 are read for each
+// panel, which then is best in L1; others are read for as many panels as fit L2, as is x itself, in longer runs.
+constexpr int64_t kLightWeights = 512 << 10;
+constexpr int64_t kLightDepth = 200, kLightRun = 40 << 10;
+constexpr int64_t kHeavyDepth = 384, kHeavyRun = 384 << 10;
 constexpr int64_t kManyOutputs = 384;            // that repay reading all weights
 constexpr int64_t kFewRows = 24;                 // that do not repay gathering panels
 
@@ -51,6 +55,7 @@ struct Layout {
   int64_t first[3];  // of the outputs in y
   Planes<T> planes;
   int64_t taps, depth;  // channels in one pass over k
+  int64_t run_bytes;    // of panels that are gathered at once
   int64_t readable;     // how far one may read from output 0 under the highest tap
   std::vector<int64_t> offsets;  // of that many channels
   std::vector<Spot> spots;       // unless the outputs are made in panels
@@ -67,7 +72,9 @@ struct Layout {
     readable = planes.in_place() ? planes.readable() - reach : std::numeric_limits<int64_t>::max();
     int64_t most = x.channels;
     if (panels) {
-      most = kPanelDepth / std::max<int64_t>(1, taps);
+      const bool light = taps > 1 && x.rows * x.channels * taps * int64_t{sizeof(T)} <= kLightWeights;
+      most = (light ? kLightDepth : kHeavyDepth) / std::max<int64_t>(1, taps);
+      run_bytes = light ? kLightRun : kHeavyRun;
     } else {
       spots = cover(planes, axes, readable);
       // k is cut so that what a tile reads of the input stays in L1 for the next rows.

@@ -10,7 +10,6 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kRunBytes = 384 << 10;  // of panels that are gathered at once, in L2
 constexpr int kPanelVectors = std::min(kVectorBytes == 64 ? 3 : 2, kMaxVectors);
 
 template <class T>
@@ -52,11 +51,18 @@ struct Run {
     const int64_t at = begin + panel * width;
     return at / outputs != (at + columns(panel) - 1) / outputs;
   }
-  void gather(const T* source, const int64_t* offsets, int64_t k, T* dst) const {
+  // What the next channel, a plane on, will be read from is fetched meanwhile: the hardware does not foresee that jump.
+  void gather(const T* source, const int64_t* offsets, int64_t k, int64_t plane, T* dst) const {
     for (int64_t p = 0; p < k; ++p, dst += width) {
       const T* row = source + offsets[p];
-      for (const Move& move : whole) store(dst + move.to, load(row + move.from));
-      for (const Spot& spot : broken) put<T>(dst + spot.first, load(row + spot.at), spot);
+      for (const Move& move : whole) {
+        store(dst + move.to, load(row + move.from));
+        __builtin_prefetch(row + plane + move.from);
+      }
+      for (const Spot& spot : broken) {
+        put<T>(dst + spot.first, load(row + spot.at), spot);
+        __builtin_prefetch(row + plane + spot.at);
+      }
     }
   }
 };
@@ -68,8 +74,8 @@ void multiply_panels(const Correlation<T>& x, const Layout<T>& layout, const T* 
   const int64_t outputs = layout.outputs(), total = images * outputs, panels = ceil_div(total, width);
   const int64_t biased = x.bias ? 1 : 0, k = layout.taps * x.channels + biased, steps = layout.depth * layout.taps + biased;
   const int64_t plane = layout.planes.plane(), row_tiles = ceil_div(x.rows, height);
-  const int64_t run_bytes = std::max<int64_t>(1, steps) * width * int64_t{sizeof(T)};
-  int64_t most = std::clamp<int64_t>(std::min(kRunBytes / run_bytes, ceil_div(panels, get_num_threads())), 1, panels);
+  const int64_t panel_bytes = std::max<int64_t>(1, steps) * width * int64_t{sizeof(T)};
+  int64_t most = std::clamp<int64_t>(std::min(layout.run_bytes / panel_bytes, ceil_div(panels, get_num_threads())), 1, panels);
   const int64_t runs = ceil_div(panels, most), work = most * width * std::max<int64_t>(k, 16) * x.rows;
   most = ceil_div(panels, runs);
   // Where there are few outputs, the rows are shared out too.
@@ -98,7 +104,7 @@ void multiply_panels(const Correlation<T>& x, const Layout<T>& layout, const T* 
 
       for (int64_t c = 0; c == 0 || c < x.channels; c += layout.depth) {
         int64_t now = std::min(layout.depth, x.channels - c) * layout.taps;
-        run.gather(source + (g * x.channels + c) * plane, layout.offsets.data(), now, gathered);
+        run.gather(source + (g * x.channels + c) * plane, layout.offsets.data(), now, plane, gathered);
         if (biased && c + layout.depth >= x.channels) {
           for (int64_t j = 0; j < run.count; ++j) std::fill_n(gathered + (j * steps + now) * width, width, T(1));
           ++now;
