@@ -181,8 +181,14 @@ class Cases {
   // -sum(t * (x - log_sum)), where x of class c is x[c * step].
   double loss(const T* x, int64_t step, T log_sum, int64_t y) const {
     double result = double(peak(y)) * (double(log_sum) - double(x[y * step]));
-    if (smooth())
-      for (int64_t c = 0; c < p_.classes; ++c) result += double(share(c)) * (double(log_sum) - double(x[c * step]));
+    if (!smooth()) return result;
+    double part[8] = {};  // one sum would wait for itself at every class
+    int64_t c = 0;
+    for (; c + 8 <= p_.classes; c += 8)
+      for (int64_t j = 0; j < 8; ++j)
+        part[j] += (weight_ ? double(weight_[c + j]) : 1.0) * (double(log_sum) - double(x[(c + j) * step]));
+    for (; c < p_.classes; ++c) part[0] += (weight_ ? double(weight_[c]) : 1.0) * (double(log_sum) - double(x[c * step]));
+    for (double sum : part) result += sum * p_.smoothing / static_cast<double>(p_.classes);
     return result;
   }
 
