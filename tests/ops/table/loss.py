@@ -133,6 +133,22 @@ def cross_entropy(x, y, weight=None, ignore_index=-100, reduction="mean", label_
     return reduced(-(logs * target).sum(axis), reduction)
 
 
+def linear_cross_entropy(x, w, y, linear_bias=None, **options):
+    scores = x @ w.T + (0 if linear_bias is None else linear_bias)
+    return cross_entropy(scores, y, **options)
+
+
+def linear_classes(rng):
+    x, w, b = (rng.normal(size=shape) for shape in [(4, 3), (5, 3), (5,)])
+    y = np.array([0, 4, 2, 2])
+    return [
+        Sample(x, w, y),
+        Sample(x, w, y, linear_bias=b, reduction="sum"),
+        Sample(x, w, y, reduction="none", ignore_index=2, label_smoothing=0.2),
+        Sample(x[:0], w, y[:0], reduction="sum"),
+    ]
+
+
 def classes(rng, smoothing=False):
     def scores(*shape):
         return np.asarray(rng.normal(size=shape))
@@ -400,6 +416,8 @@ OPS = [
        fixed=("weight",),
        raises=[bad(three, three, weight=two, match="one number for each"),
                bad(three, three, label_smoothing=-1.0, match="label_smoothing must be between")]),
+    loss("linear_cross_entropy", linear_cross_entropy, samples=linear_classes,
+       raises=[bad(three, np.ones((4, 2)), labels, match="linear_cross_entropy")]),
     loss("nll_loss", nll, samples=classes, fixed=("weight",),
        raises=[bad(three, np.array([0, -1]), error=IndexError, match="target -1 is out of range"),
                bad(three, two, error=TypeError, match="use target.long()")]),

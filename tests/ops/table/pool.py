@@ -79,6 +79,42 @@ def max_pool(spatial):
     return pool
 
 
+def fractional(spatial):
+    """Windows that begin where the random numbers, given here, place them."""
+
+    def begins(u, n, out, k):
+        step = (n - k) / (out - 1) if out > 1 else 0
+        return [*(int((i + u) * step) - int(u * step) for i in range(out - 1)), n - k]
+
+    def pool(x, kernel_size, output_size, return_indices=False, _random_samples=None):
+        order = (1, 0) if spatial == 2 else (0, 1, 2)
+        out = (*x.shape[:2], *output_size)
+        values, places = np.zeros(out), np.zeros(out, int)
+        for n, c in np.ndindex(x.shape[:2]):
+            sides = [
+                [list(range(b, b + kernel_size)) for b in begins(_random_samples[n, c, d], *shape)]
+                for d, shape in zip(
+                    order,
+                    zip(x.shape[2:], output_size, [kernel_size] * spatial, strict=True),
+                    strict=True,
+                )
+            ]
+            values[n, c] = pooled(x[n, c], sides, maximum)
+            places[n, c] = pooled(x[n, c], sides, place)
+        return (values, places) if return_indices else values
+
+    return pool
+
+
+def fractional_samples(spatial):
+    def samples(rng):
+        x = rng.permutation(2 * 5**spatial).reshape((1, 2) + (5,) * spatial) / 7.0
+        u = rng.uniform(size=(1, 2, spatial))
+        return [Sample(x, 2, output_size=(out,) * spatial, _random_samples=u) for out in (1, 2, 3)]
+
+    return samples
+
+
 def with_indices(pool):
     return lambda x, *args, **kwargs: pool(x, *args, return_indices=True, **kwargs)
 
@@ -277,3 +313,9 @@ for _n in (2, 3):
     OPS.append(
         Op(f"avg_pool{_n}d", avg_pool(_n), method=False, variant="divisor", samples=pool_samples(_n, divisor_override=3),
            raises=[((np.ones((1, 1) + (4,) * _n), 2), {"divisor_override": 0}, ValueError, "must not be 0")]))  # fmt: skip
+for _n in (2, 3):
+    for _name, _pool in [("", fractional(_n)), ("_with_indices", with_indices(fractional(_n)))]:
+        OPS.append(
+            Op(f"nn.functional.fractional_max_pool{_n}d{_name}", _pool, method=False, samples=fractional_samples(_n),
+               called=f"fractional_max_pool{_n}d", fixed=("_random_samples",),
+               raises=[((np.ones((1, 1) + (4,) * _n), 2), {}, ValueError, "one of output_size and output_ratio")]))  # fmt: skip

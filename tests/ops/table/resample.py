@@ -1,6 +1,7 @@
 """Resampling, by a matrix for each dimension."""
 
 import math
+import warnings
 
 import numpy as np
 
@@ -108,6 +109,30 @@ def samples(rng):
     return made
 
 
+def old_name(name, **settings):
+    """A row of a function that is interpolate with some settings, and warns of that."""
+
+    def samples(rng):
+        image = rng.normal(size=(2, 1, 3, 4))
+        return [
+            Sample(image, size=(5, 3)),
+            Sample(image, scale_factor=2),
+            Sample(image[:0], size=2),
+        ]
+
+    def silent(f):
+        def call(*args, **kwargs):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return f(*args, **kwargs)
+
+        return call
+
+    return Op(f"nn.functional.{name}", lambda x, **kwargs: interpolate(x, **kwargs, **settings),
+              called="interpolate", method=False, samples=samples, wrap=silent, rtol32=1e-4,
+              raises=[((IMAGE,), {}, ValueError, "one of size and scale_factor")])  # fmt: skip
+
+
 IMAGE = np.ones((1, 1, 4, 4))
 OPS: list[Op] = [
     Op("interpolate", interpolate, method=False, samples=samples, rtol=1e-9, rtol32=1e-4, raises=[
@@ -123,4 +148,7 @@ OPS: list[Op] = [
         ((IMAGE,), {"size": 3, "recompute_scale_factor": True}, ValueError, "goes with scale_factor"),
         ((IMAGE.astype(int),), {"size": 3}, TypeError, "must be floating"),
     ]),
+    old_name("upsample"),
+    old_name("upsample_nearest"),
+    old_name("upsample_bilinear", mode="bilinear", align_corners=True),
 ]  # fmt: skip
