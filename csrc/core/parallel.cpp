@@ -1,10 +1,12 @@
 // core/parallel.cpp: the thread pool.
 //
 // One job at a time. A submitter takes `busy` (or, failing that, runs its chunks itself), fills in
-// the job, opens the gate, signals workers, and then claims chunks like everybody else. A worker
-// joins by incrementing the gate's count while it is open, and leaves by decrementing it; the
-// submitter closes the gate when no chunk is left and waits for the count to reach zero. So it
-// never waits for a worker that has not woken yet: a late one finds the gate closed.
+// the job, opens the gate, signals workers, and then claims chunks like everybody else: those of its
+// own share first, so that the same part of a tensor meets the same cache in one operation after
+// another, then what is left of the others'. A worker joins by incrementing the gate's count while
+// it is open, and leaves by decrementing it; the submitter closes the gate when no chunk is left and
+// waits for the count to reach zero. So it never waits for a worker that has not woken yet: a late
+// one finds the gate closed.
 //
 // There is no mutex, and all state is constant-initialised and trivially destroyed: nothing can be
 // held across a fork, and workers (detached) may outlive static destructors. Read run_chunks()
@@ -17,7 +19,6 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -80,8 +81,7 @@ int cgroup_cpus() {
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first, second - first) + ',';  // ":a,b," or ":,"
     const bool v2 = controllers == ":,";
-    if (!v2 && controllers.find(":cpu,") == std::string::npos &&
-        controllers.find(",cpu,") == std::string::npos) {
+    if (!v2 && controllers.find(":cpu,") == std::string::npos && controllers.find(",cpu,") == std::string::npos) {
       continue;
     }
     const std::string mount = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
@@ -115,6 +115,12 @@ constexpr uint32_t kOpen = 1u << 31;     // gate: workers may join
 constexpr uint32_t kWaiting = 1u << 30;  // gate: the submitter sleeps until the last worker leaves
 constexpr uint32_t kJoined = kWaiting - 1;
 
+// Consecutive chunks that one thread is to take first.
+struct alignas(64) Share {
+  std::atomic<int64_t> next{0};
+  int64_t end = 0;  // written like the job
+};
+
 struct alignas(64) Worker {
   std::atomic<uint32_t> signal{0};  // bit 0: asleep. The rest counts submissions.
   pthread_t thread{};               // this and the next: the submitter's, guarded by busy
@@ -127,13 +133,14 @@ struct Pool {
   detail::ChunkFn call = nullptr;
   void* f = nullptr;
   int64_t n = 0, grain = 0, chunks = 0;
+  int shares = 0;
   std::exception_ptr* error = nullptr;
   int started = 0;  // workers that exist; guarded by busy
 
   alignas(64) std::atomic<uint32_t> gate{0};
-  alignas(64) std::atomic<int64_t> next{0};  // the next chunk to claim
-  std::atomic<bool> failed{false};
+  alignas(64) std::atomic<bool> failed{false};
   std::atomic<bool> spin{false};
+  Share share[kMaxThreads];  // the submitter's, then the workers'
   Worker workers[kMaxThreads];
 };
 constinit Pool pool;
@@ -162,25 +169,28 @@ bool spin_until(Done done) {
   return false;
 }
 
-void claim_chunks() {
-  for (;;) {
-    const int64_t k = pool.next.fetch_add(1, std::memory_order_relaxed);
-    if (k >= pool.chunks) return;
-    const int64_t begin = k * pool.grain;
-    try {
-      pool.call(pool.f, begin, k + 1 == pool.chunks ? pool.n : begin + pool.grain);
-    } catch (...) {
-      if (!pool.failed.exchange(true)) *pool.error = std::current_exception();
-      pool.next.store(pool.chunks, std::memory_order_relaxed);
-    }
+void run_chunk(int64_t k) {
+  const int64_t begin = k * pool.grain;
+  try {
+    pool.call(pool.f, begin, k + 1 == pool.chunks ? pool.n : begin + pool.grain);
+  } catch (...) {
+    if (!pool.failed.exchange(true)) *pool.error = std::current_exception();
+    for (int i = 0; i < pool.shares; ++i) pool.share[i].next.store(pool.share[i].end, std::memory_order_relaxed);
+  }
+}
+
+void claim_chunks(int own) {
+  for (int i = 0; i < pool.shares; ++i) {
+    Share& share = pool.share[(own + i) % pool.shares];
+    if (share.next.load(std::memory_order_relaxed) >= share.end) continue;
+    for (int64_t k; (k = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;) run_chunk(k);
   }
 }
 
 bool join() {
   uint32_t gate = pool.gate.load(std::memory_order_relaxed);
   while (gate & kOpen) {
-    if (pool.gate.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire,
-                                        std::memory_order_relaxed)) {
+    if (pool.gate.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
       return true;
     }
   }
@@ -243,12 +253,13 @@ void wake_workers(int64_t count) {
   }
 }
 
-void work(Worker& worker) {
+void work(int index) {
+  Worker& worker = pool.workers[index];
   in_region = is_pool_thread = true;
   for (uint32_t seen = 0;;) {
     seen = wait_for_signal(worker.signal, seen);
     if (join()) {
-      claim_chunks();
+      claim_chunks(index + 1);
       leave();
     }
   }
@@ -262,7 +273,6 @@ void forget_workers() {
   }
   pool.started = 0;
   pool.gate = 0;
-  pool.next = 0;
   pool.failed = false;
   pool.busy = false;
 }
@@ -276,7 +286,7 @@ void start_workers(int count) {
   try {
     for (; pool.started < count; ++pool.started) {
       Worker& worker = pool.workers[pool.started];
-      std::thread thread(work, std::ref(worker));
+      std::thread thread(work, pool.started);
       worker.thread = thread.native_handle();
       thread.detach();
     }
@@ -325,15 +335,19 @@ void run_chunks(int64_t n, int64_t grain, ChunkFn call, void* f) {
   pool.grain = grain;
   pool.chunks = (n - 1) / grain + 1;
   pool.error = &error;
-  pool.next.store(0, std::memory_order_relaxed);
   pool.failed.store(false, std::memory_order_relaxed);
   pool.spin.store(threads <= available_cpus(), std::memory_order_relaxed);
   if (pool.started < threads - 1) start_workers(threads - 1);
+  const int64_t helpers = std::min<int64_t>(std::min(threads - 1, pool.started), pool.chunks - 1);
+  pool.shares = static_cast<int>(helpers) + 1;
+  for (int i = 0; i < pool.shares; ++i) {
+    pool.share[i].next.store(pool.chunks * i / pool.shares, std::memory_order_relaxed);
+    pool.share[i].end = pool.chunks * (i + 1) / pool.shares;
+  }
 
   pool.gate.store(kOpen, std::memory_order_release);
-  const int64_t helpers = std::min<int64_t>(std::min(threads - 1, pool.started), pool.chunks - 1);
   wake_workers(helpers);
-  claim_chunks();
+  claim_chunks(0);
   close_gate();
   pool.busy.store(false, std::memory_order_release);
   if (error) std::rethrow_exception(std::move(error));
@@ -364,8 +378,8 @@ int get_num_threads() {
 
 void set_num_threads(int n) {
   if (n < 1 || n > kMaxThreads) {
-    throw std::invalid_argument("set_num_threads: n must be in 1.." + std::to_string(kMaxThreads) +
-                                ", got " + std::to_string(n) + "; use 1 for no parallelism");
+    throw std::invalid_argument("set_num_threads: n must be in 1.." + std::to_string(kMaxThreads) + ", got " +
+                                std::to_string(n) + "; use 1 for no parallelism");
   }
   num_threads.store(n, std::memory_order_relaxed);
 }
