@@ -13,12 +13,13 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kDepth = 384;                  // most of k in one pass over C
-constexpr int64_t kBlockRows = 256;              // rows of C in a block: with kDepth, a part of A that fits L2
-constexpr int64_t kBlockBytes = 512 << 10;       // of B, if it is to stay in L2
-constexpr int64_t kPackedBytes = 4 << 20;        // of B, if it may come from L3
-constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread: about 3 us
-constexpr int64_t kHugeWork = int64_t{1} << 30;  // multiply-adds of a block of C that is better cut, to level the load
+constexpr int64_t kDepth = 384;                   // most of k in one pass over C
+constexpr int64_t kBlockRows = 256;               // rows of C in a block: with kDepth, a part of A that fits L2
+constexpr int64_t kBlockBytes = 512 << 10;        // of B, if it is to stay in L2
+constexpr int64_t kPackedBytes = 4 << 20;         // of B, if it may come from L3
+constexpr int64_t kTaskWork = int64_t{1} << 18;   // multiply-adds worth handing to a thread: about 3 us
+constexpr int64_t kLevelWork = int64_t{1} << 22;  // multiply-adds of a block of C that is better cut, to level the load
+constexpr int64_t kHugeWork = int64_t{1} << 30;   // the same where the cut costs packing
 constexpr int kPackedVectors = std::min(3, kMaxVectors);
 
 // ----- Half precision -----
@@ -150,12 +151,12 @@ struct Problem {
 
 // Calls run(part) for parts of x. Whoever packs gets one block of C for each thread, or up to four if they are huge, and
 // what is packed is not cut if it can be helped: every block would pack it again. Where nothing is packed, more and
-// smaller blocks cost nothing, and a thread that is held up holds up the others for less.
+// smaller blocks cost little, and a thread that is held up holds up the others for less.
 template <class T, class S, class Run>
 void cut_for_threads(const Problem<T, S>& x, bool packs_a, bool packs_b, Run run) {
   const int64_t work = x.m * x.n * x.k, threads = threads_for(work);
   if (threads == 1) return run(x);
-  const int64_t most = packs_a || packs_b ? work / threads / kHugeWork : work / threads / kTaskWork;
+  const int64_t most = packs_a || packs_b ? work / threads / kHugeWork : work / threads / kLevelWork;
   const int64_t tasks = threads * std::clamp<int64_t>(most, 1, 4);
   const int64_t row_unit = kMaxRows[kMaxVectors - 1], col_unit = 2 * kLanes<T>;
   const int64_t row_units = ceil_div(x.m, row_unit), col_units = ceil_div(x.n, col_unit);
