@@ -37,7 +37,7 @@ struct Run {
       const int64_t image = at / outputs, o = at % outputs, panel = (at - begin) / width;
       const int64_t stop = std::min({outputs, o + end - at, o + begin + (panel + 1) * width - at});
       const int64_t to = panel * steps * width + (at - begin) % width;
-      cover(layout.planes, layout.axes, layout.readable, o, stop, [&](Spot spot) {
+      cover(layout.planes, layout.axes[1].out, layout.axes[2].out, layout.readable, o, stop, [&](Spot spot) {
         spot.at += image * image_step;
         spot.first += to;
         if (spot.count == kLanes<T>) whole.push_back({spot.at, spot.first});

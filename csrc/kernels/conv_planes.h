@@ -60,6 +60,50 @@ struct Side {
   }
 };
 
+// Whether get() and put() are cheap for any lanes.
+#if defined(__AVX512F__)
+constexpr bool kExpands = true;
+#else
+constexpr bool kExpands = false;
+#endif
+
+// A vector of neighbouring positions. Its lanes that are valid follow each other in the memory of a plane.
+struct Spot {
+  int64_t at;     // position of lane 0
+  int64_t first;  // where in the plane its first valid lane is
+  int count;
+  uint32_t lanes;
+};
+
+template <class T>
+void put(T* out, Vec<T> v, const Spot& spot) {
+  if (spot.count == kLanes<T>) return store(out, v);
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) v = _mm512_maskz_compress_ps(static_cast<__mmask16>(spot.lanes), v);
+  else v = _mm512_maskz_compress_pd(static_cast<__mmask8>(spot.lanes), v);
+  store(out, v, Mask<T>(spot.count));
+#else
+  if (spot.lanes == (1u << spot.count) - 1u) return store(out, v, Mask<T>(spot.count));
+  for (int lane = 0; lane < kLanes<T>; ++lane)
+    if (spot.lanes >> lane & 1) *out++ = v[lane];
+#endif
+}
+
+template <class T>
+Vec<T> get(const T* out, const Spot& spot, T outside = T(0)) {
+  if (spot.count == kLanes<T>) return load(out);
+#if defined(__AVX512F__)
+  const Vec<T> v = load(out, Mask<T>(spot.count)), empty = broadcast(outside);
+  if constexpr (sizeof(T) == 4) return _mm512_mask_expand_ps(empty, static_cast<__mmask16>(spot.lanes), v);
+  else return _mm512_mask_expand_pd(empty, static_cast<__mmask8>(spot.lanes), v);
+#else
+  Vec<T> v = broadcast(outside);
+  for (int lane = 0; lane < kLanes<T>; ++lane)
+    if (spot.lanes >> lane & 1) v[lane] = *out++;
+  return v;
+#endif
+}
+
 // Lines are too short to be worth a call of memcpy.
 template <class T>
 void copy_run(T* dst, const T* src, int64_t n) {
@@ -114,6 +158,7 @@ class Planes {
       // Planes that lie a multiple of 4 KiB apart would compete for the same few places of the L1 cache.
       if (plane_ * int64_t{sizeof(T)} % 2048 == 0) plane_ += line;
       readable_ = std::numeric_limits<int64_t>::max();
+      if (kExpands && axes_[0].step * axes_[1].step * axes_[2].step == 1 && size_[2] < 2 * kLanes<T>) expand_lines();
     }
   }
 
@@ -141,6 +186,10 @@ class Planes {
 
   // A plane of the grid; `outside` is what the padding holds.
   void fill(T* dst, const T* src, T outside = T(0)) const {
+    if (!expanded_.empty()) {
+      for (const Spot& spot : expanded_) store(dst + spot.at, get(src + spot.first, spot, outside));
+      return;
+    }
     for (int64_t r0 : sides_[0].residues)
       for (int64_t r1 : sides_[1].residues)
         for (int64_t r2 : sides_[2].residues) dst = fill_grid(dst, src, r0, r1, r2, outside);
@@ -161,11 +210,65 @@ class Planes {
     return dst;
   }
 
+  // Short lines are copied by vectors of the grid that hold several, if what these hold is one run of the plane.
+  void expand_lines() {
+    const auto& [x, y, z] = axes_;
+    const Line line(size_[2], z.in, z.low, 1);
+    std::vector<Spot> spots(static_cast<size_t>(plane_ / kLanes<T>));
+    for (size_t i = 0; i < spots.size(); ++i) spots[i] = {static_cast<int64_t>(i) * kLanes<T>, 0, 0, 0};
+    for (int64_t l = 0; l < size_[0] * size_[1]; ++l) {
+      const int64_t i = x.low + l / size_[1], j = y.low + l % size_[1];
+      if (i < 0 || i >= x.in || j < 0 || j >= y.in) continue;
+      for (int64_t at = line.first; at < line.last;) {
+        const int64_t to = l * size_[2] + at, from = (i * y.in + j) * z.in + line.start + at, lane = to % kLanes<T>;
+        const int64_t run = std::min(line.last - at, kLanes<T> - lane);
+        Spot& spot = spots[static_cast<size_t>(to / kLanes<T>)];
+        if (spot.count == 0) spot.first = from;
+        if (spot.first + spot.count != from) return;
+        spot.lanes |= ((1u << run) - 1u) << lane;
+        spot.count += static_cast<int>(run);
+        at += run;
+      }
+    }
+    expanded_ = std::move(spots);
+  }
+
   Axis axes_[3];
   Side sides_[3];
+  std::vector<Spot> expanded_;
   int64_t size_[3], plane_, grid_, start_ = 0, readable_;
   bool in_place_;
 };
+
+// Vectors that cover the outputs [begin, end) of an image once, in order, lines being n2 long and n1 to a plane; those that
+// hit padding between lines skip it. f(spot) is called for each, with spot.first counted from `begin`.
+template <class T, class F>
+void cover(const Planes<T>& planes, int64_t n1, int64_t n2, int64_t readable, int64_t begin, int64_t end, F f) {
+  int64_t o0 = begin / n2 / n1, o1 = begin / n2 % n1, o2 = begin % n2, next = begin;
+  while (next < end) {
+    Spot spot{std::min(planes.position(o0, o1, o2), readable - kLanes<T>), next - begin, 0, 0};
+    while (next < end) {
+      const int64_t lane = planes.position(o0, o1, o2) - spot.at;
+      if (lane >= kLanes<T>) break;
+      const int64_t run = std::min({kLanes<T> - lane, n2 - o2, end - next});
+      spot.lanes |= ((1u << run) - 1u) << lane;
+      spot.count += static_cast<int>(run);
+      next += run;
+      o2 += run;
+      if (o2 == n2) o2 = 0, ++o1;
+      if (o1 == n1) o1 = 0, ++o0;
+    }
+    f(spot);
+  }
+}
+
+template <class T>
+std::vector<Spot> cover(const Planes<T>& planes, const Axis (&axes)[3], int64_t readable) {
+  std::vector<Spot> spots;
+  cover(planes, axes[1].out, axes[2].out, readable, 0, axes[0].out * axes[1].out * axes[2].out,
+        [&](const Spot& spot) { spots.push_back(spot); });
+  return spots;
+}
 
 }  // namespace
 }  // namespace genesis::kernels::GENESIS_ISA

@@ -8,43 +8,6 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// A vector of neighbouring positions. Its lanes that are outputs follow each other in the result.
-struct Spot {
-  int64_t at;     // position of lane 0
-  int64_t first;  // the output that its first valid lane is
-  int count;
-  uint32_t lanes;
-};
-
-template <class T>
-void put(T* out, Vec<T> v, const Spot& spot) {
-  if (spot.count == kLanes<T>) return store(out, v);
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) v = _mm512_maskz_compress_ps(static_cast<__mmask16>(spot.lanes), v);
-  else v = _mm512_maskz_compress_pd(static_cast<__mmask8>(spot.lanes), v);
-  store(out, v, Mask<T>(spot.count));
-#else
-  if (spot.lanes == (1u << spot.count) - 1u) return store(out, v, Mask<T>(spot.count));
-  for (int lane = 0; lane < kLanes<T>; ++lane)
-    if (spot.lanes >> lane & 1) *out++ = v[lane];
-#endif
-}
-
-template <class T>
-Vec<T> get(const T* out, const Spot& spot) {
-  if (spot.count == kLanes<T>) return load(out);
-#if defined(__AVX512F__)
-  const Vec<T> v = load(out, Mask<T>(spot.count));
-  if constexpr (sizeof(T) == 4) return _mm512_maskz_expand_ps(static_cast<__mmask16>(spot.lanes), v);
-  else return _mm512_maskz_expand_pd(static_cast<__mmask8>(spot.lanes), v);
-#else
-  Vec<T> v{};
-  for (int lane = 0; lane < kLanes<T>; ++lane)
-    if (spot.lanes >> lane & 1) v[lane] = *out++;
-  return v;
-#endif
-}
-
 // rows x kMaxVectors vectors of outputs: sums over k of a[p * a_k + row] * b[vector][offsets[p] + lane]. Of the vectors,
 // `filled` are stored; the others must be readable.
 template <class T>
@@ -118,7 +81,6 @@ void run_tile(const ConvTile<T>& t, int64_t rows) {
 // One row of outputs, at all spots: sums over k of a[p] * b[spot.at + offsets[p] + lane].
 template <class T>
 void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const std::vector<Spot>& spots, T bias, T* out) {
-  constexpr int together = 4;
   const Spot *spot = spots.data(), *end = spot + spots.size();
   auto step = [&]<int n>(std::integral_constant<int, n>) __attribute__((always_inline)) {
     Vec<T> sum[n];
@@ -127,45 +89,16 @@ void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const s
     for (int64_t p = 0; p < k; ++p) {
       const Vec<T> x = broadcast<T>(a[p]);
       const int64_t at = offsets[p];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int j = 0; j < n; ++j) sum[j] = fma(x, load(from[j] + at), sum[j]);
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < n; ++j) put<T>(out + spot[j].first, sum[j], spot[j]);
     spot += n;
   };
-  while (end - spot >= together) step(std::integral_constant<int, together>());
+  while (end - spot >= 8) step(std::integral_constant<int, 8>());
+  while (end - spot >= 4) step(std::integral_constant<int, 4>());
   while (spot < end) step(std::integral_constant<int, 1>());
-}
-
-// Vectors that cover the outputs [begin, end) of an image once, in order; those that hit padding between lines skip it.
-// f(spot) is called for each, with spot.first counted from `begin`.
-template <class T, class F>
-void cover(const Planes<T>& planes, const Axis (&axes)[3], int64_t readable, int64_t begin, int64_t end, F f) {
-  const int64_t n1 = axes[1].out, n2 = axes[2].out;
-  int64_t o0 = begin / n2 / n1, o1 = begin / n2 % n1, o2 = begin % n2, next = begin;
-  while (next < end) {
-    Spot spot{std::min(planes.position(o0, o1, o2), readable - kLanes<T>), next - begin, 0, 0};
-    while (next < end) {
-      const int64_t lane = planes.position(o0, o1, o2) - spot.at;
-      if (lane >= kLanes<T>) break;
-      const int64_t run = std::min({kLanes<T> - lane, n2 - o2, end - next});
-      spot.lanes |= ((1u << run) - 1u) << lane;
-      spot.count += static_cast<int>(run);
-      next += run;
-      o2 += run;
-      if (o2 == n2) o2 = 0, ++o1;
-      if (o1 == n1) o1 = 0, ++o0;
-    }
-    f(spot);
-  }
-}
-
-template <class T>
-std::vector<Spot> cover(const Planes<T>& planes, const Axis (&axes)[3], int64_t readable) {
-  std::vector<Spot> spots;
-  cover(planes, axes, readable, 0, axes[0].out * axes[1].out * axes[2].out, [&](const Spot& spot) { spots.push_back(spot); });
-  return spots;
 }
 
 }  // namespace

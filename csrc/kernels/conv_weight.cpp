@@ -289,25 +289,42 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   });
 }
 
-// sums[t, lane] += dy times x under tap t, over the lines of a strip.
+// Vectors of the outputs of a strip. Where lanes cannot be spread cheaply, each is of one line.
+template <class T>
+std::vector<Spot> dot_spots(const Strip<T>& strip) {
+  std::vector<Spot> spots;
+  const int64_t n1 = strip.size[1], n2 = strip.size[2], total = strip.size[0] * n1 * n2, step = kExpands ? total : n2;
+  for (int64_t begin = 0; begin < total; begin += step)
+    cover(strip.planes, n1, n2, std::numeric_limits<int64_t>::max(), begin, begin + step, [&](Spot spot) {
+      spot.first += begin;
+      spots.push_back(spot);
+    });
+  return spots;
+}
+
+// sums[t, lane] += dy times x under tap t, at all spots.
 template <class T, int taps>
-void dot_taps(const Strip<T>& strip, const T* x, const int64_t* offsets, const T* dy, T* sums) {
+void dot_taps(const std::vector<Spot>& spots, const T* x, const int64_t* offsets, const T* dy, T* sums) {
   constexpr int lanes = kLanes<T>;
   Vec<T> sum[taps];
   for (int t = 0; t < taps; ++t) sum[t] = load(sums + t * lanes);
-  auto step = [&](const T* from, Vec<T> y, auto fetch) __attribute__((always_inline)) {
+  auto step = [&](const Spot& spot, Vec<T> y, auto fetch) __attribute__((always_inline)) {
 #pragma GCC unroll 16
-    for (int t = 0; t < taps; ++t) sum[t] = fma(fetch(from + offsets[t]), y, sum[t]);
+    for (int t = 0; t < taps; ++t) sum[t] = fma(fetch(x + spot.at + offsets[t]), y, sum[t]);
   };
-  const int64_t n = strip.size[2];
-  const Mask<T> mask(n % lanes);
-  for (int64_t a = 0; a < strip.size[0]; ++a)
-    for (int64_t b = 0; b < strip.size[1]; ++b, dy += n) {
-      const T* line = x + strip.planes.position(a, b, 0);
-      int64_t i = 0;
-      for (; i + lanes <= n; i += lanes) step(line + i, load(dy + i), [](const T* p) { return load(p); });
-      if (i < n) step(line + i, load(dy + i, mask), [&](const T* p) { return load(p, mask); });
+  for (const Spot& spot : spots) {
+    if (spot.count == lanes) {
+      step(spot, load(dy + spot.first), [](const T* p) { return load(p); });
+      continue;
     }
+    Mask<T> mask(spot.count);
+    if constexpr (kExpands) {
+      mask.bits = spot.lanes;
+      step(spot, get(dy + spot.first, spot), [&](const T* p) { return load(p, mask); });
+    } else {
+      step(spot, load(dy + spot.first, mask), [&](const T* p) { return load(p, mask); });
+    }
+  }
   for (int t = 0; t < taps; ++t) store(sums + t * lanes, sum[t]);
 }
 
@@ -320,6 +337,8 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   const int64_t taps = s.taps(), in_size = s.in_size(), out_size = s.out_size();
   const Strips strips(s, 1, sizeof(T));
   const std::vector<Strip<T>> layouts = all_strips<T>(s, strips, true);
+  std::vector<std::vector<Spot>> spots;
+  for (const Strip<T>& strip : layouts) spots.push_back(dot_spots(strip));
   const int64_t per_group = s.out_channels * s.in_channels * taps, sums = s.groups * per_group;
   const Plan plan(s, s.batch * strips.count, sums, s.in_channels + 1);
   T* partial = partial_sums<T>.get(plan.chunks * sums);
@@ -340,7 +359,7 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
           for (int64_t m = 0; m < s.out_channels; ++m)
             for (int64_t t = 0; t < taps; t += most) {
               const int64_t count = std::min<int64_t>(most, taps - t);
-              table[count - 1](strip, source, strip.offsets.data() + t, dys + m * out_size,
+              table[count - 1](spots[static_cast<size_t>(i % strips.count)], source, strip.offsets.data() + t, dys + m * out_size,
                                lane_sums.data() + ((m * s.in_channels + c) * taps + t) * kLanes<T>);
             }
         }

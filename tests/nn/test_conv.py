@@ -113,6 +113,11 @@ SHAPES = [
     (7, 100, 30, 1, (2, 2), (3, 3), (1, 1), (1, 1), (1, 1)),
     (2, 30, 26, 1, (12, 50), (3, 3), (1, 3), (0, 2), (2, 1)),
     (2, 26, 26, 1, (7, 9), (2, 2), (3, 3), (0, 0), (1, 1)),
+    (2, 1, 1, 13, (7, 7), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (3, 1, 1, 7, (5, 6), (3, 2), (1, 1), (3, 0), (2, 1)),
+    (2, 1, 1, 5, (9, 3), (5, 5), (1, 1), (2, 2), (1, 1)),
+    (2, 1, 1, 3, (14, 15), (7, 7), (1, 1), (3, 3), (1, 1)),
+    (2, 1, 1, 4, (7, 6), (3, 3), (2, 2), (1, 1), (1, 1)),
 ]
 
 
@@ -202,6 +207,20 @@ def test_other_instruction_sets(isa):
         env={**os.environ, "GENESIS_ISA": isa}, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout[-2000:]
+
+
+@pytest.mark.parametrize("size", [7, 20])
+def test_infinity_stays_where_it_is_seen(size):
+    """Vectors that run over the ends of lines do not carry it to outputs or taps beyond them."""
+    x = genesis.ones(2, 3, size, size)
+    x[1, 1, 0, size - 1] = float("inf")
+    w = genesis.ones(3, 1, 3, 3, requires_grad=True)
+    y = nn.functional.conv2d(x, w, padding=1, groups=3)
+    outputs = np.argwhere(~np.isfinite(y.detach().numpy())).tolist()
+    assert outputs == [[1, 1, i, j] for i in (0, 1) for j in (size - 2, size - 1)]
+    y.backward(genesis.ones_like(y))
+    taps = np.argwhere(~np.isfinite(w.grad.numpy())).tolist()
+    assert taps == [[1, 0, i, j] for i in (0, 1) for j in (1, 2)]
 
 
 def test_half_precision_computes_in_float32(rng):
