@@ -105,6 +105,28 @@ EXCEPTIONS = {
     ("conv2d", "padding"): "_Dims | str",
     ("conv3d", "padding"): "_Dims | str",
     ("_resample", "mode"): "str",
+    **{
+        (name, "out"): "Tensor | Sequence[Tensor]" for name in ["max", "min", "median", "nanmedian"]
+    },
+    **{
+        (name, "out"): "Sequence[Tensor]"
+        for name in [
+            "aminmax",
+            "sort",
+            "topk",
+            "kthvalue",
+            "mode",
+            "cummax",
+            "cummin",
+            "slogdet",
+            "geqrf",
+            "histogram",
+            "linalg_slogdet",
+            "linalg_qr",
+            "linalg_eigh",
+            "linalg_svd",
+        ]
+    },
     ("_resample", "scales"): "Sequence[builtins.float]",
 }
 

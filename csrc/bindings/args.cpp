@@ -39,6 +39,12 @@ Signature::Signature(const char* t) : text(t) {
     }
     params.back().key = PyUnicode_InternFromString(params.back().name.c_str());
   }
+  const auto place = [this](const char* wanted) {
+    const auto found = std::find_if(params.begin(), params.end(), [&](const Param& p) { return p.name == wanted; });
+    return found == params.end() ? -1 : static_cast<int>(found - params.begin());
+  };
+  out = place("out");
+  if (out >= 0 && place("requires_grad") >= 0) dtype = place("dtype");
 }
 
 static int find_keyword(const Signature& sig, PyObject* key) {
@@ -93,6 +99,8 @@ Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize
   for (size_t p = 0; p < sig.params.size(); ++p)
     if (sig.params[p].required && !slot_[p])
       throw_type_error(str(sig.name, "(): missing argument '", sig.params[p].name, "'; signature: ", sig.text));
+  if (sig.out >= 0 && has(sig.out)) [[unlikely]]
+    begin_out();
   if (autocast_wanted()) [[unlikely]]
     autocast_arguments(sig, slot_, converted_);
 }
@@ -241,25 +249,6 @@ std::optional<DType> Args::optional_dtype(int i) const {
 void Args::device(int i) const {
   if (has(i)) check_device(slot_[i]);
 }
-ops::Out Args::out(int i) {
-  if (!has(i)) return {};
-  if (!is_tensor(slot_[i])) fail(i, "a Tensor");
-  const Tensor& t = unwrap(slot_[i]);
-  const auto refuse = [&](PyObject* o) {
-    require<GraphError>(!is_tensor(o) || !tracked(unwrap(o)), sig_.name, ": out= leaves no trace in the graph, but a tensor ",
-                        "here requires grad; compute without out=, or under no_grad()");
-  };
-  if (grad_mode.enabled)
-    for (PyObject* o : slot_) {
-      if (!o) continue;
-      refuse(o);
-      if (PyTuple_Check(o) || PyList_Check(o))
-        for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k) refuse(PySequence_Fast_GET_ITEM(o, k));
-    }
-  t->storage->written(sig_.name.c_str());
-  return {&t};
-}
-
 PyObject* to_python(const Dims& shape) {
   Object tuple(PyTuple_New(shape.size()));
   for (int i = 0; i < shape.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(shape[i]));
@@ -280,6 +269,17 @@ PyTypeObject* return_type(const char* name, std::initializer_list<const char*> f
   auto* desc = new PyStructSequence_Desc{full->c_str(), nullptr, list->data(), static_cast<int>(fields.size())};
   PyTypeObject* type = PyStructSequence_NewType(desc);
   if (!type) throw_python();
+  type->tp_repr = [](PyObject* self) -> PyObject* {
+    return guarded([&]() -> PyObject* {
+      const Object match(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
+      std::string text = Py_TYPE(self)->tp_name;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
+        const Object value(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
+        text += str(i == 0 ? "(\n" : ",\n", PyUnicode_AsUTF8(PyTuple_GET_ITEM(match.get(), i)), "=", PyUnicode_AsUTF8(value.get()));
+      }
+      return PyUnicode_FromString((text + ")").c_str());
+    });
+  };
   return type;
 }
 PyObject* named(PyTypeObject* type, std::initializer_list<Tensor> values) {

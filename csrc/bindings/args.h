@@ -5,7 +5,9 @@
 // makes the function genesis.softplus(x, beta) and the method x.softplus(beta). Parameters after a lone * are given by
 // keyword only; a parameter written *name collects positional integers, so that x.reshape(2, 3) and x.reshape((2, 3))
 // are the same. `axis` is accepted for `dim`, `keepdims` for `keepdim`. Defaults in the text are for the reader and
-// for the stubs; the function itself says what it does when an argument is missing.
+// for the stubs; the function itself says what it does when an argument is missing. `out=None` as the last parameter
+// makes results go to the tensors given there: the function may write to them itself (Args::out), and if it does not,
+// what it returns is copied (out.cpp).
 #pragma once
 
 #include <algorithm>
@@ -33,6 +35,8 @@ struct Signature {
   std::vector<Param> params;
   int positional = 0;          // how many may be given by position
   int variadic = -1;           // the one that collects integers
+  int out = -1;                // the parameter `out`
+  int dtype = -1;              // where the dtype of `out` is meant when none is given: the dtype of a function that creates
   bool tool = false;           // kTool: nothing that an observer looks at
   explicit Signature(const char* text);
 };
@@ -72,14 +76,21 @@ class Args {
   DType dtype(int i) const;
   std::optional<DType> optional_dtype(int i) const;
   void device(int i) const;                     // checks that it is one we have
+  // The tensor that the function is to write to; none if it is empty, and so will get its memory from the result.
   ops::Out out(int i);
+  // The result brought to `out`, and `out` in its place; the result itself where no `out` was given.
+  PyObject* delivered(PyObject* result) { return out_given_ ? deliver(result) : result; }
 
   [[noreturn]] void fail(int i, const char* expected) const;
 
  private:
+  void begin_out();
+  PyObject* deliver(PyObject* result);
+
   const Signature& sig_;
   PyObject* slot_[kMaxArgs] = {};
   unsigned aliased_ = 0;
+  bool out_given_ = false;
   PyObject* const* rest_ = nullptr;  // collected by the variadic parameter
   Py_ssize_t num_rest_ = 0;
   std::vector<Tensor> converted_;    // ndarrays that became tensors
@@ -136,7 +147,7 @@ struct Binding {
   [[gnu::always_inline]] static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return guarded([&]() -> PyObject* {
       Args a(signature(), self, args, n, kwnames);
-      return to_python(F(a));
+      return a.delivered(to_python(F(a)));
     });
   }
   static PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {

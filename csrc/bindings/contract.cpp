@@ -8,7 +8,7 @@ namespace genesis::py {
 static const Family family([] {
   def<"einsum(equation, *operands)", [](Args& a) { return ops::einsum(a.string(0), a.tensors(1)); }>(
       kFunction, "Sums of products in Einstein's notation, e.g. einsum('ij,jk->ik', x, y).");
-  def<"tensordot(a, b, dims=2)", [](Args& a) {
+  def<"tensordot(a, b, dims=2, *, out=None)", [](Args& a) {
     const Tensor &x = a.tensor(0), &y = a.tensor(1);
     Dims x_dims, y_dims;
     if (!a.has(2) || PyLong_Check(a[2])) {
@@ -32,9 +32,9 @@ static const Family family([] {
     }
     return ops::tensordot(x, y, x_dims, y_dims);
   }>(kFunction, "The sum of products over pairs of dimensions.");
-  def<"kron(input, other)", [](Args& a) { return ops::kron(a.tensor(0), a.tensor(1)); }>(kBoth, "The Kronecker product.");
+  def<"kron(input, other, *, out=None)", [](Args& a) { return ops::kron(a.tensor(0), a.tensor(1)); }>(kBoth, "The Kronecker product.");
   def<"trace(input)", [](Args& a) { return ops::trace(a.tensor(0)); }>(kBoth, "The sum of the diagonal of a matrix.");
-  def<"cross(input, other, dim=None)", [](Args& a) {
+  def<"cross(input, other, dim=None, *, out=None)", [](Args& a) {
     const Tensor &x = a.tensor(0), &y = a.tensor(1);
     int64_t dim = -1;
     if (a.has(2)) dim = a.integer(2);

@@ -207,6 +207,8 @@ static Tensor asarray(Args& a) {
 }
 
 static const Family family([] {
+  def<"is_nonzero(input)", [](Args& a) { return tensor_item(a.tensor(0)).to_bool(); }>(
+      kBoth | kTool, "Whether the single element of a tensor is not zero.");
   def<"item(input)", [](Args& a) { return scalar_to_python(tensor_item(a.tensor(0))); }>(
       kMethod | kTool, "The value of a tensor of one element, as a Python number.");
   def<"tolist(input)", [](Args& a) { return list_of(a.tensor(0), 0, a.tensor(0)->data); }>(

@@ -4,6 +4,7 @@
 #include "bindings/args.h"
 #include "bindings/memory_format.h"
 #include "bindings/module.h"
+#include "ops/view.h"
 
 namespace genesis::py {
 
@@ -51,18 +52,33 @@ static Tensor arange(Args& a) {
   return finish(a, 3, ops::arange(start, end, step, dtype_or(a, 3, floating ? default_dtype : DType::Int64)));
 }
 
+// A view of the elements x[i, i, ...].
+static Tensor main_diagonal(const Tensor& x, bool wrap) {
+  require(x.dim() >= 2, "fill_diagonal_: needs at least 2 dimensions, got shape ", x.shape());
+  int64_t stride = 0, length = x.size(0);
+  for (int d = 0; d < x.dim(); ++d) {
+    require(x.dim() == 2 || x.size(d) == x.size(0), "fill_diagonal_: more than 2 dimensions must have one size, got shape ", x.shape());
+    stride += x.stride(d);
+    length = std::min(length, x.size(d));
+  }
+  const bool again = wrap && x.dim() == 2 && x.size(0) > x.size(1) + 1;
+  if (!again) return ops::as_strided(x, {length}, {stride}, 0);
+  require(x.contiguous(), "fill_diagonal_: wrap=True needs a contiguous matrix; call contiguous() first");
+  return ops::as_strided(x, {(x.numel() + x.size(1)) / (x.size(1) + 1)}, {x.size(1) + 1}, 0);
+}
+
 static const Family family([] {
-  def<"zeros(*size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+  def<"zeros(*size, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 1, ops::zeros(sizes(a, 0), dtype_or(a, 1, default_dtype)));
   }>(kFunction, "A tensor of zeros.");
-  def<"ones(*size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+  def<"ones(*size, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 1, ops::ones(sizes(a, 0), dtype_or(a, 1, default_dtype)));
   }>(kFunction, "A tensor of ones.");
-  def<"empty(*size, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
+  def<"empty(*size, dtype=None, device=None, requires_grad=False, memory_format=None, out=None)", [](Args& a) {
     const DType dtype = dtype_or(a, 1, default_dtype);
     return finish(a, 1, untracked(ops::empty_in_format("empty", sizes(a, 0), dtype, memory_format(a, 4, kContiguous))));
   }>(kFunction, "A tensor whose memory is not initialised.");
-  def<"full(size, fill_value, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+  def<"full(size, fill_value, *, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 2, ops::full(a.dims(0), a.scalar(1), dtype_or(a, 2, number_dtype(a, 1))));
   }>(kFunction, "A tensor of one value; its dtype is inferred from the value.");
   def<"empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
@@ -105,15 +121,15 @@ static const Family family([] {
     return finish(a, 2, from_data(a[1], type));
   }>(kMethod, "A copy of `data` in this tensor's dtype.");
 
-  def<"arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False)", arange>(
+  def<"arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None)", arange>(
       kFunction, "start, start + step, ... before end; arange(end) begins at 0.");
-  def<"linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+  def<"linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 3, ops::linspace(a.number(0), a.number(1), a.integer(2), dtype_or(a, 3, default_dtype)));
   }>(kFunction, "`steps` evenly spaced numbers from start to end, both included.");
-  def<"logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+  def<"logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 4, ops::logspace(a.number(0), a.number(1), a.integer(2), a.number(3, 10.0), dtype_or(a, 4, default_dtype)));
   }>(kFunction, "base ** linspace(start, end, steps).");
-  def<"eye(n, m=None, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+  def<"eye(n, m=None, *, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 2, ops::eye(a.integer(0), a.integer(1, a.integer(0)), dtype_or(a, 2, default_dtype)));
   }>(kFunction, "Ones on the diagonal of an n x m matrix of zeros.");
 
@@ -124,10 +140,18 @@ static const Family family([] {
     return ops::to_format("contiguous", a.tensor(0), memory_format(a, 1, kContiguous));
   }>(
       kMethod, "The tensor itself if its memory is contiguous, else a contiguous copy.");
-  def<"zero_(input)", [](Args& a) { return ops::zero_(a.tensor(0)); }>(kMethod, "Fills the tensor with zeros.");
+  def<"zero_(input)", [](Args& a) { return ops::zero_(a.tensor(0)); }>(kBoth, "Fills the tensor with zeros.");
   def<"fill_(input, value)", [](Args& a) {
     return is_tensor(a[1]) ? ops::fill_(a.tensor(0), a.tensor(1)) : ops::fill_(a.tensor(0), a.scalar(1));
-  }>(kMethod, "Fills the tensor with one value.");
+  }>(kBoth, "Fills the tensor with one value.");
+  def<"fill(input, value)", [](Args& a) {
+    const Tensor y = ops::clone(a.tensor(0));
+    return is_tensor(a[1]) ? ops::fill_(y, a.tensor(1)) : ops::fill_(y, a.scalar(1));
+  }>(kFunction, "A tensor like input, filled with one value.");
+  def<"fill_diagonal_(input, fill_value, wrap=False)", [](Args& a) {
+    ops::fill_(main_diagonal(a.tensor(0), a.boolean(2, false)), a.scalar(1));
+    return a.tensor(0);
+  }>(kMethod, "Fills the elements whose indices are all equal; with wrap, a tall matrix begins again after its last column.");
   def<"copy_(input, src, non_blocking=False)", [](Args& a) { return ops::copy_(a.tensor(0), a.tensor(1)); }>(
       kMethod, "Copies src into this tensor, broadcasting and converting; on a CPU there is nothing that could block.");
 });

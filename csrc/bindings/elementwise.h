@@ -13,7 +13,7 @@ void def_map(const char* doc) {
   def<join<Name, "_(input)">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     return ops::inplace_map<Op>(name.text, a.tensor(0));
-  }>(kMethod, "In-place form.");
+  }>(kBoth, "In-place form.");
 }
 
 // Name(input, other) of Op(x, y, out); with def_zip also Name_(input, other).

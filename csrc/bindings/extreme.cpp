@@ -31,40 +31,40 @@ using One = Tensor (*)(const Tensor&);
 using Dim = ops::WithIndices (*)(const Tensor&, int64_t, bool);
 
 static const Family family([] {
-  def<"max(input, dim=None, keepdim=False, *, other=None)", [](Args& a) {
+  def<"max(input, dim=None, keepdim=False, *, other=None, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("max", {"values", "indices"});
     return extreme<static_cast<One>(ops::max), static_cast<Dim>(ops::max), ops::amax, ops::maximum>(a, type);
   }>(kBoth, "The largest element; with `dim`, (values, indices); with `axis`, values; max(x, y) is maximum(x, y).");
-  def<"min(input, dim=None, keepdim=False, *, other=None)", [](Args& a) {
+  def<"min(input, dim=None, keepdim=False, *, other=None, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("min", {"values", "indices"});
     return extreme<static_cast<One>(ops::min), static_cast<Dim>(ops::min), ops::amin, ops::minimum>(a, type);
   }>(kBoth, "The smallest element; with `dim`, (values, indices); with `axis`, values; min(x, y) is minimum(x, y).");
-  def<"amax(input, dim=None, keepdim=False)", [](Args& a) {
+  def<"amax(input, dim=None, keepdim=False, *, out=None)", [](Args& a) {
     return ops::amax(a.tensor(0), a.optional_dims(1), a.boolean(2, false));
   }>(kBoth, "The largest elements. Elements that tie share the gradient.");
-  def<"amin(input, dim=None, keepdim=False)", [](Args& a) {
+  def<"amin(input, dim=None, keepdim=False, *, out=None)", [](Args& a) {
     return ops::amin(a.tensor(0), a.optional_dims(1), a.boolean(2, false));
   }>(kBoth, "The smallest elements. Elements that tie share the gradient.");
-  def<"aminmax(input, *, dim=None, keepdim=False)", [](Args& a) {
+  def<"aminmax(input, *, dim=None, keepdim=False, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("aminmax", {"min", "max"});
     const auto y = ops::aminmax(a.tensor(0), a.optional_integer(1), a.boolean(2, false));
     return named(type, {y.first, y.second});
   }>(kBoth, "(min, max): smallest and largest elements.");
-  def<"argmax(input, dim=None, keepdim=False)", [](Args& a) {
+  def<"argmax(input, dim=None, keepdim=False, *, out=None)", [](Args& a) {
     return ops::argmax(a.tensor(0), a.optional_integer(1), a.boolean(2, false));
   }>(kBoth, "The index of the first largest element, of the flattened input or along `dim`.");
-  def<"argmin(input, dim=None, keepdim=False)", [](Args& a) {
+  def<"argmin(input, dim=None, keepdim=False, *, out=None)", [](Args& a) {
     return ops::argmin(a.tensor(0), a.optional_integer(1), a.boolean(2, false));
   }>(kBoth, "The index of the first smallest element, of the flattened input or along `dim`.");
-  def<"median(input, dim=None, keepdim=False)", [](Args& a) {
+  def<"median(input, dim=None, keepdim=False, *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("median", {"values", "indices"});
     return middle<static_cast<One>(ops::median), static_cast<Dim>(ops::median)>(a, type);
   }>(kBoth, "The middle element, the lower of two; with `dim`, (values, indices). NaN if any element is.");
-  def<"nanmedian(input, dim=None, keepdim=False)", [](Args& a) {
+  def<"nanmedian(input, dim=None, keepdim=False, *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("nanmedian", {"values", "indices"});
     return middle<static_cast<One>(ops::nanmedian), static_cast<Dim>(ops::nanmedian)>(a, type);
   }>(kBoth, "median() of the elements that are not NaN.");
-  def<"mode(input, dim=-1, keepdim=False)", [](Args& a) {
+  def<"mode(input, dim=-1, keepdim=False, *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("mode", {"values", "indices"});
     return pair(type, ops::mode(a.tensor(0), a.integer(1, -1), a.boolean(2, false)));
   }>(kBoth, "(values, indices) of the most frequent element along `dim`, the smallest of several.");

@@ -37,29 +37,29 @@ static PyObject* sign_and_log(const char* op, const Tensor& x) {
 }
 
 static void solving() {
-  def<"linalg_solve(A, B, *, left=True)", [](Args& a) {
+  def<"linalg_solve(A, B, *, left=True, out=None)", [](Args& a) {
     return ops::linalg_solve(a.tensor(0), a.tensor(1), a.boolean(2, true));
   }>(kFunction, "X with A @ X = B (X @ A = B if not left); B may be a vector.");
-  def<"linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False)", [](Args& a) {
+  def<"linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None)", [](Args& a) {
     return ops::linalg_solve_triangular(a.tensor(0), a.tensor(1), a.boolean(2, false), a.boolean(3, true), a.boolean(4, false));
   }>(kFunction, "X with A @ X = B for the upper or lower triangle of A; the other is not read. A zero pivot gives inf or nan.");
-  def<"linalg_inv(A)", [](Args& a) { return ops::linalg_inv("linalg.inv", a.tensor(0)); }>(
+  def<"linalg_inv(A, *, out=None)", [](Args& a) { return ops::linalg_inv("linalg.inv", a.tensor(0)); }>(
       kFunction, "The inverse of a square matrix. Prefer solve(A, B) to inv(A) @ B.");
-  def<"inverse(input)", [](Args& a) { return ops::linalg_inv("inverse", a.tensor(0)); }>(kBoth, "The same as linalg.inv().");
-  def<"linalg_det(A)", [](Args& a) { return ops::linalg_det("linalg.det", a.tensor(0)); }>(
+  def<"inverse(input, *, out=None)", [](Args& a) { return ops::linalg_inv("inverse", a.tensor(0)); }>(kBoth, "The same as linalg.inv().");
+  def<"linalg_det(A, *, out=None)", [](Args& a) { return ops::linalg_det("linalg.det", a.tensor(0)); }>(
       kFunction, "The determinant. See slogdet() for large matrices.");
   def<"det(input)", [](Args& a) { return ops::linalg_det("det", a.tensor(0)); }>(kBoth, "The same as linalg.det().");
-  def<"linalg_slogdet(A)", [](Args& a) { return sign_and_log("linalg.slogdet", a.tensor(0)); }>(
+  def<"linalg_slogdet(A, *, out=None)", [](Args& a) { return sign_and_log("linalg.slogdet", a.tensor(0)); }>(
       kFunction, "The sign of the determinant and the logarithm of its absolute value.");
   def<"logdet(input)", [](Args& a) {
     const ops::SignAndLog y = ops::linalg_slogdet("logdet", a.tensor(0));
     return ops::where(ops::lt(y.sign, 0), std::numeric_limits<double>::quiet_NaN(), y.logabsdet);
   }>(kBoth, "The logarithm of the determinant; NaN where that is negative.");
-  def<"slogdet(input)", [](Args& a) { return sign_and_log("slogdet", a.tensor(0)); }>(kBoth, "The same as linalg.slogdet().");
-  def<"linalg_matrix_power(A, n)", [](Args& a) {
+  def<"slogdet(input, *, out=None)", [](Args& a) { return sign_and_log("slogdet", a.tensor(0)); }>(kBoth, "The same as linalg.slogdet().");
+  def<"linalg_matrix_power(A, n, *, out=None)", [](Args& a) {
     return ops::linalg_matrix_power("linalg.matrix_power", a.tensor(0), a.integer(1));
   }>(kFunction, "A @ A @ ... @ A, n times; the inverse's power for a negative n.");
-  def<"matrix_power(input, n)", [](Args& a) {
+  def<"matrix_power(input, n, *, out=None)", [](Args& a) {
     return ops::linalg_matrix_power("matrix_power", a.tensor(0), a.integer(1));
   }>(kBoth, "The same as linalg.matrix_power().");
   def<"linalg_matrix_exp(A)", [](Args& a) { return ops::linalg_matrix_exp("linalg.matrix_exp", a.tensor(0)); }>(
@@ -69,39 +69,39 @@ static void solving() {
 }
 
 static void decomposing() {
-  def<"linalg_cholesky(A, *, upper=False)", [](Args& a) { return ops::linalg_cholesky(a.tensor(0), a.boolean(1, false)); }>(
+  def<"linalg_cholesky(A, *, upper=False, out=None)", [](Args& a) { return ops::linalg_cholesky(a.tensor(0), a.boolean(1, false)); }>(
       kFunction, "The lower triangular L with A = L @ L.T for a positive definite A, or its transpose.");
-  def<"linalg_qr(A, mode='reduced')", [](Args& a) {
+  def<"linalg_qr(A, mode='reduced', *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("linalg_qr", {"Q", "R"});
     const ops::QR y = ops::linalg_qr(a.tensor(0), qr_mode(a, 1));
     return named(type, {y.q, y.r});
   }>(kFunction, "A = Q @ R with orthonormal columns of Q and an upper triangular R.");
-  def<"geqrf(input)", [](Args& a) {
+  def<"geqrf(input, *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("geqrf", {"a", "tau"});
     const ops::Reflections y = ops::geqrf(a.tensor(0));
     return named(type, {y.a, y.tau});
   }>(kBoth, "The reflections that make Q of linalg.qr(), for linalg.householder_product(); R in the upper triangle.");
-  def<"linalg_householder_product(A, tau)", [](Args& a) {
+  def<"linalg_householder_product(A, tau, *, out=None)", [](Args& a) {
     return ops::linalg_householder_product("linalg.householder_product", a.tensor(0), a.tensor(1));
   }>(kFunction, "The first columns of a product of reflections I - tau v v.T, whose vectors lie below the diagonal of A.");
-  def<"orgqr(input, input2)", [](Args& a) {
+  def<"orgqr(input, input2, *, out=None)", [](Args& a) {
     return ops::linalg_householder_product("orgqr", a.tensor(0), a.tensor(1));
   }>(kBoth, "The same as linalg.householder_product().");
-  def<"linalg_eigh(A, UPLO='L')", [](Args& a) {
+  def<"linalg_eigh(A, UPLO='L', *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("linalg_eigh", {"eigenvalues", "eigenvectors"});
     const ops::Eigen y = ops::linalg_eigh(a.tensor(0), upper(a, 1));
     return named(type, {y.values, y.vectors});
   }>(kFunction, "Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix, of which one triangle is read.");
-  def<"linalg_eigvalsh(A, UPLO='L')", [](Args& a) { return ops::linalg_eigvalsh(a.tensor(0), upper(a, 1)); }>(
+  def<"linalg_eigvalsh(A, UPLO='L', *, out=None)", [](Args& a) { return ops::linalg_eigvalsh(a.tensor(0), upper(a, 1)); }>(
       kFunction, "Eigenvalues of a symmetric matrix, ascending.");
-  def<"linalg_svd(A, full_matrices=True)", [](Args& a) {
+  def<"linalg_svd(A, full_matrices=True, *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("linalg_svd", {"U", "S", "Vh"});
     const ops::SVD y = ops::linalg_svd(a.tensor(0), a.boolean(1, true));
     return named(type, {y.u, y.s, y.vh});
   }>(kFunction, "A = U @ diag(S) @ Vh, S descending. The first min(m, n) vectors have a gradient.");
-  def<"linalg_svdvals(A)", [](Args& a) { return ops::linalg_svdvals(a.tensor(0)); }>(
+  def<"linalg_svdvals(A, *, out=None)", [](Args& a) { return ops::linalg_svdvals(a.tensor(0)); }>(
       kFunction, "The singular values, descending.");
-  def<"linalg_pinv(A, *, atol=None, rtol=None)", [](Args& a) {
+  def<"linalg_pinv(A, *, atol=None, rtol=None, out=None)", [](Args& a) {
     return ops::linalg_pinv(a.tensor(0), optional_number(a, 1), optional_number(a, 2));
   }>(kFunction, "The pseudoinverse. Singular values up to max(atol, rtol * the largest) count as zero.");
 }
@@ -122,12 +122,12 @@ static Tensor matrix_norm(Args& a, const Dims& dim) {
 }
 
 static void norms() {
-  def<"linalg_vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None)", vector_norm>(
+  def<"linalg_vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None)", vector_norm>(
       kFunction, "(sum |x|^ord)^(1/ord) over some or all dimensions; the largest or smallest |x| for ord=inf or -inf.");
-  def<"linalg_matrix_norm(A, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None)", [](Args& a) {
+  def<"linalg_matrix_norm(A, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None, out=None)", [](Args& a) {
     return matrix_norm(a, a.has(2) ? a.dims(2) : Dims{-2, -1});
   }>(kFunction, "A norm of matrices: 'fro', 'nuc', or the operator norm for ord 1, 2, inf and their negatives.");
-  def<"linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None)", [](Args& a) {
+  def<"linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None)", [](Args& a) {
     if (!a.has(1)) return vector_norm(a);  // of all elements
     const Dims dim = a.optional_dims(2);
     const int given = a.has(2) ? dim.size() : a.tensor(0).dim();

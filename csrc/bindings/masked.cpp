@@ -12,7 +12,7 @@ static const Family family([] {
   def<"masked_fill_(input, mask, value)", [](Args& a) {
     return ops::masked_fill_(a.tensor(0), a.tensor(1), a.operand(2));
   }>(kMethod, "masked_fill(), in place.");
-  def<"masked_select(input, mask)", [](Args& a) { return ops::masked_select(a.tensor(0), a.tensor(1)); }>(
+  def<"masked_select(input, mask, *, out=None)", [](Args& a) { return ops::masked_select(a.tensor(0), a.tensor(1)); }>(
       kBoth, "The elements of input where mask is true, as one line.");
   def<"masked_scatter(input, mask, source)", [](Args& a) {
     return ops::masked_scatter(a.tensor(0), a.tensor(1), a.tensor(2));

@@ -8,7 +8,7 @@ namespace genesis::py {
 // name(input, a, b, *, beta=1, alpha=1) and name_ in place.
 template <FixedString Name, FixedString Operands, auto F>
 static void with_addend(const char* doc) {
-  def<join<Name, join<join<"(input, ", Operands>(), ", *, beta=1, alpha=1)">()>(), [](Args& a) {
+  def<join<Name, join<join<"(input, ", Operands>(), ", *, beta=1, alpha=1, out=None)">()>(), [](Args& a) {
     return F(a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3, 1), a.scalar(4, 1));
   }>(kBoth, doc);
   def<join<Name, join<join<"_(input, ", Operands>(), ", *, beta=1, alpha=1)">()>(), [](Args& a) {
@@ -21,18 +21,18 @@ static void with_addend(const char* doc) {
 }
 
 static const Family family([] {
-  def<"matmul(input, other)", [](Args& a) { return ops::matmul(a.tensor(0), a.tensor(1)); }>(
+  def<"matmul(input, other, *, out=None)", [](Args& a) { return ops::matmul(a.tensor(0), a.tensor(1)); }>(
       kBoth, "The matrix product over the last two dimensions, broadcasting the others.");
-  def<"mm(input, mat2)", [](Args& a) { return ops::mm(a.tensor(0), a.tensor(1)); }>(kBoth, "The product of two matrices.");
-  def<"bmm(input, mat2)", [](Args& a) { return ops::bmm(a.tensor(0), a.tensor(1)); }>(
+  def<"mm(input, mat2, *, out=None)", [](Args& a) { return ops::mm(a.tensor(0), a.tensor(1)); }>(kBoth, "The product of two matrices.");
+  def<"bmm(input, mat2, *, out=None)", [](Args& a) { return ops::bmm(a.tensor(0), a.tensor(1)); }>(
       kBoth, "The products of two stacks of matrices.");
-  def<"mv(input, vec)", [](Args& a) { return ops::mv(a.tensor(0), a.tensor(1)); }>(kBoth, "A matrix times a vector.");
-  def<"dot(input, tensor)", [](Args& a) { return ops::dot(a.tensor(0), a.tensor(1)); }>(kBoth, "The dot product of two vectors.");
-  def<"vdot(input, other)", [](Args& a) { return ops::dot(a.tensor(0), a.tensor(1)); }>(kBoth, "The dot product of two vectors.");
-  def<"outer(input, vec2)", [](Args& a) { return ops::outer(a.tensor(0), a.tensor(1)); }>(
+  def<"mv(input, vec, *, out=None)", [](Args& a) { return ops::mv(a.tensor(0), a.tensor(1)); }>(kBoth, "A matrix times a vector.");
+  def<"dot(input, tensor, *, out=None)", [](Args& a) { return ops::dot(a.tensor(0), a.tensor(1)); }>(kBoth, "The dot product of two vectors.");
+  def<"vdot(input, other, *, out=None)", [](Args& a) { return ops::dot(a.tensor(0), a.tensor(1)); }>(kBoth, "The dot product of two vectors.");
+  def<"outer(input, vec2, *, out=None)", [](Args& a) { return ops::outer(a.tensor(0), a.tensor(1)); }>(
       kBoth, "The matrix of all products of two vectors.");
-  def<"ger(input, vec2)", [](Args& a) { return ops::outer(a.tensor(0), a.tensor(1)); }>(kBoth, "The same as outer().");
-  def<"inner(input, other)", [](Args& a) { return ops::inner(a.tensor(0), a.tensor(1)); }>(
+  def<"ger(input, vec2, *, out=None)", [](Args& a) { return ops::outer(a.tensor(0), a.tensor(1)); }>(kBoth, "The same as outer().");
+  def<"inner(input, other, *, out=None)", [](Args& a) { return ops::inner(a.tensor(0), a.tensor(1)); }>(
       kBoth, "Dot products along the last dimensions.");
   with_addend<"addmm", "mat1, mat2", ops::addmm>("beta * input + alpha * (mat1 @ mat2).");
   with_addend<"addmv", "mat, vec", ops::addmv>("beta * input + alpha * (mat @ vec).");

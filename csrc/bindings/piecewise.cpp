@@ -41,7 +41,7 @@ static const Family family([] {
       kBoth, "0 for |x| <= lambd, x elsewhere.");
   def<"_softshrink(input, lambd=0.5)", [](Args& a) { return ops::softshrink(a.tensor(0), a.number(1, 0.5)); }>(
       kFunction, "0 for |x| <= lambd, x moved towards 0 by lambd elsewhere.");
-  def<"threshold(input, threshold, value, inplace=False)", [](Args& a) { return threshold(a, a.boolean(3, false)); }>(
+  def<"threshold(input, threshold, value, inplace=False, *, out=None)", [](Args& a) { return threshold(a, a.boolean(3, false)); }>(
       kFunction, "x where it is above the threshold, else value.");
   def<"threshold_(input, threshold, value)", [](Args& a) { return threshold(a, true); }>(kFunction, "threshold, in place.");
   def<"prelu(input, weight)", [](Args& a) { return ops::prelu(a.tensor(0), a.tensor(1)); }>(

@@ -223,15 +223,15 @@ const Family family([] {
     return incref(Py_None);
   }>(kFunction | kTool, "Goes back to a state that get_rng_state returned.");
 
-  def<"rand(*size, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+  def<"rand(*size, generator=None, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 2, ops::rand(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1)));
   }>(kFunction, "Uniform random numbers from [0, 1).");
-  def<"randn(*size, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+  def<"randn(*size, generator=None, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 2, ops::randn(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1)));
   }>(kFunction, "Random numbers of the standard normal distribution.");
-  def<"randint(low=0, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False)", randint>(
+  def<"randint(low=0, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)", randint>(
       kFunction, "Random integers from low, or 0, to high - 1: randint(high, size) or randint(low, high, size).");
-  def<"randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+  def<"randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 2, ops::randperm(a.integer(0), dtype_or(a, 2, DType::Int64), generator(a, 1)));
   }>(kFunction, "A random permutation of 0 .. n - 1.");
   def<"rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
@@ -244,13 +244,13 @@ const Family family([] {
   }>(kFunction, "randn() in the shape and dtype of `input`.");
   def<"randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False)", randint_like>(
       kFunction, "randint() in the shape and dtype of `input`: randint_like(input, high) or randint_like(input, low, high).");
-  def<"normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False)", normal>(
+  def<"normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)", normal>(
       kFunction, "Normal random numbers; mean and std are numbers, with a size, or tensors.");
-  def<"bernoulli(input, p=None, *, generator=None)", [](Args& a) {
+  def<"bernoulli(input, p=None, *, generator=None, out=None)", [](Args& a) {
     Generator& g = generator(a, 2);
     return a.has(1) ? ops::bernoulli(a.tensor(0), a.number(1), g) : ops::bernoulli(a.tensor(0), g);
   }>(kBoth, "1 with the probability that `input` holds (or p), else 0.");
-  def<"multinomial(input, num_samples, replacement=False, *, generator=None)", [](Args& a) {
+  def<"multinomial(input, num_samples, replacement=False, *, generator=None, out=None)", [](Args& a) {
     return ops::multinomial(a.tensor(0), a.integer(1), a.boolean(2, false), generator(a, 3));
   }>(kBoth, "Indices drawn with the weights in each row of `input`.");
   def<"poisson(input, generator=None)", [](Args& a) { return ops::poisson(a.tensor(0), generator(a, 1)); }>(

@@ -48,7 +48,7 @@ static const Family family([] {
   def<"round_(input, *, decimals=0)", [](Args& a) {
     const int64_t decimals = a.integer(1, 0);
     return ops::inplace("round_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) { return ops::round(x, decimals, out); });
-  }>(kMethod, "In-place form.");
+  }>(kBoth, "In-place form.");
   def<"__round__(input, ndigits=None)", [](Args& a) {
     return ops::round(a.tensor(0), a.integer(1, 0));
   }>(kMethod, "round(x) and round(x, ndigits).");

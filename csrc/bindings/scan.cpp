@@ -6,10 +6,10 @@
 namespace genesis::py {
 
 static const Family family([] {
-  def<"cumsum(input, dim, *, dtype=None)", [](Args& a) {
+  def<"cumsum(input, dim, *, dtype=None, out=None)", [](Args& a) {
     return ops::cumsum(a.tensor(0), a.integer(1), a.optional_dtype(2));
   }>(kBoth, "Running sums along `dim`.");
-  def<"cumprod(input, dim, *, dtype=None)", [](Args& a) {
+  def<"cumprod(input, dim, *, dtype=None, out=None)", [](Args& a) {
     return ops::cumprod(a.tensor(0), a.integer(1), a.optional_dtype(2));
   }>(kBoth, "Running products along `dim`.");
   def<"cumsum_(input, dim, *, dtype=None)", [](Args& a) {
@@ -18,17 +18,17 @@ static const Family family([] {
   def<"cumprod_(input, dim, *, dtype=None)", [](Args& a) {
     return ops::cumprod_(a.tensor(0), a.integer(1), a.optional_dtype(2));
   }>(kMethod, "cumprod() in place.");
-  def<"cummax(input, dim)", [](Args& a) {
+  def<"cummax(input, dim, *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("cummax", {"values", "indices"});
     const auto y = ops::cummax(a.tensor(0), a.integer(1));
     return named(type, {y.values, y.indices});
   }>(kBoth, "(values, indices) of the largest element so far, along `dim`.");
-  def<"cummin(input, dim)", [](Args& a) {
+  def<"cummin(input, dim, *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("cummin", {"values", "indices"});
     const auto y = ops::cummin(a.tensor(0), a.integer(1));
     return named(type, {y.values, y.indices});
   }>(kBoth, "(values, indices) of the smallest element so far, along `dim`.");
-  def<"logcumsumexp(input, dim)", [](Args& a) { return ops::logcumsumexp(a.tensor(0), a.integer(1)); }>(
+  def<"logcumsumexp(input, dim, *, out=None)", [](Args& a) { return ops::logcumsumexp(a.tensor(0), a.integer(1)); }>(
       kBoth, "log(cumsum(exp(x))) along `dim`, without overflow.");
 });
 

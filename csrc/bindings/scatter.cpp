@@ -18,7 +18,7 @@ static ops::Reduce reduction(Args& a) {
 }
 
 static const Family family([] {
-  def<"scatter(input, dim, index, src=None, *, reduce=None, value=None)", [](Args& a) {
+  def<"scatter(input, dim, index, src=None, *, reduce=None, value=None, out=None)", [](Args& a) {
     const Operand src = source(a);
     if (!a.has(4)) return ops::scatter(a.tensor(0), a.integer(1), a.tensor(2), src);
     return ops::scatter_reduce(a.tensor(0), a.integer(1), a.tensor(2), src, reduction(a));
@@ -28,7 +28,7 @@ static const Family family([] {
     if (!a.has(4)) return ops::scatter_(a.tensor(0), a.integer(1), a.tensor(2), src);
     return ops::scatter_reduce_(a.tensor(0), a.integer(1), a.tensor(2), src, reduction(a), true);
   }>(kMethod, "scatter(), in place.");
-  def<"scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", [](Args& a) {
+  def<"scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None)", [](Args& a) {
     return ops::scatter_reduce(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
                                a.boolean(5, true));
   }>(kBoth, "input with the elements of src combined at the given indices along dim: sum, prod, mean, amax or amin.");
@@ -36,7 +36,7 @@ static const Family family([] {
     return ops::scatter_reduce_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
                                 a.boolean(5, true));
   }>(kMethod, "scatter_reduce(), in place.");
-  def<"index_reduce(input, dim, index, source, reduce, *, include_self=True)", [](Args& a) {
+  def<"index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None)", [](Args& a) {
     return ops::index_reduce(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
                              a.boolean(5, true));
   }>(kBoth, "input with the slices of source combined at a 1-d index along dim: prod, mean, amax or amin.");
@@ -50,19 +50,19 @@ static const Family family([] {
   def<"put_(input, index, source, accumulate=False)", [](Args& a) {
     return ops::put_(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3, false));
   }>(kMethod, "put(), in place.");
-  def<"scatter_add(input, dim, index, src)", [](Args& a) {
+  def<"scatter_add(input, dim, index, src, *, out=None)", [](Args& a) {
     return ops::scatter_add(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
   }>(kBoth, "input with the elements of src added at the given indices along dim.");
   def<"scatter_add_(input, dim, index, src)", [](Args& a) {
     return ops::scatter_add_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
   }>(kMethod, "scatter_add(), in place.");
-  def<"index_add(input, dim, index, source, *, alpha=1)", [](Args& a) {
+  def<"index_add(input, dim, index, source, *, alpha=1, out=None)", [](Args& a) {
     return ops::index_add(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.scalar(4, 1));
   }>(kBoth, "input with alpha times the slices of source added at a 1-d index along dim.");
   def<"index_add_(input, dim, index, source, *, alpha=1)", [](Args& a) {
     return ops::index_add_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.scalar(4, 1));
   }>(kMethod, "index_add(), in place.");
-  def<"index_copy(input, dim, index, source)", [](Args& a) {
+  def<"index_copy(input, dim, index, source, *, out=None)", [](Args& a) {
     return ops::index_copy(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
   }>(kBoth, "input with the slices of source put at a 1-d index along dim.");
   def<"index_copy_(input, dim, index, source)", [](Args& a) {

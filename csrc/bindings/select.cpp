@@ -37,21 +37,21 @@ static const Family family([] {
   }>(kBoth, "input, limited to [min, max]; the bounds are numbers or tensors.");
   def<"clamp_(input, min=None, max=None)", [](Args& a) {
     return clamp_("clamp_", a.tensor(0), bound(a, 1), bound(a, 2));
-  }>(kMethod, "In-place form.");
+  }>(kBoth, "In-place form.");
   def<"clip(input, min=None, max=None, *, out=None)", [](Args& a) {
     return ops::clamp(a.tensor(0), bound(a, 1), bound(a, 2), a.out(3));
   }>(kBoth, "Another name of clamp.");
   def<"clip_(input, min=None, max=None)", [](Args& a) {
     return clamp_("clip_", a.tensor(0), bound(a, 1), bound(a, 2));
-  }>(kMethod, "In-place form.");
+  }>(kBoth, "In-place form.");
   def<"clamp_min(input, min, *, out=None)", [](Args& a) {
     return ops::clamp(a.tensor(0), a.operand(1), {}, a.out(2));
   }>(kBoth, "input, but at least min.");
-  def<"clamp_min_(input, min)", [](Args& a) { return clamp_("clamp_min_", a.tensor(0), a.operand(1), {}); }>(kMethod, "In-place form.");
+  def<"clamp_min_(input, min)", [](Args& a) { return clamp_("clamp_min_", a.tensor(0), a.operand(1), {}); }>(kBoth, "In-place form.");
   def<"clamp_max(input, max, *, out=None)", [](Args& a) {
     return ops::clamp(a.tensor(0), {}, a.operand(1), a.out(2));
   }>(kBoth, "input, but at most max.");
-  def<"clamp_max_(input, max)", [](Args& a) { return clamp_("clamp_max_", a.tensor(0), {}, a.operand(1)); }>(kMethod, "In-place form.");
+  def<"clamp_max_(input, max)", [](Args& a) { return clamp_("clamp_max_", a.tensor(0), {}, a.operand(1)); }>(kBoth, "In-place form.");
   def<"heaviside(input, values, *, out=None)", [](Args& a) {
     return ops::heaviside(a.operand(0), a.operand(1), a.out(2));
   }>(kBoth, "0, values or 1, as input is negative, zero or positive.");
@@ -65,7 +65,7 @@ static const Family family([] {
     return ops::inplace("nan_to_num_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) {
       return ops::nan_to_num(x, a.number(1, 0.0), limit(a, 2), limit(a, 3), out);
     });
-  }>(kMethod, "In-place form.");
+  }>(kBoth, "In-place form.");
 });
 
 }  // namespace genesis::py

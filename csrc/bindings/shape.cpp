@@ -52,16 +52,16 @@ static PyObject* broadcast_shapes_of(Args& a) {
 }
 
 static const Family family([] {
-  def<"cat(tensors, dim=0)", cat>(kFunction, "Tensors joined along a dimension.");
-  def<"concat(tensors, dim=0)", cat>(kFunction, "Another name of cat().");
-  def<"concatenate(tensors, dim=0)", cat>(kFunction, "Another name of cat().");
-  def<"stack(tensors, dim=0)", [](Args& a) { return ops::stack(a.tensors(0), a.integer(1, 0)); }>(kFunction,
+  def<"cat(tensors, dim=0, *, out=None)", cat>(kFunction, "Tensors joined along a dimension.");
+  def<"concat(tensors, dim=0, *, out=None)", cat>(kFunction, "Another name of cat().");
+  def<"concatenate(tensors, dim=0, *, out=None)", cat>(kFunction, "Another name of cat().");
+  def<"stack(tensors, dim=0, *, out=None)", [](Args& a) { return ops::stack(a.tensors(0), a.integer(1, 0)); }>(kFunction,
       "Tensors of one shape joined along a new dimension.");
-  def<"hstack(tensors)", [](Args& a) { return ops::hstack(a.tensors(0)); }>(kFunction, "Joined by columns.");
-  def<"vstack(tensors)", [](Args& a) { return ops::vstack(a.tensors(0)); }>(kFunction, "Joined by rows.");
-  def<"row_stack(tensors)", [](Args& a) { return ops::vstack(a.tensors(0)); }>(kFunction, "Another name of vstack().");
-  def<"dstack(tensors)", [](Args& a) { return ops::dstack(a.tensors(0)); }>(kFunction, "Joined by depth.");
-  def<"column_stack(tensors)", [](Args& a) { return ops::column_stack(a.tensors(0)); }>(kFunction,
+  def<"hstack(tensors, *, out=None)", [](Args& a) { return ops::hstack(a.tensors(0)); }>(kFunction, "Joined by columns.");
+  def<"vstack(tensors, *, out=None)", [](Args& a) { return ops::vstack(a.tensors(0)); }>(kFunction, "Joined by rows.");
+  def<"row_stack(tensors, *, out=None)", [](Args& a) { return ops::vstack(a.tensors(0)); }>(kFunction, "Another name of vstack().");
+  def<"dstack(tensors, *, out=None)", [](Args& a) { return ops::dstack(a.tensors(0)); }>(kFunction, "Joined by depth.");
+  def<"column_stack(tensors, *, out=None)", [](Args& a) { return ops::column_stack(a.tensors(0)); }>(kFunction,
       "Vectors as the columns of a matrix.");
   def<"block_diag(*tensors)", [](Args& a) { return ops::block_diag(a.tensors(0)); }>(kFunction,
       "Matrices along the diagonal of a larger one.");
@@ -95,16 +95,16 @@ static const Family family([] {
   def<"rot90(input, k=1, dims=(0, 1))", [](Args& a) {
     return ops::rot90(a.tensor(0), a.integer(1, 1), a.has(2) ? a.dims(2) : Dims{0, 1});
   }>(kBoth, "Turned k times by 90 degrees, from the first of dims to the second.");
-  def<"diag(input, diagonal=0)", [](Args& a) { return ops::diag(a.tensor(0), a.integer(1, 0)); }>(kBoth,
+  def<"diag(input, diagonal=0, *, out=None)", [](Args& a) { return ops::diag(a.tensor(0), a.integer(1, 0)); }>(kBoth,
       "A vector as a diagonal matrix, or the diagonal of a matrix.");
   def<"diag_embed(input, offset=0, dim1=-2, dim2=-1)", [](Args& a) {
     return ops::diag_embed(a.tensor(0), a.integer(1, 0), a.integer(2, -2), a.integer(3, -1));
   }>(kBoth, "The last dimension as the diagonal of two.");
   def<"diagflat(input, offset=0)", [](Args& a) { return ops::diag(ops::flatten(a.tensor(0)), a.integer(1, 0)); }>(kBoth,
       "All elements as a diagonal matrix.");
-  def<"tril(input, diagonal=0)", [](Args& a) { return ops::tril(a.tensor(0), a.integer(1, 0)); }>(kBoth,
+  def<"tril(input, diagonal=0, *, out=None)", [](Args& a) { return ops::tril(a.tensor(0), a.integer(1, 0)); }>(kBoth,
       "The lower triangle, zero above the diagonal.");
-  def<"triu(input, diagonal=0)", [](Args& a) { return ops::triu(a.tensor(0), a.integer(1, 0)); }>(kBoth,
+  def<"triu(input, diagonal=0, *, out=None)", [](Args& a) { return ops::triu(a.tensor(0), a.integer(1, 0)); }>(kBoth,
       "The upper triangle, zero below the diagonal.");
   def<"tril_(input, diagonal=0)", [](Args& a) { return ops::tril_(a.tensor(0), a.integer(1, 0)); }>(kMethod);
   def<"triu_(input, diagonal=0)", [](Args& a) { return ops::triu_(a.tensor(0), a.integer(1, 0)); }>(kMethod);

@@ -17,20 +17,20 @@ static PyObject* asked(const ops::Unique& y, bool inverse, bool counts) {
 }
 
 static const Family family([] {
-  def<"sort(input, dim=-1, descending=False, stable=False)", [](Args& a) {
+  def<"sort(input, dim=-1, descending=False, stable=False, *, out=None)", [](Args& a) {
     static PyTypeObject* type = return_type("sort", {"values", "indices"});
     return pair(type, ops::sort(a.tensor(0), a.integer(1, -1), a.boolean(2, false)));
   }>(kBoth, "input in order along dim, and where each element stood. Always stable; NaN is the largest.");
   def<"argsort(input, dim=-1, descending=False, stable=False)", [](Args& a) {
     return ops::argsort(a.tensor(0), a.integer(1, -1), a.boolean(2, false));
   }>(kBoth, "The indices that sort input along dim. Always stable.");
-  def<"msort(input)", [](Args& a) { return ops::sort(a.tensor(0), 0, false).values; }>(
+  def<"msort(input, *, out=None)", [](Args& a) { return ops::sort(a.tensor(0), 0, false).values; }>(
       kBoth, "input in order along its first dimension.");
-  def<"topk(input, k, dim=-1, largest=True, sorted=True)", [](Args& a) {
+  def<"topk(input, k, dim=-1, largest=True, sorted=True, *, out=None)", [](Args& a) {
     static PyTypeObject* type = return_type("topk", {"values", "indices"});
     return pair(type, ops::topk(a.tensor(0), a.integer(1), a.integer(2, -1), a.boolean(3, true)));
   }>(kBoth, "The k largest (or smallest) elements along dim, always in order, and where they stood.");
-  def<"kthvalue(input, k, dim=-1, keepdim=False)", [](Args& a) {
+  def<"kthvalue(input, k, dim=-1, keepdim=False, *, out=None)", [](Args& a) {
     static PyTypeObject* type = return_type("kthvalue", {"values", "indices"});
     return pair(type, ops::kthvalue(a.tensor(0), a.integer(1), a.integer(2, -1), a.boolean(3, false)));
   }>(kBoth, "The k-th smallest element along dim, counted from 1, and where it stood.");

@@ -67,7 +67,7 @@ static PyObject* histogram(Args& a) {
 }
 
 static const Family family([] {
-  def<"diff(input, n=1, dim=-1, prepend=None, append=None)", [](Args& a) {
+  def<"diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None)", [](Args& a) {
     return ops::diff(a.tensor(0), a.integer(1, 1), a.integer(2, -1), a.optional_tensor(3), a.optional_tensor(4));
   }>(kBoth, "The n-th differences of neighbours along dim.");
   def<"trapezoid(y, x=None, *, dx=1.0, dim=-1)", [](Args& a) {
@@ -76,16 +76,16 @@ static const Family family([] {
   def<"cumulative_trapezoid(y, x=None, *, dx=1.0, dim=-1)", [](Args& a) {
     return ops::cumulative_trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2, 1), a.integer(3, -1));
   }>(kFunction, "The integral along dim up to each point, by the trapezoidal rule.");
-  def<"quantile(input, q, dim=None, keepdim=False, *, interpolation='linear')", quantile<false>>(
+  def<"quantile(input, q, dim=None, keepdim=False, *, interpolation='linear', out=None)", quantile<false>>(
       kBoth, "The q-th quantile of all elements or along dim; NaN where one is among them.");
-  def<"nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear')", quantile<true>>(
+  def<"nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear', out=None)", quantile<true>>(
       kBoth, "The q-th quantile of what is not NaN.");
   def<"cov(input, *, correction=1, fweights=None, aweights=None)", [](Args& a) {
     return ops::cov(a.tensor(0), a.integer(1, 1), a.optional_tensor(2), a.optional_tensor(3));
   }>(kBoth, "The covariance matrix of variables (rows) over observations (columns).");
   def<"corrcoef(input)", [](Args& a) { return ops::corrcoef(a.tensor(0)); }>(
       kBoth, "The correlation matrix of variables (rows) over observations (columns).");
-  def<"histogram(input, bins, *, range=None, weight=None, density=False)", histogram>(
+  def<"histogram(input, bins, *, range=None, weight=None, density=False, out=None)", histogram>(
       kBoth, "How many elements lie in each bin, and the edges of the bins; bins is a number or the edges.");
   def<"dist(input, other, p=2.0)", [](Args& a) { return ops::dist(a.tensor(0), a.tensor(1), a.number(2, 2)); }>(
       kBoth, "The p-norm of input - other.");

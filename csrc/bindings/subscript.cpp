@@ -198,7 +198,7 @@ static const Family family([] {
   def<"index_put_(input, indices, values, accumulate=False)", [](Args& a) {
     return ops::index_put_(a.tensor(0), index_list(a, 1), a.tensor(2), a.boolean(3, false));
   }>(kBoth, "Puts values, or adds them, where the indices say.");
-  def<"nonzero(input, *, as_tuple=False)", nonzero>(kBoth, "Where input is not zero, as rows of indices or as a vector for each dimension.");
+  def<"nonzero(input, *, as_tuple=False, out=None)", nonzero>(kBoth, "Where input is not zero, as rows of indices or as a vector for each dimension.");
   def<"argwhere(input)", [](Args& a) { return ops::nonzero(a.tensor(0)); }>(kBoth, "Where input is not zero, as rows of indices.");
 });
 

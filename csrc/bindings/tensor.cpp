@@ -291,6 +291,12 @@ PyGetSetDef getset[] = {
     {"_writer", get_writer, nullptr, "The operation that wrote to its memory last, or None.", nullptr},
     {"T", prop<[](const Tensor& t) { return transposed(t); }>, nullptr, "The dimensions in reverse order.", nullptr},
     {"mT", prop<[](const Tensor& t) { return matrix_transposed("mT", t); }>, nullptr, "The last two dimensions swapped.", nullptr},
+    {"mH", prop<[](const Tensor& t) { return matrix_transposed("mH", t); }>, nullptr, "The last two dimensions swapped.", nullptr},
+    {"is_cpu", prop<[](const Tensor&) { return true; }>, nullptr, "Whether the tensor lives on a CPU.", nullptr},
+    {"is_cuda", prop<[](const Tensor&) { return false; }>, nullptr, "Whether the tensor lives on a GPU.", nullptr},
+    {"is_meta", prop<[](const Tensor&) { return false; }>, nullptr, "Whether the tensor has no memory.", nullptr},
+    {"output_nr", prop<[](const Tensor& t) { return static_cast<int64_t>(t->output_index); }>, nullptr,
+     "Which output of its grad_fn it is.", nullptr},
     {"H", prop<[](const Tensor& t) { return adjoint(t); }>, nullptr, "The transpose of a matrix.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {}};

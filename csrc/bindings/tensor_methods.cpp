@@ -55,7 +55,8 @@ static PyObject* type_of(Args& a) {
 
 template <DType dtype>
 static Tensor as(Args& a) {
-  return converted(a.tensor(0), dtype, false);
+  const Tensor y = converted(a.tensor(0), dtype, false);
+  return a.has(1) ? ops::to_suggested_format(a.name(), y, memory_format(a, 1, ops::MemoryFormat::Preserve)) : y;
 }
 
 static const Family family([] {
@@ -93,17 +94,21 @@ static const Family family([] {
   def<"type(input, dtype=None)", type_of>(kMethod, "The name of the type, or the tensor in another dtype.");
   def<"type_as(input, other)", [](Args& a) { return converted(a.tensor(0), a.tensor(1).dtype(), false); }>(
       kMethod, "The tensor in the dtype of another.");
-  def<"float(input)", as<DType::Float32>>(kMethod, "The tensor as float32.");
-  def<"double(input)", as<DType::Float64>>(kMethod, "The tensor as float64.");
-  def<"half(input)", as<DType::Float16>>(kMethod, "The tensor as float16.");
-  def<"bfloat16(input)", as<DType::BFloat16>>(kMethod, "The tensor as bfloat16.");
-  def<"long(input)", as<DType::Int64>>(kMethod, "The tensor as int64, towards zero.");
-  def<"int(input)", as<DType::Int32>>(kMethod, "The tensor as int32, towards zero.");
-  def<"short(input)", as<DType::Int16>>(kMethod, "The tensor as int16, towards zero.");
-  def<"char(input)", as<DType::Int8>>(kMethod, "The tensor as int8, towards zero.");
-  def<"byte(input)", as<DType::UInt8>>(kMethod, "The tensor as uint8, towards zero.");
-  def<"bool(input)", as<DType::Bool>>(kMethod, "Whether each element is not zero.");
+  def<"float(input, memory_format=None)", as<DType::Float32>>(kMethod, "The tensor as float32.");
+  def<"double(input, memory_format=None)", as<DType::Float64>>(kMethod, "The tensor as float64.");
+  def<"half(input, memory_format=None)", as<DType::Float16>>(kMethod, "The tensor as float16.");
+  def<"bfloat16(input, memory_format=None)", as<DType::BFloat16>>(kMethod, "The tensor as bfloat16.");
+  def<"long(input, memory_format=None)", as<DType::Int64>>(kMethod, "The tensor as int64, towards zero.");
+  def<"int(input, memory_format=None)", as<DType::Int32>>(kMethod, "The tensor as int32, towards zero.");
+  def<"short(input, memory_format=None)", as<DType::Int16>>(kMethod, "The tensor as int16, towards zero.");
+  def<"char(input, memory_format=None)", as<DType::Int8>>(kMethod, "The tensor as int8, towards zero.");
+  def<"byte(input, memory_format=None)", as<DType::UInt8>>(kMethod, "The tensor as uint8, towards zero.");
+  def<"bool(input, memory_format=None)", as<DType::Bool>>(kMethod, "Whether each element is not zero.");
   def<"cpu(input)", [](Args& a) { return a.tensor(0); }>(kMethod | kTool, "The tensor itself: it is on the CPU.");
+  def<"get_device(input)", [](Args& a) { return (a.tensor(0), int64_t{-1}); }>(kBoth | kTool, "The number of the device: -1, a CPU.");
+  def<"pin_memory(input)", [](Args& a) { return a.tensor(0); }>(
+      kMethod | kTool, "The tensor itself: there is no device for whose sake memory would be pinned.");
+  def<"is_pinned(input)", [](Args& a) { return (a.tensor(0), false); }>(kMethod | kTool, "Whether the memory is pinned: never.");
 });
 
 }  // namespace genesis::py

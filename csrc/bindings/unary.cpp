@@ -17,24 +17,28 @@ static void unary(const char* doc) {
   def<join<Name, "_(input)">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     return ops::inplace(name.text, a.tensor(0), {}, [](const Tensor& x, ops::Out out) { return F(x, out); });
-  }>(kMethod, doc);
+  }>(kBoth, "In-place form.");
 }
 
 // The same for functions that are made of others.
 template <FixedString Name, auto F>
 static void composed(const char* doc) {
-  def<join<Name, "(input)">(), [](Args& a) { return F(a.tensor(0)); }>(kBoth, doc);
+  def<join<Name, "(input, *, out=None)">(), [](Args& a) { return F(a.tensor(0)); }>(kBoth, doc);
   def<join<Name, "_(input)">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     return ops::inplace(name.text, a.tensor(0), {}, [](const Tensor& x, ops::Out out) {
       return ops::deliver(name.text, F(x), out);
     });
-  }>(kMethod, doc);
+  }>(kBoth, "In-place form.");
 }
 
 static std::optional<double> eps(const Args& a) { return a.has(1) ? std::optional(a.number(1)) : std::nullopt; }
 
 static const Family family([] {
+  def<"positive(input)", [](Args& a) {
+    require<DTypeError>(a.tensor(0).dtype() != DType::Bool, "positive: bool has no sign; use x.int()");
+    return a.tensor(0);
+  }>(kBoth, "The tensor itself.");
   unary<"exp", ops::exp>("e to the power of each element.");
   unary<"exp2", ops::exp2>("2 to the power of each element.");
   unary<"expm1", ops::expm1>("exp(x) - 1, exact for small x.");
@@ -68,17 +72,17 @@ static const Family family([] {
   unary<"lgamma", ops::lgamma>("The logarithm of the absolute value of the gamma function.");
   unary<"digamma", ops::digamma>("The derivative of the logarithm of the gamma function.");
   unary<"sigmoid", ops::sigmoid>("1 / (1 + exp(-x)).");
-  def<"logit(input, eps=None)", [](Args& a) { return ops::logit(a.tensor(0), eps(a)); }>(
+  def<"logit(input, eps=None, *, out=None)", [](Args& a) { return ops::logit(a.tensor(0), eps(a)); }>(
       kBoth, "log(x / (1 - x)), the inverse of sigmoid; with eps, of x limited to [eps, 1 - eps].");
   def<"logit_(input, eps=None)", [](Args& a) {
     return ops::inplace("logit_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) {
       return ops::deliver("logit_", ops::logit(x, eps(a)), out);
     });
-  }>(kMethod, "In-place form.");
+  }>(kBoth, "In-place form.");
   composed<"sinc", ops::sinc>("sin(pi x) / (pi x), and 1 at 0.");
   composed<"deg2rad", ops::deg2rad>("Degrees in radians.");
   composed<"rad2deg", ops::rad2deg>("Radians in degrees.");
-  def<"polygamma(n, input)", [](Args& a) { return ops::polygamma(a.integer(0), a.tensor(1)); }>(
+  def<"polygamma(n, input, *, out=None)", [](Args& a) { return ops::polygamma(a.integer(0), a.tensor(1)); }>(
       kFunction, "The n-th derivative of digamma.");
 });
 

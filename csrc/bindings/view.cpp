@@ -3,13 +3,13 @@
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "ops/create.h"
+#include "ops/inplace_view.h"
 #include "ops/shape.h"
 
 namespace genesis::py {
 
 // x.transpose(): two dims swap, more permute, none swaps the last two.
-static Tensor transpose(Args& a) {
-  const Tensor& x = a.tensor(0);
+static Tensor transpose(Args& a, const Tensor& x) {
   Dims dims = a.has(1) ? a.dims(1) : Dims();
   if (a.has(2) || a.has(3)) {
     if (a.has(2)) dims.insert(0, a.integer(2));
@@ -26,7 +26,22 @@ static Tensor t(const Tensor& x) {
   return x.dim() < 2 ? ops::reshape(x, x.shape()) : ops::transpose(x, 0, 1);
 }
 
-static Tensor squeeze(Args& a) { return a.has(1) ? ops::squeeze(a.tensor(0), a.dims(1)) : ops::squeeze(a.tensor(0)); }
+static Tensor squeeze(Args& a, const Tensor& x) { return a.has(1) ? ops::squeeze(x, a.dims(1)) : ops::squeeze(x); }
+
+static Tensor as_strided(Args& a, const Tensor& x) {
+  return ops::as_strided(x, a.dims(1), a.dims(2), a.has(3) ? a.integer(3) - x.offset() : 0);
+}
+
+static Tensor swap_dims(Args& a, const Tensor& x) { return ops::transpose(x, a.integer(1), a.integer(2)); }
+
+// Name(parameters) of F(arguments, input), a view, and Name_(parameters), which turns its input into that view.
+template <FixedString Name, FixedString Params, auto F>
+static void def_view(int where, const char* doc) {
+  def<join<Name, Params>(), [](Args& a) { return F(a, a.tensor(0)); }>(where, doc);
+  def<join<Name, join<"_", Params>()>(), [](Args& a) {
+    return ops::inplace_view(a.name(), a.tensor(0), [&](const Tensor& x) { return F(a, x); });
+  }>(kMethod, "In-place form: the tensor itself is seen in another shape.");
+}
 
 static Tensor view(Args& a) {
   const Tensor& x = a.tensor(0);
@@ -58,7 +73,15 @@ static std::vector<Tensor> split(Args& a) {
 static std::vector<Tensor> split_at(Args& a, int64_t dim) {
   const Tensor& x = a.tensor(0);
   PyObject* o = a[1];
-  const bool many = is_tensor(o) ? unwrap(o).dim() > 0 : PySequence_Check(o) != 0;
+  if (is_tensor(o) && unwrap(o).dim() > 0) {
+    const Tensor& given = unwrap(o);
+    require(given.dim() == 1 && !is_floating(given.dtype()), a.name(), ": indices must be a 1-d tensor of integers, got ",
+            given.dtype(), " of shape ", given.shape());
+    Dims cuts;
+    for (const Tensor& cut : ops::unbind(given, 0)) cuts.push_back(tensor_item(cut).to_int());
+    return ops::tensor_split(x, cuts, dim);
+  }
+  const bool many = !is_tensor(o) && PySequence_Check(o) != 0;
   return many ? ops::tensor_split(x, a.dims(1), dim) : ops::tensor_split(x, a.integer(1), dim);
 }
 // hsplit and its kin differ in that an int must divide the size.
@@ -101,16 +124,14 @@ static const Family family([] {
     return ops::unflatten(a.tensor(0), a.integer(1), a.dims(2));
   }>(kBoth, "One dimension as several.");
   def<"ravel(input)", [](Args& a) { return ops::reshape(a.tensor(0), {-1}); }>(kBoth, "All elements in one dimension.");
-  def<"squeeze(input, dim=None)", squeeze>(kBoth, "Without dimensions of size 1: all of them, or those named.");
-  def<"unsqueeze(input, dim)", [](Args& a) { return ops::unsqueeze(a.tensor(0), a.integer(1)); }>(kBoth,
+  def_view<"squeeze", "(input, dim=None)", squeeze>(kBoth, "Without dimensions of size 1: all of them, or those named.");
+  def_view<"unsqueeze", "(input, dim)", [](Args& a, const Tensor& x) { return ops::unsqueeze(x, a.integer(1)); }>(kBoth,
       "With a new dimension of size 1.");
-  def<"transpose(input, *dims, dim0=None, dim1=None)", transpose>(kBoth,
+  def_view<"transpose", "(input, *dims, dim0=None, dim1=None)", transpose>(kBoth,
       "Two dims swap; more are an order for all; none swaps the last two.");
-  def<"swapaxes(input, axis0, axis1)", [](Args& a) { return ops::transpose(a.tensor(0), a.integer(1), a.integer(2)); }>(
-      kBoth, "Two dimensions swapped.");
-  def<"swapdims(input, dim0, dim1)", [](Args& a) { return ops::transpose(a.tensor(0), a.integer(1), a.integer(2)); }>(
-      kBoth, "Two dimensions swapped.");
-  def<"t(input)", [](Args& a) { return t(a.tensor(0)); }>(kBoth, "The transpose of a matrix.");
+  def_view<"swapaxes", "(input, axis0, axis1)", swap_dims>(kBoth, "Two dimensions swapped.");
+  def_view<"swapdims", "(input, dim0, dim1)", swap_dims>(kBoth, "Two dimensions swapped.");
+  def_view<"t", "(input)", [](Args&, const Tensor& x) { return t(x); }>(kBoth, "The transpose of a matrix.");
   def<"permute(input, *dims)", [](Args& a) { return ops::permute(a.tensor(0), a.dims(1)); }>(kBoth,
       "The dimensions in another order.");
   def<"movedim(input, source, destination)", [](Args& a) {
@@ -151,10 +172,8 @@ static const Family family([] {
   def<"unfold(input, dimension, size, step)", [](Args& a) {
     return ops::unfold(a.tensor(0), a.integer(1), a.integer(2), a.integer(3));
   }>(kMethod, "Windows of a dimension, as a new last dimension.");
-  def<"as_strided(input, size, stride, storage_offset=None)", [](Args& a) {
-    const Tensor& x = a.tensor(0);
-    return ops::as_strided(x, a.dims(1), a.dims(2), a.has(3) ? a.integer(3) - x.offset() : 0);
-  }>(kBoth, "The memory of a tensor through any sizes and strides.");
+  def_view<"as_strided", "(input, size, stride, storage_offset=None)", as_strided>(
+      kBoth, "The memory of a tensor through any sizes and strides.");
 
   def<"split(input, split_size_or_sections, dim=0)", split>(kBoth, "Parts of a size, or of the sizes of a list.");
   def<"split_with_sizes(input, split_sizes, dim=0)", [](Args& a) {

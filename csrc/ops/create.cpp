@@ -68,27 +68,44 @@ Tensor full_like(const Tensor& x, Scalar value, DType dtype) {
   return untracked(std::move(y));
 }
 
+// How many values there are from start to end.
+static int64_t count_steps(Scalar start, Scalar end, Scalar step) {
+  if (!start.is_float() && !end.is_float() && !step.is_float()) {
+    int64_t span;
+    require(!__builtin_sub_overflow(end.i, start.i, &span), "arange: the range is too large");
+    return span / step.i + (span % step.i != 0);
+  }
+  const double count = std::ceil((end.to_double() - start.to_double()) / step.to_double());
+  require(count < 0x1p62, "arange: the range is too large");
+  return static_cast<int64_t>(count);
+}
+
 Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype) {
   require<DTypeError>(dtype != DType::Bool, "arange: dtype must not be bool");
-  const bool whole = !start.is_float() && !end.is_float() && !step.is_float();
   const double from = start.to_double(), to = end.to_double(), by = step.to_double();
   require(by != 0, "arange: step must not be zero");
   require(std::isfinite(from) && std::isfinite(to) && std::isfinite(by), "arange: start, end and step must be finite, got ", from,
           ", ", to, ", ", by);
   require(by > 0 ? from <= to : from >= to, "arange: step ", by, " does not lead from ", from, " to ", to);
-  int64_t n;
-  if (whole) {
-    int64_t span;
-    require(!__builtin_sub_overflow(end.i, start.i, &span), "arange: the range is too large");
-    n = span / step.i + (span % step.i != 0);
-  } else {
-    const double count = std::ceil((to - from) / by);
-    require(count < 0x1p62, "arange: the range is too large");
-    n = static_cast<int64_t>(count);
+  if (!is_integral(dtype)) {
+    Tensor y = empty({count_steps(start, end, step)}, dtype);
+    const bool whole = !start.is_float() && !end.is_float() && !step.is_float();
+    if (whole) kernels::arange_integer(y.view(), start.i, step.i);
+    else kernels::arange(y.view(), from, by);
+    return untracked(std::move(y));
   }
+  // As PyTorch: integers are counted in integers. What is cut off a fraction counts for the length, except in int64.
+  const auto integer = [&](Scalar s) {
+    if (!s.is_float()) return s.i;
+    require(std::abs(s.to_double()) < 0x1p63, "arange: start, end and step must fit ", dtype, ", got ", s.to_double());
+    return static_cast<int64_t>(s.to_double());
+  };
+  const int64_t first = integer(start), increment = integer(step);
+  require(increment != 0, "arange: step must not be zero, and as ", dtype, " ", by, " is zero");
+  const bool int64 = dtype == DType::Int64;
+  const int64_t n = int64 ? count_steps(first, integer(end), increment) : count_steps(start, end, step);
   Tensor y = empty({n}, dtype);
-  if (whole) kernels::arange_integer(y.view(), start.i, step.i);
-  else kernels::arange(y.view(), from, by);
+  kernels::arange_integer(y.view(), first, increment);
   return untracked(std::move(y));
 }
 
@@ -96,6 +113,7 @@ static Tensor spaced(const char* op, double start, double end, int64_t steps, do
   require(steps >= 0, op, ": steps must not be negative, got ", steps);
   require<DTypeError>(dtype != DType::Bool, op, ": dtype must not be bool");
   Tensor y = empty({steps}, dtype);
+  if (is_integral(dtype)) start = std::trunc(start), end = std::trunc(end);  // as PyTorch: the values are between integers
   kernels::linspace(y.view(), start, end, base);
   return untracked(std::move(y));
 }

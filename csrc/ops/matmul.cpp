@@ -235,11 +235,19 @@ Tensor inner(const Tensor& x, const Tensor& y) {
 
 // ---- with an addend -----------------------------------------------------------------------------------------------
 
+static void require_whole(const char* op, DType dtype, Scalar beta, Scalar alpha) {
+  require<DTypeError>(is_floating(dtype) || (!beta.is_float() && !alpha.is_float()), op, ": beta and alpha must be integers for ",
+                      dtype, " tensors, got ", beta.to_double(), " and ", alpha.to_double(), "; convert the tensors with float() first");
+}
+
 // beta * input + alpha * x @ y for stacks (or single) matrices.
 static Tensor add_product(const char* op, const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
   require_same_dtype(op, x, y);
   require<DTypeError>(input.dtype() == x.dtype(), op, ": input is ", input.dtype(), " but the matrices are ", x.dtype());
-  if (is_integral(x.dtype())) return add(mul(input, beta), mul(matmul_nd(x, y), alpha));
+  if (is_integral(x.dtype())) {
+    require_whole(op, x.dtype(), beta, alpha);
+    return add(mul(input, beta), mul(matmul_nd(x, y), alpha));
+  }
   const Dims shape = product_shape(op, x, y);
   require(broadcast_shapes(op, input.shape(), shape) == shape, op, ": input of shape ", input.shape(),
           " does not broadcast to the product's shape ", shape);
@@ -268,7 +276,13 @@ Tensor addmv(const Tensor& input, const Tensor& x, const Tensor& v, Scalar beta,
 }
 
 Tensor addr(const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
-  return add(mul(input, beta), mul(outer(x, y), alpha));
+  require_dims("addr", "vec1", x, 1);
+  require_dims("addr", "vec2", y, 1);
+  const DType dtype = result_type({input, x, y});
+  require_whole("addr", dtype, beta, alpha);
+  // NaN and infinity of an input that does not count do not pass, yet its shape does.
+  const Tensor addend = beta.to_double() != 0 ? mul(input, beta) : zeros(input.shape(), dtype);
+  return cast(add(addend, mul(outer(x, y), alpha)), dtype);
 }
 
 Tensor baddbmm(const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
@@ -310,8 +324,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require<DTypeError>(x.dtype() == weight.dtype(), "linear: operands have dtypes ", x.dtype(), " (input) and ", weight.dtype(),
                       " (weight); convert the input: input.to(weight.dtype)");
   require_same_dtype("linear", x, weight);
-  if (weight.dim() == 1) {
-    Tensor y = matmul(x, weight);
+  if (weight.dim() == 1 || is_integral(x.dtype())) {  // integers have no product that adds
+    Tensor y = matmul(x, weight.dim() == 1 ? weight : transposed(weight));
     return bias.defined() ? add(y, bias) : y;
   }
   Dims shape = x.shape();

@@ -282,11 +282,14 @@ Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::
   require_floating("norm", "input", input);
   require<DTypeError>(!dtype || is_floating(*dtype), "norm: dtype must be floating, got ", dtype.value_or(DType::Float32));
   const Tensor x = cast(input, dtype.value_or(input.dtype()));
+  const bool fused = p == 1 || p == 2 || p == std::numeric_limits<double>::infinity();
+  const bool half = x.dtype() == DType::Float16 || x.dtype() == DType::BFloat16;
+  if (half && !fused) return cast(norm(cast(x, DType::Float32), p, dims, keepdim, {}), x.dtype());  // |x|^p overflows a half
   const Reduction r("norm", x, dims, keepdim);
   require(r.count > 0 || (p >= 0 && !std::isinf(p)), "norm: the ", p,
           "-norm of no elements is not defined, and the input has shape ", x.shape());
   Tensor y;
-  if (p == 1 || p == 2 || p == std::numeric_limits<double>::infinity()) {
+  if (fused) {
     y = result(r, x.dtype(), 0);
     if (r.count > 0) kernels::norm(r.view(y), x.view(), p);
   } else {

@@ -29,13 +29,14 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, cons
   require(x.dim() > 0, "diff: input must have at least one dimension, got a 0-d tensor; use x.reshape(1)");
   require(n >= 0, "diff: n must not be negative, got ", n);
   const int d = wrap_dim("diff", dim, x.dim());
+  if (n == 0) return clone(x);
   std::vector<Tensor> parts;
   for (const Tensor* part : {&prepend, &x, &append})
     if (part->defined()) parts.push_back(*part);
   Tensor y = parts.size() == 1 ? x : cat(parts, d);
   for (; n > 0 && y.size(d) > 0; --n)
     y = y.dtype() == DType::Bool ? logical_xor(later(y, d), earlier(y, d)) : sub(later(y, d), earlier(y, d));
-  return y.same(x) ? clone(x) : y;
+  return y;
 }
 
 // The area between each two neighbours.

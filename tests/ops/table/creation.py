@@ -129,13 +129,21 @@ TOO_LARGE = [
 
 
 def _arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None) -> np.ndarray:
-    return np.arange(start) if end is None else np.arange(start, end, step)
+    if end is None:
+        start, end = 0, start
+    if dtype is None or dtype.is_floating_point:
+        return np.arange(start, end, step)
+    # integers are counted in integers; only in int64 is the length, too
+    exact = np.arange(int(start), int(end), int(step)) if dtype == genesis.int64 else None
+    length = len(np.arange(start, end, step) if exact is None else exact)
+    return int(start) + int(step) * np.arange(length)
 
 
 def _spaced(function: Callable[..., Any]) -> Callable[..., Any]:
     def reference(*args: Any, dtype: Any = None, **kwargs: Any) -> np.ndarray:
-        values = function(*args, **kwargs)
-        return values if dtype is None or dtype.is_floating_point else np.trunc(values)
+        if dtype is None or dtype.is_floating_point:
+            return function(*args, **kwargs)
+        return np.trunc(function(*map(int, args), **kwargs))
 
     return reference
 
@@ -169,6 +177,13 @@ def _to_samples(rng: np.random.Generator) -> list[Sample]:
 
 def _one(x: np.ndarray, *_: Any, **__: Any) -> np.ndarray:
     return x
+
+
+def _fill_diagonal(x, fill_value, wrap=False):
+    filled = x.copy()
+    if x.size:
+        np.fill_diagonal(filled, fill_value, wrap=wrap)
+    return filled
 
 
 FILLED = dict(view=True, layouts=False)  # writes into its first argument
@@ -240,20 +255,24 @@ OPS: list[Op] = [
     Op("arange", _arange, method=False, grad=False,
        samples=_always(Sample(5), Sample(0), Sample(2, 7), Sample(7, 2, -2), Sample(1.5, 4.0),
                        Sample(0, 1, 0.25), Sample(end=4), Sample(1, 5, dtype=genesis.float64),
-                       Sample(0, 300_000, 7), Sample(-3, 3), Sample(True)),
+                       Sample(0, 300_000, 7), Sample(-3, 3), Sample(True),
+                       Sample(0.9, 4.9, 2.5, dtype=genesis.int64), Sample(0.0, -8.000001, -4.0, dtype=genesis.int64),
+                       Sample(0.9, 4.9, 2.5, dtype=genesis.int32), Sample(0.0, -8.000001, -4.0, dtype=genesis.int16)),
        raises=[((0, 5, 0), {}, ValueError, "step"), ((5, 0), {}, ValueError, "step"),
                ((0, float("inf")), {}, ValueError, "finite"), ((), {}, TypeError, "number"),
                ((3,), {"dtype": genesis.bool}, TypeError, "bool"),
+               ((0, 3, 0.5), {"dtype": genesis.int64}, ValueError, "as int64 0.5 is zero"),
+               ((0, 1e19), {"dtype": genesis.int64}, ValueError, "must fit int64"),
                (("3",), {}, TypeError, "number")]),
     Op("linspace", _spaced(np.linspace), method=False, grad=False, rtol=1e-6,
        samples=_always(Sample(0.0, 1.0, 5), Sample(3, -3, 4), Sample(2, 5, 1), Sample(0, 1, 0),
-                       Sample(0, 10, 5, dtype=genesis.int64),
+                       Sample(0, 10, 5, dtype=genesis.int64), Sample(4.3, -3.7, 8, dtype=genesis.int32),
                        Sample(-1.0, 1.0, 2001, dtype=genesis.float64)),
        raises=[((0, 1, -1), {}, ValueError, "steps"), ((0, 1), {}, TypeError, "steps"),
                ((0, 1, 2.5), {}, TypeError, "steps")]),
     Op("logspace", _spaced(np.logspace), method=False, grad=False, rtol=1e-6,
        samples=_always(Sample(0.0, 2.0, 5), Sample(-3, 3, 4, base=2.0), Sample(0, 1, 0),
-                       Sample(0, 2, 3, dtype=genesis.int32)),
+                       Sample(0, 2, 3, dtype=genesis.int32), Sample(0, 1.2, 2, dtype=genesis.int64)),
        raises=[((0, 1, -1), {}, ValueError, "steps"),
                ((0, 1, 2), {"base": 0}, ValueError, "base")]),
     Op("eye", lambda n, m=None, dtype=None: np.eye(n, m), method=False, grad=False,
@@ -271,6 +290,15 @@ OPS: list[Op] = [
        raises=[((np.ones(2), np.ones(2)), {}, ValueError, "0-d"),
                ((np.ones(2), "1"), {}, TypeError, "number"),
                ((np.ones(2, np.int8), 300), {}, ValueError, "300")]),
+    Op("fill", lambda x, value: np.full_like(x, value), method=False, dtypes="all",
+       samples=lambda rng: [Sample(rng.normal(size=(2, 3)), 1), Sample(rng.normal(size=(2, 3)), rng.normal(size=()))]),
+    Op("fill_diagonal_", _fill_diagonal, dtypes="all", **FILLED,
+       samples=lambda rng: [Sample(rng.normal(size=(3, 3)), 1), Sample(rng.normal(size=(2, 5)), 1),
+                            Sample(rng.normal(size=(7, 2)), 1, True), Sample(rng.normal(size=(7, 2)), 1, wrap=False),
+                            Sample(rng.normal(size=(3, 3, 3)), 1), Sample(rng.normal(size=(0, 2)), 1)],
+       raises=[((np.ones(2), 1), {}, ValueError, "at least 2 dimensions"),
+               ((np.ones((2, 2, 3)), 1), {}, ValueError, "one size"),
+               ((np.ones((2, 2)), "1"), {}, TypeError, "number")]),
     Op("zero_", np.zeros_like, dtypes="all", **FILLED, samples=PLAIN),
     Op("copy_", lambda x, y: np.broadcast_to(y, x.shape), dtypes="all", **FILLED,
        samples=lambda rng: [Sample(rng.normal(size=to), rng.normal(size=source)) for to, source in

@@ -23,6 +23,12 @@ def _add(product):
     return lambda c, a, b, beta=1, alpha=1: beta * c + alpha * product(a, b)
 
 
+def _whole(*shapes):
+    """Integers are not multiplied by fractions."""
+    operands = tuple(np.ones(shape, np.int64) for shape in shapes)
+    return [(operands, {name: 0.5}, TypeError, "must be integers") for name in ("alpha", "beta")]
+
+
 OPS: list[Op] = [
     Op("matmul", np.matmul, dtypes="number", operator=operator.matmul,
        samples=_pairs(((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)),
@@ -49,15 +55,17 @@ OPS: list[Op] = [
        raises=[((np.ones(3), np.ones((2, 3)), np.ones((3, 4))), {}, ValueError, "broadcast")]),
     Op("addmm", _add(np.matmul), variant="broadcast", method=False,
        samples=_added(((4,), (2, 3), (3, 4)), ((), (2, 3), (3, 4)))),
-    Op("addmv", _add(np.matmul), inplace=True, samples=_added(((2,), (2, 3), (3,)))),
+    Op("addmv", _add(np.matmul), inplace=True, dtypes="number", raises=_whole((2,), (2, 3), (3,)),
+       samples=_added(((2,), (2, 3), (3,)))),
     Op("addmv", _add(np.matmul), variant="broadcast", method=False, samples=_added(((), (2, 3), (3,)))),
-    Op("addr", _add(np.outer), inplace=True, samples=_added(((2, 3), (2,), (3,)))),
+    Op("addr", _add(np.outer), inplace=True, dtypes="all", raises=_whole((2, 3), (2,), (3,)),
+       samples=_added(((2, 3), (2,), (3,)))),
     Op("baddbmm", _add(np.matmul), inplace=True, samples=_added(((2, 2, 2), (2, 2, 3), (2, 3, 2)))),
     Op("baddbmm", _add(np.matmul), variant="broadcast", method=False,
        samples=_added(((1, 2), (2, 2, 3), (2, 3, 2)))),
     Op("addbmm", _add(lambda a, b: np.matmul(a, b).sum(0)), inplace=True,
        samples=_added(((2, 2), (3, 2, 3), (3, 3, 2)))),
-    Op("linear", lambda x, w, b=None: x @ w.T + (0 if b is None else b), method=False,
+    Op("linear", lambda x, w, b=None: x @ w.T + (0 if b is None else b), method=False, dtypes="number",
        samples=lambda rng: [
            Sample(rng.normal(size=(2, 3)), rng.normal(size=(4, 3)), rng.normal(size=4)),
            Sample(rng.normal(size=(2, 2, 3)), rng.normal(size=(4, 3)), rng.normal(size=4)),

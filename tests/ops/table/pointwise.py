@@ -53,6 +53,8 @@ ARITHMETIC: list[Op] = [
         raises=[((np.ones(2), 2), {"rounding_mode": "up"}, ValueError, "'trunc' or 'floor', got 'up'")]),
     two("divide", np.divide, called="div", dtypes="all", result="float", inplace=True, scalar=True, low=0.5),
     two("true_divide", np.divide, called="div", dtypes="all", result="float", inplace=True, scalar=True, low=0.5),
+    Op("positive", np.positive, dtypes="number", operator=operator.pos, view=True,
+       raises=[((np.ones(2, bool),), {}, TypeError, "bool has no sign")]),
     Op("neg", np.negative, dtypes="number", inplace=True, operator=operator.neg, at=ZEROS,
        raises=[((np.array([True]),), {}, TypeError, "logical_not")]),
     Op("negative", np.negative, dtypes="number", inplace=True),

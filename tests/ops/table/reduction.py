@@ -139,6 +139,14 @@ EMPTY = [
 INTEGER = [((np.ones(2, np.int64),), {}, TypeError, "float")]
 BOTH = [((np.ones(3),), {"unbiased": True, "correction": 0}, ValueError, "not both")]
 
+
+def _sum_to_size(x, *size):
+    size = size[0] if size and isinstance(size[0], tuple) else size
+    more = x.ndim - len(size)
+    summed = (*range(more), *(more + d for d, n in enumerate(size) if n == 1))
+    return x.sum(summed, keepdims=True).reshape(size)
+
+
 OPS: list[Op] = [
     # --- sums
     Op("sum", axis(np.sum), samples=reductions(), dtypes="all", result="sum", raises=DIM + TWICE),
@@ -191,8 +199,16 @@ OPS: list[Op] = [
     Op("std_mean", _both(_moment(np.std), _moment(_mean)), samples=_moments, raises=INTEGER + DIM),
     # --- norms
     Op("norm", _norm, samples=_norms,
-       raises=[*INTEGER, ((np.ones(2), "nuc"), {}, TypeError, "'fro'"),
+       raises=[*INTEGER, ((np.ones(2), "no"), {}, TypeError, "'fro'"),
                ((np.ones((0, 2)), np.inf), {}, ValueError, "no elements")]),
+    Op("norm", lambda x, p, dim=(-2, -1), keepdim=False: np.linalg.norm(x, p, dim, keepdim), variant="nuclear", dtypes="wide",
+       samples=lambda rng: [Sample(_x(rng, 3, 2), "nuc"), Sample(_x(rng, 2, 3, 4), "nuc", dim=(0, 2), keepdim=True)],
+       raises=[((np.ones(2), "nuc"), {}, ValueError, "dim")]),
+    Op("sum_to_size", _sum_to_size, samples=lambda rng: [
+           Sample(_x(rng, 4, 3), 1, 3), Sample(_x(rng, 4, 3), (3,)), Sample(_x(rng, 2, 4, 3), (4, 1)), Sample(_x(rng, 2, 3), ()),
+           Sample(_x(rng, 2, 3), 2, 3), Sample(_x(rng, 0, 3), 1, 3)],
+       raises=[((np.ones((2, 3)), 2), {}, ValueError, "do not broadcast"),
+               ((np.ones(3), 1, 1, 3), {}, ValueError, "does not broadcast")]),
     Op("vector_norm", lambda x, ord=2, dim=None, keepdim=False: _norm(x, ord, dim, keepdim),
        samples=_norms, method=False),
     Op("logsumexp", _logsumexp, dtypes="all", result="float",

@@ -139,6 +139,8 @@ def _diag_embed(x, offset=0, dim1=-2, dim2=-1):
 
 SQUEEZABLE = [(2, 1, 3, 1), (1, 1), (2, 3), (0, 1)]
 
+RESHAPED = dict(view=True, layouts=False)  # changes its first argument, which is its result
+
 OPS: list[Op] = [
     # --- views
     Op("reshape", np.reshape, view=True, dtypes="all",
@@ -211,6 +213,24 @@ OPS: list[Op] = [
     Op("t", np.transpose, view=True, dtypes="all",
        samples=lambda rng: [Sample(_x(rng, 2, 3)), Sample(_x(rng, 3)), Sample(_x(rng))],
        raises=[((np.ones((2, 3, 4)),), {}, ValueError, r"\(2, 3, 4\)")]),
+    # --- in place: the tensor itself gets the shape
+    Op("squeeze_", _squeeze, dtypes="all", **RESHAPED,
+       samples=lambda rng: [Sample(_x(rng, 2, 1, 3, 1)), Sample(_x(rng, 2, 1, 3, 1), -1), Sample(_x(rng, 2, 1), 0),
+                            Sample(_x(rng, 1, 1, 2), (0, 1)), Sample(_x(rng))],
+       raises=[((np.ones((2, 1)), 2), {}, IndexError, "squeeze.*dim")]),
+    Op("unsqueeze_", np.expand_dims, dtypes="all", **RESHAPED,
+       samples=lambda rng: [Sample(_x(rng, 2, 3), 0), Sample(_x(rng, 2, 3), -1), Sample(_x(rng), 0), Sample(_x(rng, 0, 2), 1)],
+       raises=[((np.ones((2, 3)), 3), {}, IndexError, "unsqueeze.*dim")]),
+    Op("transpose_", _transpose, dtypes="all", **RESHAPED,
+       samples=lambda rng: [Sample(_x(rng, 2, 3, 4), 0, 2), Sample(_x(rng, 2, 3), dim0=0, dim1=-1)],
+       raises=[((np.ones((2, 3)), 0, 2), {}, IndexError, "transpose.*dim")]),
+    Op("swapaxes_", np.swapaxes, dtypes="all", **RESHAPED, samples=lambda rng: [Sample(_x(rng, 2, 3, 4), 0, -1)]),
+    Op("swapdims_", np.swapaxes, dtypes="all", **RESHAPED, samples=lambda rng: [Sample(_x(rng, 2, 3, 4), 1, 0)]),
+    Op("t_", np.transpose, dtypes="all", **RESHAPED, samples=lambda rng: [Sample(_x(rng, 2, 3)), Sample(_x(rng, 3))],
+       raises=[((np.ones((2, 3, 4)),), {}, ValueError, r"\(2, 3, 4\)")]),
+    Op("as_strided_", _as_strided, dtypes="all", **RESHAPED,
+       samples=lambda rng: [Sample(_x(rng, 3, 4), (2, 2), (4, 1)), Sample(_x(rng, 3, 4), (3, 3), (1, 2), 1)],
+       raises=[((np.ones(4), (3,), (2,)), {}, ValueError, "outside")]),
     Op("permute", np.transpose, view=True, dtypes="all",
        samples=lambda rng: [Sample(_x(rng, 2, 3, 4), (2, 0, 1)), Sample(_x(rng, 2, 3), (-1, 0)),
                             Sample(_x(rng, 0, 3), (1, 0))],
@@ -296,9 +316,11 @@ OPS: list[Op] = [
     Op("tensor_split", _tensor_split, view=True, dtypes="all",
        samples=lambda rng: [
            Sample(_x(rng, 7, 2), 3), Sample(_x(rng, 2, 5), (1, 3), -1), Sample(_x(rng, 2), 4),
-           Sample(_x(rng, 5), (-2, 9)), Sample(_x(rng, 5), (3, 1)),
+           Sample(_x(rng, 5), (-2, 9)), Sample(_x(rng, 5), (3, 1)), Sample(_x(rng, 5), np.array([1, 4])),
+           Sample(_x(rng, 5), np.array(2)),
        ],
-       raises=[((np.ones(4), 0), {}, ValueError, "positive")]),
+       raises=[((np.ones(4), 0), {}, ValueError, "positive"),
+               ((np.ones(4), np.ones((1, 2), np.int64)), {}, ValueError, "1-d tensor of integers")]),
     Op("hsplit", np.hsplit, view=True, dtypes="all",
        samples=lambda rng: [Sample(_x(rng, 2, 4), 2), Sample(_x(rng, 4), 2),
                             Sample(_x(rng, 2, 4), (1, 3))],

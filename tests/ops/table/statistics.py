@@ -101,6 +101,7 @@ OPS: list[Op] = [
            Sample(_n(rng, 3, 5), 2),
            Sample(_n(rng, 3, 5), n=1, dim=0),
            Sample(_n(rng, 2, 3), n=0),
+           Sample(_n(rng, 2, 3), n=0, dim=1, prepend=_n(rng, 2, 1)),
            Sample(_n(rng, 2, 3), n=4),
            Sample(_n(rng, 2, 3), dim=1, prepend=_n(rng, 2, 1), append=_n(rng, 2, 2)),
        ],
