@@ -48,16 +48,15 @@ void tile(const Tile<T>& t) {
   } else {
     // Every third row has a pointer and its neighbours are reached by indexed addressing: a pointer for each would
     // not fit the integer registers. The asm hides that the pointers are related, or the compiler would undo this.
-    constexpr int pointers = (rows + 2) / 3;
+    // They are no array, which the compiler would keep in memory.
+    static_assert(rows <= 9);
     const int64_t stride = t.a_row;
-    const T* a[pointers];
-    for (int g = 0; g < pointers; ++g) a[g] = t.a + 3 * g * stride;
+    const T *a0 = t.a, *a3 = a0 + 3 * stride, *a6 = a0 + 6 * stride;
     for (int64_t left = t.k; left > 0; left -= kSegment) {
       fetch_ahead();
       for (int64_t p = std::min(left, kSegment); p > 0; --p) {
-        step([&](int i) { return a[i / 3][(i % 3) * stride]; });
-#pragma GCC unroll 8
-        for (int g = 0; g < pointers; ++g) asm("" : "+r"(++a[g]));
+        step([&](int i) { return (i < 3 ? a0 : i < 6 ? a3 : a6)[(i % 3) * stride]; });
+        asm("" : "+r"(++a0), "+r"(++a3), "+r"(++a6));
       }
     }
   }
