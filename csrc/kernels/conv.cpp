@@ -178,12 +178,6 @@ void correlate(const std::vector<Correlation<T>>& passes) {
   parallel_for(blocks, std::max<int64_t>(1, blocks * kTaskWork / std::max<int64_t>(1, work)), run);
 }
 
-Axis forward_axis(const ConvShape& s, int d) {
-  Axis axis{s.in[d], s.out[d], s.stride[d], -s.padding[d], {}};
-  for (int64_t t = 0; t < s.kernel[d]; ++t) axis.taps.push_back({t, t * s.dilation[d]});
-  return axis;
-}
-
 template <class T>
 void forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   const int64_t taps = s.taps();
@@ -191,26 +185,6 @@ void forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
                 {forward_axis(s, 0), forward_axis(s, 1), forward_axis(s, 2)}, x, w,
                 s.out_channels * s.in_channels * taps, s.in_channels * taps, taps,
                 {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, y, {s.out[0], s.out[1], s.out[2]}, {0, 0, 0}, {1, 1, 1}}});
-}
-
-// Inputs i whose i + padding has a given residue modulo the stride: i is reached by the taps of that residue, from
-// outputs that move by one when i moves by one stride.
-struct Residue {
-  Axis axis;
-  int64_t first;
-};
-Residue residue_axis(const ConvShape& s, int d, int64_t residue) {
-  const int64_t stride = s.stride[d], padding = s.padding[d];
-  const int64_t first = ((residue - padding) % stride + stride) % stride;
-  Axis axis{s.out[d], first < s.in[d] ? (s.in[d] - 1 - first) / stride + 1 : 0, 1, (first + padding - residue) / stride, {}};
-  for (int64_t t = 0; t < s.kernel[d]; ++t)
-    if (t * s.dilation[d] % stride == residue) axis.taps.push_back({t, t * s.dilation[d] / stride});
-  if (!axis.taps.empty()) {
-    const int64_t most = axis.taps.back().offset;
-    axis.low -= most;
-    for (Tap& tap : axis.taps) tap.offset = most - tap.offset;
-  }
-  return {axis, first};
 }
 
 template <class T>

@@ -8,10 +8,18 @@
 
 namespace genesis::kernels {
 
-// Which convolutions are there. Others are better done with the channels first, copies included.
-inline bool runs_channels_last(const ConvShape& s) {
-  if (s.groups > 1) return s.in_channels == 1 && s.out_channels == 1;
-  return s.on_input() || std::min(s.in_channels, s.out_channels) >= 48;
+// Which of the three maps are there. Others are better done with the channels first, copies included.
+inline bool always_runs_last(const ConvShape& s) {
+  return s.groups > 1 ? s.in_channels == 1 && s.out_channels == 1 : s.on_input();
+}
+// Of a group: channels made, which fill vectors, and read, which fill runs of neighbouring memory.
+inline bool runs_last(const ConvShape& s, int64_t made, int64_t read) {
+  return always_runs_last(s) || (made >= 24 && read * s.kernel[2] >= 8);
+}
+inline bool forward_runs_last(const ConvShape& s) { return runs_last(s, s.out_channels, s.in_channels); }
+inline bool input_runs_last(const ConvShape& s) { return runs_last(s, s.in_channels, s.out_channels); }
+inline bool weight_runs_last(const ConvShape& s) {
+  return always_runs_last(s) || std::min(s.in_channels, s.out_channels) >= 8;
 }
 
 inline constinit Kernel<ConvFn> conv_forward_last;

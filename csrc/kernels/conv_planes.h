@@ -11,37 +11,11 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/conv_axes.h"
 #include "kernels/gemm_micro.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-struct Tap {
-  int64_t index;   // in the kernel
-  int64_t offset;  // in the input, from the lowest tap
-};
-
-// One spatial dimension: output o reads the input at low + o * step + tap.offset.
-struct Axis {
-  int64_t in, out, step, low;
-  std::vector<Tap> taps;
-
-  int64_t span() const {
-    int64_t most = 0;
-    for (const Tap& tap : taps) most = std::max(most, tap.offset);
-    return most + 1;
-  }
-  int64_t extent() const { return (out - 1) * step + span(); }
-  // Outputs [begin, begin + count) only.
-  Axis part(int64_t begin, int64_t count) const {
-    Axis axis = *this;
-    axis.low += begin * step;
-    axis.out = count;
-    return axis;
-  }
-};
 
 // One dimension of a grid: sub-grids of `size`, one for each residue that a tap has.
 struct Side {
@@ -113,9 +87,9 @@ void copy_run(T* dst, const T* src, int64_t n) {
 }
 
 // A line of a grid, dst[a] = src[start + a * step] or `outside` where that is not in [0, in): which elements exist.
-struct Line {
+struct Stretch {
   int64_t size, start, step, first, last;
-  Line(int64_t size, int64_t in, int64_t start, int64_t step) : size(size), start(start), step(step) {
+  Stretch(int64_t size, int64_t in, int64_t start, int64_t step) : size(size), start(start), step(step) {
     first = start >= 0 ? 0 : std::min(size, (-start + step - 1) / step);
     last = std::clamp<int64_t>(in <= start ? 0 : (in - start + step - 1) / step, first, size);
   }
@@ -198,7 +172,7 @@ class Planes {
  private:
   T* fill_grid(T* dst, const T* src, int64_t r0, int64_t r1, int64_t r2, T outside) const {
     const auto& [x, y, z] = axes_;
-    const Line line(size_[2], z.in, z.low + r2, z.step);
+    const Stretch line(size_[2], z.in, z.low + r2, z.step);
     for (int64_t a = 0; a < size_[0]; ++a) {
       const int64_t i = x.low + r0 + a * x.step;
       for (int64_t b = 0; b < size_[1]; ++b, dst += line.size) {
@@ -213,7 +187,7 @@ class Planes {
   // Short lines are copied by vectors of the grid that hold several, if what these hold is one run of the plane.
   void expand_lines() {
     const auto& [x, y, z] = axes_;
-    const Line line(size_[2], z.in, z.low, 1);
+    const Stretch line(size_[2], z.in, z.low, 1);
     std::vector<Spot> spots(static_cast<size_t>(plane_ / kLanes<T>));
     for (size_t i = 0; i < spots.size(); ++i) spots[i] = {static_cast<int64_t>(i) * kLanes<T>, 0, 0, 0};
     for (int64_t l = 0; l < size_[0] * size_[1]; ++l) {

@@ -50,11 +50,11 @@ struct Dense {
 };
 
 // A result that compute(dtype, format, memory) makes: through float32 if it is of half precision, and with the channels
-// first if the kernels do not have them last.
+// first unless the kernels `run_last`.
 template <class F>
-Tensor result(const Dims& shape, DType dtype, const Problem& s, F compute) {
+Tensor result(const Dims& shape, DType dtype, const Problem& s, bool run_last, F compute) {
   const DType wide = is_half(dtype) ? DType::Float32 : dtype;
-  const MemoryFormat computed = s.last() && kernels::runs_channels_last(s) ? s.format : MemoryFormat::Contiguous;
+  const MemoryFormat computed = run_last ? s.format : MemoryFormat::Contiguous;
   Tensor y = empty_in_format("convolution", shape, wide, computed);
   compute(wide, computed, y->data);
   const WithGradMode off(false);
@@ -69,7 +69,7 @@ Tensor channel_sum(const Tensor& dy) {
 }
 
 Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const Problem& s) {
-  Tensor y = result(output_shape(s), x.dtype(), s, [&](DType dtype, MemoryFormat format, void* out) {
+  Tensor y = result(output_shape(s), x.dtype(), s, s.last() && kernels::forward_runs_last(s), [&](DType dtype, MemoryFormat format, void* out) {
     const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_forward : kernels::conv_forward_last;
     run(dtype, s, Dense(x, format).data(), Dense(w, format).data(), Dense(bias, MemoryFormat::Contiguous).data(), out);
   });
@@ -83,7 +83,7 @@ Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const P
 }
 
 Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const Problem& s) {
-  Tensor x = result(input_shape(s), y.dtype(), s, [&](DType dtype, MemoryFormat format, void* out) {
+  Tensor x = result(input_shape(s), y.dtype(), s, s.last() && kernels::input_runs_last(s), [&](DType dtype, MemoryFormat format, void* out) {
     const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_input : kernels::conv_input_last;
     run(dtype, s, Dense(y, format).data(), Dense(w, format).data(), Dense(bias, MemoryFormat::Contiguous).data(), out);
   });
@@ -97,7 +97,7 @@ Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const Pr
 }
 
 Tensor weight_from(const Tensor& x, const Tensor& y, const Problem& s) {
-  Tensor w = result(weight_shape(s), x.dtype(), s, [&](DType dtype, MemoryFormat format, void* out) {
+  Tensor w = result(weight_shape(s), x.dtype(), s, s.last() && kernels::weight_runs_last(s), [&](DType dtype, MemoryFormat format, void* out) {
     const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_weight : kernels::conv_weight_last;
     run(dtype, s, Dense(x, format).data(), Dense(y, format).data(), out);
   });

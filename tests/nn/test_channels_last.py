@@ -37,6 +37,19 @@ CONVS = [
     (2, 2, 3, 4, (8, 9), (3, 3), (1, 2), (1, 1), (1, 1)),
     (2, 3, 4, 1, (4, 5, 6), (2, 3, 2), (1, 2, 1), (1, 0, 1), (1, 1, 2)),
     (1, 1, 1, 6, (4, 5, 3), (3, 2, 2), (2, 1, 1), (1, 1, 0), (1, 1, 1)),
+    # sums of runs: lines in a grid, in place, in strips; images; groups; inputs that no tap reaches
+    (2, 26, 33, 2, (9, 10), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (3, 28, 26, 1, (11, 13), (3, 3), (2, 2), (1, 1), (1, 1)),
+    (2, 30, 40, 1, (12, 11), (3, 3), (1, 1), (2, 2), (2, 2)),
+    (2, 24, 50, 1, (8, 7), (2, 2), (1, 1), (0, 0), (1, 1)),
+    (1, 64, 30, 1, (45, 44), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (20, 26, 30, 1, (3, 4), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (15, 24, 25, 2, (4, 4), (4, 4), (1, 1), (0, 0), (1, 1)),
+    (2, 25, 24, 2, (9, 9), (1, 1), (2, 2), (0, 0), (1, 1)),
+    (9, 24, 24, 1, (5, 6), (2, 2), (3, 3), (0, 1), (1, 1)),
+    (2, 3, 24, 1, (17, 16), (5, 5), (2, 2), (2, 2), (1, 1)),
+    (2, 24, 26, 1, (4, 5, 6), (2, 3, 2), (1, 2, 1), (1, 0, 1), (1, 1, 2)),
+    (1, 24, 24, 2, (3, 4, 5), (3, 3, 3), (2, 1, 2), (1, 1, 1), (1, 1, 1)),
 ]  # fmt: skip
 POOLS = [
     ("max_pool2d", (2, 5, 9, 8), (3, 2, 1)),
@@ -127,6 +140,20 @@ def test_gradients_of_pools_to_second_order(name, shape, args, rng):
     x = last(x).requires_grad_()
     assert gradcheck(lambda x: getattr(f, name)(x, *args), x)
     assert gradgradcheck(lambda x: getattr(f, name)(x, *args).square(), x)
+
+
+@pytest.mark.parametrize("batch, size", [(2, 12), (30, 4)])
+def test_infinity_stays_where_it_is_seen(batch, size):
+    """Copies, strides and zeros of the padding do not carry it to outputs or taps beyond."""
+    x = last(genesis.ones(batch, 24, size, size))
+    x[1, 1, 0, size - 1] = float("inf")
+    w = last(genesis.ones(24, 24, 3, 3)).requires_grad_()
+    y = f.conv2d(x, w, padding=1)
+    outputs = np.argwhere(~np.isfinite(y.detach().numpy()[:, 0])).tolist()
+    assert outputs == [[1, i, j] for i in (0, 1) for j in (size - 2, size - 1)]
+    y.backward(genesis.ones_like(y))
+    taps = np.argwhere(~np.isfinite(w.grad.numpy()[3])).tolist()
+    assert taps == [[1, i, j] for i in (0, 1) for j in (1, 2)]
 
 
 def test_nan_and_infinity_in_pools():
