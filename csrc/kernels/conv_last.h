@@ -8,18 +8,26 @@
 
 namespace genesis::kernels {
 
-// Which of the three maps are there. Others are better done with the channels first, copies included.
-inline bool always_runs_last(const ConvShape& s) {
+// Whether each of the three maps is better done with the channels last, copies included, if its operands are `last`, or if
+// they are not. With the channels first, that is so for small images in a large batch, which make no vectors of positions.
+inline bool always_last(const ConvShape& s) {
   return s.groups > 1 ? s.in_channels == 1 && s.out_channels == 1 : s.on_input();
 }
-// Of a group: channels made, which fill vectors, and read, which fill runs of neighbouring memory.
-inline bool runs_last(const ConvShape& s, int64_t made, int64_t read) {
-  return always_runs_last(s) || (made >= 24 && read * s.kernel[2] >= 8);
+inline bool small_images(const ConvShape& s, int64_t positions) {
+  return s.taps() > 1 && s.batch >= 32 && positions <= 64 && std::min(s.in_channels, s.out_channels) >= 8;
 }
-inline bool forward_runs_last(const ConvShape& s) { return runs_last(s, s.out_channels, s.in_channels); }
-inline bool input_runs_last(const ConvShape& s) { return runs_last(s, s.in_channels, s.out_channels); }
-inline bool weight_runs_last(const ConvShape& s) {
-  return always_runs_last(s) || std::min(s.in_channels, s.out_channels) >= 8;
+// Of a group: channels made, which fill vectors, and read, which fill runs of neighbouring memory.
+inline bool wide_channels(const ConvShape& s, int64_t made, int64_t read) {
+  return made >= 24 && read * s.kernel[2] >= 8;
+}
+inline bool forward_runs_last(const ConvShape& s, bool last) {
+  return small_images(s, s.out_size()) || (last && (always_last(s) || wide_channels(s, s.out_channels, s.in_channels)));
+}
+inline bool input_runs_last(const ConvShape& s, bool last) {
+  return small_images(s, s.in_size()) || (last && (always_last(s) || wide_channels(s, s.in_channels, s.out_channels)));
+}
+inline bool weight_runs_last(const ConvShape& s, bool last) {
+  return last && (always_last(s) || std::min(s.in_channels, s.out_channels) >= 8);
 }
 
 inline constinit Kernel<ConvFn> conv_forward_last;

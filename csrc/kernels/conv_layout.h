@@ -15,7 +15,7 @@ constexpr int64_t kLightWeights = 512 << 10;
 constexpr int64_t kLightDepth = 200, kLightRun = 40 << 10;
 constexpr int64_t kHeavyDepth = 384, kHeavyRun = 384 << 10;
 constexpr int64_t kManyOutputs = 384;            // that repay reading all weights
-constexpr int64_t kFewRows = 24;                 // that do not repay gathering panels
+constexpr int64_t kFewRows = 32;                 // that do not repay gathering panels
 
 // How a correlation is cut into blocks: of `images` whole images; or of `groups` of one; or of `lines` outputs along
 // `axis` of that.

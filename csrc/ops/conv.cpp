@@ -23,6 +23,11 @@ struct Problem : ConvShape {
 
   Problem(const ConvShape& shape, int spatial, MemoryFormat format) : ConvShape(shape), spatial(spatial), format(format) {}
   bool last() const { return format != MemoryFormat::Contiguous; }
+  // Where the kernels compute, if they `run_last`.
+  MemoryFormat computed(bool run_last) const {
+    if (!run_last || spatial == 1) return MemoryFormat::Contiguous;
+    return spatial == 2 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
+  }
 };
 
 Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const Problem& s);
@@ -50,16 +55,18 @@ struct Dense {
 };
 
 // A result that compute(dtype, format, memory) makes: through float32 if it is of half precision, and with the channels
-// first unless the kernels `run_last`.
+// last if the kernels `run_last`.
 template <class F>
 Tensor result(const Dims& shape, DType dtype, const Problem& s, bool run_last, F compute) {
   const DType wide = is_half(dtype) ? DType::Float32 : dtype;
-  const MemoryFormat computed = run_last ? s.format : MemoryFormat::Contiguous;
+  const MemoryFormat computed = s.computed(run_last);
   Tensor y = empty_in_format("convolution", shape, wide, computed);
   compute(wide, computed, y->data);
+  if (wide == dtype && computed == s.format) return y;
   const WithGradMode off(false);
-  if (wide != dtype) y = cast(y, dtype);
-  return computed == s.format ? y : clone_to_format("convolution", y, s.format);
+  Tensor delivered = empty_in_format("convolution", shape, dtype, s.format);
+  copy_(delivered, y);
+  return delivered;
 }
 
 Tensor channel_sum(const Tensor& dy) {
@@ -69,7 +76,8 @@ Tensor channel_sum(const Tensor& dy) {
 }
 
 Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const Problem& s) {
-  Tensor y = result(output_shape(s), x.dtype(), s, s.last() && kernels::forward_runs_last(s), [&](DType dtype, MemoryFormat format, void* out) {
+  Tensor y = result(output_shape(s), x.dtype(), s, kernels::forward_runs_last(s, s.last()),
+                    [&](DType dtype, MemoryFormat format, void* out) {
     const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_forward : kernels::conv_forward_last;
     run(dtype, s, Dense(x, format).data(), Dense(w, format).data(), Dense(bias, MemoryFormat::Contiguous).data(), out);
   });
@@ -83,7 +91,8 @@ Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const P
 }
 
 Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const Problem& s) {
-  Tensor x = result(input_shape(s), y.dtype(), s, s.last() && kernels::input_runs_last(s), [&](DType dtype, MemoryFormat format, void* out) {
+  Tensor x = result(input_shape(s), y.dtype(), s, kernels::input_runs_last(s, s.last()),
+                    [&](DType dtype, MemoryFormat format, void* out) {
     const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_input : kernels::conv_input_last;
     run(dtype, s, Dense(y, format).data(), Dense(w, format).data(), Dense(bias, MemoryFormat::Contiguous).data(), out);
   });
@@ -97,7 +106,8 @@ Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const Pr
 }
 
 Tensor weight_from(const Tensor& x, const Tensor& y, const Problem& s) {
-  Tensor w = result(weight_shape(s), x.dtype(), s, s.last() && kernels::weight_runs_last(s), [&](DType dtype, MemoryFormat format, void* out) {
+  Tensor w = result(weight_shape(s), x.dtype(), s, kernels::weight_runs_last(s, s.last()),
+                    [&](DType dtype, MemoryFormat format, void* out) {
     const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_weight : kernels::conv_weight_last;
     run(dtype, s, Dense(x, format).data(), Dense(y, format).data(), out);
   });

@@ -118,6 +118,10 @@ SHAPES = [
     (2, 1, 1, 5, (9, 3), (5, 5), (1, 1), (2, 2), (1, 1)),
     (2, 1, 1, 3, (14, 15), (7, 7), (1, 1), (3, 3), (1, 1)),
     (2, 1, 1, 4, (7, 6), (3, 3), (2, 2), (1, 1), (1, 1)),
+    (33, 9, 10, 1, (3, 4), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (40, 8, 20, 2, (4, 4), (4, 4), (1, 1), (0, 0), (1, 1)),
+    (34, 12, 9, 1, (6, 5), (3, 3), (2, 2), (1, 1), (1, 1)),
+    (32, 8, 8, 1, (5, 2), (2, 1), (3, 1), (0, 0), (1, 1)),
 ]
 
 
@@ -239,6 +243,16 @@ def test_inputs_that_are_views(rng):
     close(nn.functional.conv2d(x, w), conv(base.transpose(0, 3, 1, 2), w.numpy()), 1e-12)
     expanded = genesis.ones(1, 4, 1, 1, dtype=genesis.float64).expand(2, 4, 5, 5)
     close(nn.functional.conv2d(expanded, w), conv(np.ones((2, 4, 5, 5)), w.numpy()), 1e-12)
+
+
+def test_results_of_small_images_lie_as_their_operands():
+    """Though they are computed with the channels last."""
+    x = genesis.ones(32, 8, 3, 2, requires_grad=True)
+    for kernel, expected in ((3, 2), (8, 1, 1, 1)), ((2, 2), (16, 2, 1, 1)):
+        y = nn.functional.conv2d(x, genesis.ones(8, 8, *kernel))
+        assert y.stride() == expected
+        (dx,) = genesis.autograd.grad(y.sum(), x)
+        assert dx.stride() == x.stride()
 
 
 def test_third_derivative(rng):
