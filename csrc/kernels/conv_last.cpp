@@ -25,7 +25,8 @@ void product(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, 
 template <class T>
 void multiply_pixels(const ConvShape& s, const T* x, GemmMatrix<T> w, const T* bias, int64_t k, int64_t n, T* y) {
   constexpr int64_t most = 1024;
-  const int64_t total = s.batch * s.out_size(), block = ceil_div(total, ceil_div(total, most)), blocks = ceil_div(total, block);
+  const int64_t total = s.batch * s.out_size(), block = ceil_div(total, ceil_div(total, most));
+  const int64_t blocks = ceil_div(total, block);
   auto run = [&](int64_t first, int64_t last) {
     for (int64_t begin = first * block; begin < std::min(total, last * block); begin += block) {
       const int64_t rows = std::min(block, total - begin);
@@ -44,9 +45,10 @@ void multiply_pixels(const ConvShape& s, const T* x, GemmMatrix<T> w, const T* b
 template <class T>
 void sum_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   const int64_t k = s.taps() * s.in_channels;
-  make_sums<T>({s.batch, s.groups, s.in_channels, s.out_channels, {forward_axis(s, 0), forward_axis(s, 1), forward_axis(s, 2)}, x, w,
-                s.out_channels * k, k, s.in_channels, 1, {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, y,
-                {s.out[0], s.out[1], s.out[2]}, {0, 0, 0}, {1, 1, 1}});
+  make_sums<T>({s.batch, s.groups, s.in_channels, s.out_channels,
+                {forward_axis(s, 0), forward_axis(s, 1), forward_axis(s, 2)}, x, w, s.out_channels * k, k,
+                s.in_channels, 1, {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, y, {s.out[0], s.out[1], s.out[2]},
+                {0, 0, 0}, {1, 1, 1}});
 }
 
 // One sum for each residue of the position modulo the stride.
@@ -57,37 +59,41 @@ void sum_input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx
     for (int64_t r1 = 0; r1 < s.stride[1]; ++r1)
       for (int64_t r2 = 0; r2 < s.stride[2]; ++r2) {
         const Residue a = residue_axis(s, 0, r0), b = residue_axis(s, 1, r1), c = residue_axis(s, 2, r2);
-        make_sums<T>({s.batch, s.groups, s.out_channels, s.in_channels, {a.axis, b.axis, c.axis}, dy, w, s.out_channels * k,
-                      1, s.in_channels, k, {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, dx, {s.in[0], s.in[1], s.in[2]},
-                      {a.first, b.first, c.first}, {s.stride[0], s.stride[1], s.stride[2]}});
+        make_sums<T>({s.batch, s.groups, s.out_channels, s.in_channels, {a.axis, b.axis, c.axis}, dy, w,
+                      s.out_channels * k, 1, s.in_channels, k, {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, dx,
+                      {s.in[0], s.in[1], s.in[2]}, {a.first, b.first, c.first},
+                      {s.stride[0], s.stride[1], s.stride[2]}});
       }
 }
 
 template <class T>
 void forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   if (s.batch * s.groups * s.out_channels * s.out_size() == 0) return;
-  if (s.groups == 1 && s.on_input()) return multiply_pixels<T>(s, x, {w, 1, s.in_channels}, bias, s.in_channels, s.out_channels, y);
+  if (s.groups == 1 && s.on_input())
+    return multiply_pixels<T>(s, x, {w, 1, s.in_channels}, bias, s.in_channels, s.out_channels, y);
   if (s.in_channels > 1 || s.out_channels > 1) return sum_forward(s, x, w, bias, y);
   const Meetings meetings[] = {seen_by_outputs(s, 0), seen_by_outputs(s, 1), seen_by_outputs(s, 2)};
-  depthwise(s, meetings, s.in, s.out, x, w, bias, y);
+  depthwise(s, meetings, s.in, s.out, 1, s.stride[2], x, w, bias, y);
 }
 
 template <class T>
 void input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   if (s.batch * s.groups * s.in_channels * s.in_size() == 0) return;
-  if (s.groups == 1 && s.on_input()) return multiply_pixels<T>(s, dy, {w, s.in_channels, 1}, bias, s.out_channels, s.in_channels, dx);
+  if (s.groups == 1 && s.on_input())
+    return multiply_pixels<T>(s, dy, {w, s.in_channels, 1}, bias, s.out_channels, s.in_channels, dx);
   if (s.in_channels > 1 || s.out_channels > 1) return sum_input(s, dy, w, bias, dx);
   const Meetings meetings[] = {reached_by_inputs(s, 0), reached_by_inputs(s, 1), reached_by_inputs(s, 2)};
-  depthwise(s, meetings, s.out, s.in, dy, w, bias, dx);
+  depthwise(s, meetings, s.out, s.in, s.stride[2], 1, dy, w, bias, dx);
 }
 
 template <class T>
 void weight(const ConvShape& s, const T* x, const T* dy, T* dw) {
   const int64_t count = s.groups * s.out_channels * s.in_channels * s.taps();
   if (count == 0) return;
-  if (s.batch * s.out_size() == 0) std::fill_n(dw, count, T(0));
-  else if (s.groups == 1 && s.on_input()) product<T>(s.out_channels, s.in_channels, s.batch * s.out_size(), {dy, 1, s.out_channels}, {x, s.in_channels, 1}, dw);
-  else if (s.in_channels > 1 || s.out_channels > 1) weight_sums(s, x, dy, dw);
+  const int64_t pixels = s.batch * s.out_size(), m = s.out_channels, n = s.in_channels;
+  if (pixels == 0) std::fill_n(dw, count, T(0));
+  else if (s.groups == 1 && s.on_input()) product<T>(m, n, pixels, {dy, 1, m}, {x, n, 1}, dw);
+  else if (m > 1 || n > 1) WeightSums<T>(s, x, dy).run(dw);
   else depthwise_weight(s, x, dy, dw);
 }
 

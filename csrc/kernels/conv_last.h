@@ -1,5 +1,5 @@
-// Convolutions of images whose channels lie last: x is (batch, in, channels), y (batch, out, channels), w (channels out,
-// kernel, channels in). Results are bitwise the same for any number of threads.
+// Convolutions of images whose channels lie last: x is (batch, in, channels), y (batch, out, channels), w (channels
+// out, kernel, channels in). Results are bitwise the same for any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,9 @@
 
 namespace genesis::kernels {
 
-// Whether each of the three maps is better done with the channels last, copies included, if its operands are `last`, or if
-// they are not. With the channels first, that is so for small images in a large batch, which make no vectors of positions.
+// Whether each of the three maps is better done with the channels last, copies included, if its operands are `last`, or
+// if they are not. With the channels first, that is so for small images in a large batch, whose positions fill no
+// vectors.
 inline bool always_last(const ConvShape& s) {
   return s.groups > 1 ? s.in_channels == 1 && s.out_channels == 1 : s.on_input();
 }
@@ -32,6 +33,7 @@ inline bool weight_runs_last(const ConvShape& s, bool last) {
 
 inline constinit Kernel<ConvFn> conv_forward_last;
 inline constinit Kernel<ConvFn> conv_input_last;  // (dy, w) -> dx
-inline constinit Kernel<void(DType dtype, const ConvShape& shape, const void* x, const void* dy, void* dw)> conv_weight_last;
+inline constinit Kernel<void(DType dtype, const ConvShape& shape, const void* x, const void* dy, void* dw)>
+    conv_weight_last;
 
 }  // namespace genesis::kernels

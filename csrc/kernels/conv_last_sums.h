@@ -1,10 +1,10 @@
 // Sums over channels and taps of images whose channels lie last, by the tiles of the matrix product.
 //
-// The channels of an input are neighbours in memory, so under one tap the outputs of a line are a row-major left-hand side
-// where they lie, of which the tiles take some rows; the right-hand side is the packed weights of that tap. Neighbouring
-// taps of a line are one longer run of k. Nothing is gathered: only where there is padding, or the channels of a group do
-// not lie close, lines are first copied to a grid. Where lines are short beside the batch, the rows of a tile are the same
-// output of many images instead, and taps in the padding are left out.
+// The channels of an input are neighbours in memory, so under one tap the outputs of a line are a row-major left-hand
+// side where they lie, of which the tiles take some rows; the right-hand side is the packed weights of that tap.
+// Neighbouring taps of a line are one longer run of k. Nothing is gathered: only where there is padding, or the
+// channels of a group do not lie close, lines are first copied to a grid. Where lines are short beside the batch, the
+// rows of a tile are the same output of many images instead, and taps in the padding are left out.
 //
 // An output is always summed in the same order, run by run, whatever block, tile or thread it falls to.
 #pragma once
@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread
 constexpr int64_t kGridBytes = 384 << 10;        // of lines that stay in L2
+constexpr int64_t kBlockBytes = 512 << 10;       // of lines and of the columns that are made of them
 constexpr int64_t kStepBytes = 24 << 10;         // of packed columns that stay in L1
 constexpr int64_t kManyOutputs = 384;            // that repay reading all weights
 
@@ -49,13 +50,14 @@ struct Sums {
   int64_t y_image() const { return y_size[0] * y_size[1] * y_size[2] * groups * rows; }
 };
 
-// How columns are cut into panels for lines of `count` rows: the vectors of a panel, and about how long a step of k takes
-// all tiles of a line.
+// How columns are cut into panels for lines of `count` rows: the vectors of a panel, and about how long a step of k
+// takes all tiles of a line.
 struct Tiling {
   int64_t vectors = 1, time = std::numeric_limits<int64_t>::max();
   Tiling(int64_t count, int64_t all_vectors) {
     for (int64_t v = 1; v <= std::min<int64_t>(kMaxVectors, all_vectors); ++v) {
-      const int64_t before = (all_vectors - 1) / v, now = before * line(count, v) + line(count, all_vectors - before * v);
+      const int64_t before = (all_vectors - 1) / v;
+      const int64_t now = before * line(count, v) + line(count, all_vectors - before * v);
       if (now <= time) vectors = v, time = now;
     }
   }
@@ -77,13 +79,14 @@ struct Run {
   int64_t a, b, k, first, last;
 };
 
-// Adds all runs to `columns` columns of c, which the first run sets unless they are `begun`. b is a panel of `width` columns.
+// Adds all runs to `columns` columns of c, which the first run sets unless they are `begun`. b is a panel of `width`
+// columns.
 template <class T>
-void add_runs(const std::vector<Run>& runs, const std::vector<Line>& lines, const T* a, int64_t a_row, const T* b, int64_t width,
-              int64_t columns, T* c, int64_t c_row, bool begun) {
+void add_runs(const std::vector<Run>& runs, const std::vector<Line>& lines, const T* a, int64_t a_row, const T* b,
+              int64_t width, int64_t columns, T* c, int64_t c_row, bool begun) {
   constexpr int64_t lanes = kLanes<T>;
-  const int64_t vectors = ceil_div(columns, lanes), last = columns - (vectors - 1) * lanes, height = kMaxRows[vectors - 1];
-  const int64_t depth = kStepBytes / (width * int64_t{sizeof(T)});
+  const int64_t vectors = ceil_div(columns, lanes), last = columns - (vectors - 1) * lanes;
+  const int64_t height = kMaxRows[vectors - 1], depth = kStepBytes / (width * int64_t{sizeof(T)});
   for (const Run& run : runs) {
     const int64_t parts = ceil_div(run.k, depth);
     for (int64_t part = 0; part < parts; ++part, begun = true) {
@@ -93,9 +96,9 @@ void add_runs(const std::vector<Run>& runs, const std::vector<Line>& lines, cons
         const int64_t tiles = ceil_div(line.count, height);
         for (int64_t t = 0; t < tiles; ++t) {
           const int64_t i = t * line.count / tiles, rows = (t + 1) * line.count / tiles - i;
-          const Tile<T> tile{.k = k, .a = a + line.a + run.a + p + i * a_row, .a_row = a_row, .a_k = 1, .b = b + (run.b + p) * width,
-                             .b_k = width, .c = c + line.c + i * c_row, .c_row = c_row, .alpha = T(1), .beta = T(begun ? 1 : 0),
-                             .last = last};
+          const Tile<T> tile{.k = k, .a = a + line.a + run.a + p + i * a_row, .a_row = a_row, .a_k = 1,
+                             .b = b + (run.b + p) * width, .b_k = width, .c = c + line.c + i * c_row, .c_row = c_row,
+                             .alpha = T(1), .beta = T(begun ? 1 : 0), .last = last};
           find_tile<T, Order::row_major>(rows, vectors, last < lanes)(tile);
         }
       }
@@ -159,8 +162,8 @@ class Summing {
         T* to = dst + i * k_ * width_;
         each_tap([&](const Tap& a, const Tap& b, const Tap& c) {
           const int64_t tap = (a.index * x_.kernel[1] + b.index) * x_.kernel[2] + c.index;
-          pack(x_.w + g * x_.w_group + panel * width_ * x_.w_row + tap * x_.w_tap, x_.w_row, x_.w_channel, columns(panel), x_.channels,
-               to, width_);
+          pack(x_.w + g * x_.w_group + panel * width_ * x_.w_row + tap * x_.w_tap, x_.w_row, x_.w_channel,
+               columns(panel), x_.channels, to, width_);
           to += x_.channels * width_;
         });
       }
@@ -222,26 +225,30 @@ class Summing {
     const int axis = x_.axes[0].out > 1 ? 0 : 1;
     const int64_t out = x_.axes[axis].out, threads = get_num_threads();
     const Place whole = place(x_.axes);
-    const int64_t bytes = std::max<int64_t>(1, whole.image * int64_t{sizeof(T)});
+    const int64_t bytes = (whole.image + x_.outputs() * width_) * int64_t{sizeof(T)};
     int64_t images = 1, lines = out;
-    if (bytes > kGridBytes) {
-      lines = std::max(std::min<int64_t>(4, out), out * kGridBytes / bytes);
+    if (bytes > kBlockBytes) {
+      lines = std::max(std::min<int64_t>(4, out), out * kBlockBytes / bytes);
     } else {
-      const int64_t fair = x_.batch * x_.groups / (4 * threads), many = std::min(ceil_div(kManyOutputs, x_.outputs()), 4 * kGridBytes / bytes);
-      images = std::clamp<int64_t>(std::max(std::min(kGridBytes / bytes, fair), many), 1, x_.batch);
+      const int64_t fair = x_.batch * x_.groups / (4 * threads);
+      const int64_t many = std::min(ceil_div(kManyOutputs, x_.outputs()), 4 * kBlockBytes / bytes);
+      images = std::clamp<int64_t>(std::max(std::min(kBlockBytes / bytes, fair), many), 1, x_.batch);
     }
     const int64_t others = ceil_div(x_.batch, images) * x_.groups;
     if (others < 2 * threads) lines = std::min(lines, ceil_div(out, ceil_div(2 * threads, others)));
     lines = ceil_div(out, ceil_div(out, lines));
     const int64_t strips = ceil_div(out, lines);
 
-    parallel_for(others * strips, grain_for(images * lines * x_.outputs() / out * k_ * x_.rows), [&](int64_t begin, int64_t end) {
+    const int64_t work = images * lines * x_.outputs() / out * k_ * x_.rows;
+    parallel_for(others * strips, grain_for(work), [&](int64_t begin, int64_t end) {
       std::vector<Line> list;
       for (int64_t task = begin; task < end; ++task) {
-        const int64_t strip = task % strips * lines, g = task / strips % x_.groups, image = task / strips / x_.groups * images;
+        const int64_t strip = task % strips * lines, g = task / strips % x_.groups;
+        const int64_t image = task / strips / x_.groups * images;
         Axis axes[3] = {x_.axes[0], x_.axes[1], x_.axes[2]};
         axes[axis] = axes[axis].part(strip, std::min(lines, out - strip));
-        sum_block(axes, axis == 0 ? strip : 0, axis == 1 ? strip : 0, image, std::min(images, x_.batch - image), g, list);
+        sum_block(axes, axis == 0 ? strip : 0, axis == 1 ? strip : 0, image, std::min(images, x_.batch - image), g,
+                  list);
       }
     });
   }
@@ -279,21 +286,24 @@ class Summing {
   void sum_images() const {
     const auto& [u, v, w] = x_.axes;
     const int64_t pixel = x_.groups * x_.channels, in_image = u.in * v.in * w.in * pixel, y_image = x_.y_image();
-    const int64_t images = ceil_div(x_.batch, ceil_div(x_.batch, std::max<int64_t>(32, 2 * kGridBytes / (in_image * int64_t{sizeof(T)} + 1))));
-    const int64_t blocks = ceil_div(x_.batch, images);
+    const int64_t most = std::max<int64_t>(32, 2 * kGridBytes / (in_image * int64_t{sizeof(T)} + 1));
+    const int64_t images = ceil_div(x_.batch, ceil_div(x_.batch, most)), blocks = ceil_div(x_.batch, images);
     std::vector<Line> outputs, lines;
     for (int64_t a = 0; a < u.out; ++a)
       for (int64_t b = 0; b < v.out; ++b)
-        for (int64_t c = 0; c < w.out; ++c) outputs.push_back({0, x_.y_at(a, b) + c * x_.every[2] * x_.groups * x_.rows, 0});
+        for (int64_t c = 0; c < w.out; ++c)
+          outputs.push_back({0, x_.y_at(a, b) + c * x_.every[2] * x_.groups * x_.rows, 0});
     std::vector<Run> runs;
     each_tap([&](const Tap& d, const Tap& e, const Tap& f) {
       Run run{0, static_cast<int64_t>(runs.size()) * x_.channels, x_.channels, static_cast<int64_t>(lines.size()), 0};
       for (int64_t a = 0; a < u.out; ++a)
         for (int64_t b = 0; b < v.out; ++b)
           for (int64_t c = 0; c < w.out; ++c) {
-            const int64_t i = u.low + a * u.step + d.offset, j = v.low + b * v.step + e.offset, l = w.low + c * w.step + f.offset;
+            const int64_t i = u.low + a * u.step + d.offset, j = v.low + b * v.step + e.offset;
+            const int64_t l = w.low + c * w.step + f.offset;
             if (i < 0 || i >= u.in || j < 0 || j >= v.in || l < 0 || l >= w.in) continue;
-            lines.push_back({((i * v.in + j) * w.in + l) * pixel, outputs[static_cast<size_t>((a * v.out + b) * w.out + c)].c, 0});
+            const Line& output = outputs[static_cast<size_t>((a * v.out + b) * w.out + c)];
+            lines.push_back({((i * v.in + j) * w.in + l) * pixel, output.c, 0});
           }
       run.last = static_cast<int64_t>(lines.size());
       runs.push_back(run);
@@ -302,14 +312,14 @@ class Summing {
     parallel_for(tasks, grain_for(x_.batch * x_.outputs() * k_ * x_.rows / tasks), [&](int64_t begin, int64_t end) {
       std::vector<Line> all = outputs, seen = lines;
       for (int64_t task = begin; task < end; ++task) {
-        const int64_t panel = task % panels_, g = task / panels_ % x_.groups, image = task / panels_ / x_.groups * images;
-        const int64_t count = std::min(images, x_.batch - image);
+        const int64_t panel = task % panels_, g = task / panels_ % x_.groups;
+        const int64_t image = task / panels_ / x_.groups * images, count = std::min(images, x_.batch - image);
         for (Line& line : all) line.count = count;
         for (Line& line : seen) line.count = count;
         T* c = x_.y + image * y_image + g * x_.rows + panel * width_;
         begin_lines(all, bias(g, panel), columns(panel), c, y_image);
-        add_runs(runs, seen, x_.x + image * in_image + g * x_.channels, in_image, packed(g, panel), width_, columns(panel), c, y_image,
-                 true);
+        add_runs(runs, seen, x_.x + image * in_image + g * x_.channels, in_image, packed(g, panel), width_,
+                 columns(panel), c, y_image, true);
       }
     });
   }
@@ -332,7 +342,8 @@ bool better_by_images(const Sums<T>& x) {
         const int64_t at = axis.low + o * axis.step + tap.offset;
         inside += at >= 0 && at < axis.in;
       }
-    seen *= static_cast<double>(inside) / static_cast<double>(std::max<int64_t>(1, axis.out * static_cast<int64_t>(axis.taps.size())));
+    const auto all = static_cast<double>(axis.out) * static_cast<double>(axis.taps.size());
+    seen *= static_cast<double>(inside) / std::max(1.0, all);
   }
   const int64_t vectors = ceil_div(x.rows, kLanes<T>), count = x.axes[2].out;
   const double lines = static_cast<double>(Tiling(count, vectors).time) / static_cast<double>(count);
