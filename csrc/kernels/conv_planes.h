@@ -132,7 +132,8 @@ class Planes {
       // Planes that lie a multiple of 4 KiB apart would compete for the same few places of the L1 cache.
       if (plane_ * int64_t{sizeof(T)} % 2048 == 0) plane_ += line;
       readable_ = std::numeric_limits<int64_t>::max();
-      if (kExpands && axes_[0].step * axes_[1].step * axes_[2].step == 1 && size_[2] < 2 * kLanes<T>) expand_lines();
+      // There are no grids where no tap meets the input, as in some phases of a transposed convolution.
+      if (kExpands && grids == 1 && axes_[0].step * axes_[1].step * axes_[2].step == 1 && size_[2] < 2 * kLanes<T>) expand_lines();
     }
   }
 

@@ -297,3 +297,21 @@ def test_padding_same_keeps_every_size():
     for size, kernel, dilation in itertools.product((1, 4, 7), (1, 2, 3, 4), (1, 2)):
         y = nn.Conv1d(1, 1, kernel, padding="same", dilation=dilation)(genesis.ones(1, 1, size))
         assert y.shape == (1, 1, size)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "stride, dilation, more",
+    [((3, 2), (4, 4), (2, 3)), ((4, 4), (2, 4), (0, 0)), ((2, 5), (2, 5), (1, 1))],
+)
+def test_phases_of_a_transposed_convolution_that_no_tap_meets(stride, dilation, more, dtype, rng):
+    x = rng.normal(size=(2, 2, 4, 4)).astype(dtype)
+    w = rng.normal(size=(2, 2, 4, 5)).astype(dtype)
+    options = dict(stride=stride, padding=(1, 2), output_padding=more, groups=2, dilation=dilation)
+    for _ in range(20):  # writing past the end shows itself late
+        y = nn.functional.conv_transpose2d(
+            genesis.tensor(x, dtype=genesis.float64 if dtype == np.float64 else None),
+            genesis.tensor(w, dtype=genesis.float64 if dtype == np.float64 else None),
+            **options,
+        )
+    close(y, conv_transpose(x, w, None, stride, (1, 2), more, 2, dilation), 1e-5)
