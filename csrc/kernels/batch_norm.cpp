@@ -2,6 +2,8 @@
 // - lines: `inner` is long. A channel is `outer` pieces of contiguous elements, read once and then found in the cache.
 // - columns: `inner` is short, or 1 (a matrix, or channels last). Tiles of neighbouring channels, all their inner elements
 //   side by side, are walked row by row.
+#include <vector>
+
 #include "kernels/norm.h"
 #include "kernels/norm_loops.h"
 

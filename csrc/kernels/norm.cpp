@@ -1,5 +1,7 @@
 // Layer, RMS and group norm: the statistics of a row are its own, so rows are what threads share. Gradients of weight and
 // bias are summed over rows, in a partial sum for each chunk.
+#include <vector>
+
 #include "kernels/norm.h"
 
 #include "kernels/norm_loops.h"

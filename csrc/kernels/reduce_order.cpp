@@ -1,6 +1,7 @@
 // Reductions by rank: each line is copied with its indices and partly sorted.
 #include <algorithm>
 #include <type_traits>
+#include <vector>
 
 #include "kernels/loops.h"
 #include "kernels/reduce.h"

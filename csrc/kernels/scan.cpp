@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "kernels/loops.h"
 #include "kernels/reduce_lines.h"

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "kernels/loops.h"
 #include "kernels/reduce_lines.h"
