@@ -1,8 +1,6 @@
 #include "bindings/memory_format.h"
 #include "bindings/module.h"
 
-#include <nanobind/nanobind.h>
-
 #include "bindings/args.h"
 #include "bindings/hooks.h"
 #include "bindings/size.h"
@@ -23,27 +21,40 @@ PyObject* module_name() {
   return name;
 }
 
+static PyObject* list_op_names(PyObject*, PyObject*) {
+  return guarded([] {
+    Object names(PyList_New(0));
+    for (const std::string& name : op_names()) {
+      const Object text(PyUnicode_FromString(name.c_str()));
+      if (PyList_Append(names.get(), text.get()) < 0) throw_python();
+    }
+    return names.release();
+  });
+}
+
+static PyMethodDef functions[] = {
+    {"op_names", list_op_names, METH_NOARGS, "The names of all operators, for the tests of completeness."},
+    {nullptr, nullptr, 0, nullptr}};
+static PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT, .m_name = "_C", .m_doc = nullptr, .m_size = -1,
+                                 .m_methods = functions, .m_slots = nullptr, .m_traverse = nullptr, .m_clear = nullptr,
+                                 .m_free = nullptr};
+
 }  // namespace genesis::py
 
-NB_MODULE(_C, m) {
+PyMODINIT_FUNC PyInit__C() {
   using namespace genesis::py;
-  module_ = m.ptr();
-  try {
-    init_errors(m.ptr());
-    init_dtype(m.ptr());
-    init_size(m.ptr());
-    init_memory_format(m.ptr());
-    init_node_type(m.ptr());
-    init_hooks(m.ptr());
-    init_tensor_type(m.ptr());
+  return guarded([] {
+    Object module(PyModule_Create(&definition));
+    module_ = module.get();
+    init_errors(module_);
+    init_dtype(module_);
+    init_size(module_);
+    init_memory_format(module_);
+    init_node_type(module_);
+    init_hooks(module_);
+    init_tensor_type(module_);
     init_collector();
     for (void (*init)() : families()) init();
-    m.def("op_names", [] {
-      nanobind::list names;
-      for (const std::string& n : op_names()) names.append(n.c_str());
-      return names;
-    }, "The names of all operators, for the tests of completeness.");
-  } catch (const PythonError&) {
-    throw nanobind::python_error();
-  }
+    return module.release();
+  });
 }
