@@ -13,6 +13,7 @@ MORE = {
     "dropout": ["generator"],
     "sigmoid": ["out"],
     "tanh": ["out"],
+    "threshold": ["out"],
 }
 # PyTorch's take *args, or are dispatched by decorators that hide what they take.
 HIDDEN = {
