@@ -25,6 +25,17 @@ template <class T>
   return w < T(0.5) ? a + w * (b - a) : b - (b - a) * (T(1) - w);
 }
 
+// a * b + c with one rounding where the CPU has that, so that the last elements of an array, which fill no vector, get
+// the same bits as the others. Left to the compiler, which product is fused may differ between the two.
+template <class T>
+[[gnu::always_inline]] inline T multiply_add(T a, T b, T c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return std::fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 // Calls step(value, gradient, state...) on each element.
 template <int N, class T, class Step>
 [[gnu::always_inline]] inline void loop(const Step step, T* const* a, int64_t n) {
@@ -302,8 +313,8 @@ struct LionStep {
   [[gnu::always_inline]] void operator()(T& p, T g, T& average) const {
     g *= sign;
     const T direction = average * beta1 + g * fresh1;
-    p = p * shrink - (direction > 0 ? lr : direction < 0 ? -lr : T(0));
-    average = average * beta2 + g * fresh2;
+    p = multiply_add(p, shrink, direction > 0 ? -lr : direction < 0 ? lr : T(0));
+    average = multiply_add(average, beta2, g * fresh2);
   }
 };
 
