@@ -143,7 +143,7 @@ static Unique unique_slices(const char* op, const Tensor& x, int64_t dim, bool s
   const WithGradMode off(false);
   const int d = wrap_dim(op, dim, x.dim());
   require(x.dim() > 0, op, ": a 0-d tensor has no slices; leave out dim");
-  const Tensor slices = contiguous(transpose(x, 0, d));
+  const Tensor slices = contiguous(movedim(x, {d}, {0}));
   const int64_t n = x.size(d), width = n ? x.numel() / n : 0;
   require(n == 0 || width > 0, op, ": the slices of shape ", x.shape(), " along dimension ", d, " have no elements to compare");
   const Tensor order = empty({n}, DType::Int64), group = empty({n}, DType::Int64);

@@ -139,7 +139,7 @@ Tensor cov(const Tensor& x, int64_t correction, const Tensor& fweights, const Te
   const Tensor left = aweights.defined() ? total - sum(weights * aweights, {}, false) / total * Scalar(correction)
                                          : sub(total, correction);
   const Tensor c = matmul(centred * weights, transpose(centred, 0, 1)) / clamp(left, Operand(0), std::nullopt);
-  return x.dim() < 2 ? reshape(c, Dims{}) : c;
+  return rows.size(0) == 1 ? reshape(c, Dims{}) : c;  // the variance of one variable is a number
 }
 
 Tensor corrcoef(const Tensor& x) {

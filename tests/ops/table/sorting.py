@@ -192,6 +192,7 @@ OPS: list[Op] = [
            Sample(rng.integers(0, 2, (6, 2)) * 1.0, return_inverse=True, return_counts=True, dim=0),
            Sample(rng.integers(0, 2, (2, 7)) * 1.0, return_inverse=True, dim=-1),
            Sample(rng.integers(0, 2, (2, 5, 2)) * 1.0, return_counts=True, dim=1),
+           Sample(rng.integers(0, 2, (2, 3, 5)) * 1.0, return_inverse=True, dim=2),
            Sample(rng.integers(0, 9, 100_000) / 4.0, return_inverse=True, return_counts=True),
        ],
        raises=[((np.ones((2, 0)),), {"dim": 0}, ValueError, "no elements"), ((np.array(1.0),), {"dim": 0}, ValueError, "0-d"),

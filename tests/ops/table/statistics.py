@@ -131,7 +131,7 @@ OPS: list[Op] = [
        ]),
     Op("cov", _cov, rtol=1e-8,
        samples=lambda rng: [
-           Sample(_n(rng, 3, 5)), Sample(_n(rng, 6)), Sample(_n(rng, 2, 4), correction=0),
+           Sample(_n(rng, 3, 5)), Sample(_n(rng, 6)), Sample(_n(rng, 1, 6)), Sample(_n(rng, 2, 4), correction=0),
            Sample(_n(rng, 2, 4), fweights=np.array([1, 2, 1, 3])),
            Sample(_n(rng, 2, 4), aweights=np.array([0.5, 1.0, 2.0, 1.5])),
            Sample(_n(rng, 2, 4), fweights=np.array([1, 2, 1, 3]), aweights=np.array([0.5, 1.0, 2.0, 1.5])),
