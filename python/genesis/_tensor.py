@@ -38,11 +38,24 @@ def _copy(self: Tensor) -> Tensor:
     return twin
 
 
+def _copied_memory(x: Tensor, memo: dict[int, Any]) -> Tensor:
+    """The values of `x` in new memory: what shares memory with it shares that of its copy."""
+    base = x._base
+    if base is None or not base.is_leaf or base.dtype != x.dtype:
+        return x.detach().clone()
+    copied = copy.deepcopy(base, memo).detach()
+    offset = x.storage_offset() - base.storage_offset()
+    if offset < 0 or tuple(copied.stride()) != tuple(base.stride()):
+        return x.detach().clone()
+    place = copied.storage_offset() + offset
+    return copied.as_strided(tuple(x.shape), tuple(x.stride()), place)
+
+
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
     _require_leaf(self, "deepcopy")
-    twin = _same_kind(self, self.detach().clone())
+    twin = _same_kind(self, _copied_memory(self, memo))
     memo[id(self)] = twin
     if self.grad is not None:
         twin.grad = copy.deepcopy(self.grad.detach(), memo)

@@ -332,6 +332,28 @@ def test_deepcopy_copies_a_shared_tensor_once():
     assert a is b
 
 
+def test_deepcopy_keeps_shared_memory_shared():
+    base = genesis.arange(6.0)
+    view, turned = base[2:4], base.view(2, 3).t()
+    for order in ([base, view, turned], [turned, view, base]):
+        copied = copy.deepcopy(order)
+        assert [c.tolist() for c in copied] == [o.tolist() for o in order]
+        assert [c.stride() for c in copied] == [o.stride() for o in order]
+        whole = next(c for c in copied if c.shape == (6,))
+        whole[2] = 9.0
+        assert all((c == 9.0).any() for c in copied)
+        assert not (base == 9.0).any()
+
+
+def test_deepcopy_of_a_view_into_gaps_copies_its_values():
+    x = genesis.arange(12.0).view(3, 4)[:, ::2]
+    for y in (x, x[1:]):
+        twin = copy.deepcopy(y)
+        assert twin.tolist() == y.tolist()
+        twin.zero_()
+        assert x.sum().item() == 30.0
+
+
 def test_deepcopy_takes_the_gradient_along():
     x = genesis.ones(2, requires_grad=True)
     x.sum().backward()
