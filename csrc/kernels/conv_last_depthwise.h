@@ -41,10 +41,10 @@ std::vector<T> by_tap(const T* w, int64_t channels, int64_t taps) {
   return list;
 }
 
-// run(fetch, keep) on vectors of memory of which the first `filled` lanes exist.
-template <class T, class F>
+// run(fetch, keep) on vectors of memory of which the first `filled` lanes exist: all, if there are several.
+template <class T, int vectors, class F>
 [[gnu::always_inline]] inline void with_lanes(int64_t filled, F run) {
-  if (filled == kLanes<T>) {
+  if (vectors > 1 || filled == kLanes<T>) {
     run([](const T* p) { return load(p); }, [](T* p, Vec<T> v) { store(p, v); });
   } else {
     const Mask<T> mask(filled);
@@ -88,7 +88,7 @@ struct Meet {
   template <int points, int vectors>
   void run(int64_t point, int64_t c, int64_t filled) const {
     constexpr int lanes = kLanes<T>;
-    with_lanes<T>(filled, [&](auto fetch, auto keep) __attribute__((always_inline)) {
+    with_lanes<T, vectors>(filled, [&](auto fetch, auto keep) __attribute__((always_inline)) {
       Vec<T> sum[points][vectors];
 #pragma GCC unroll 4
       for (int j = 0; j < vectors; ++j) {
@@ -160,7 +160,7 @@ void depthwise(const ConvShape& s, const Meetings (&meetings)[3], const int64_t 
 template <class T, int vectors>
 void add_products(const T* x, int64_t x_step, const T* dy, int64_t y_step, int64_t count, int64_t filled, T* out) {
   constexpr int lanes = kLanes<T>, points = 4;  // at a time, with sums of their own: additions wait for each other
-  with_lanes<T>(filled, [&](auto fetch, auto keep) __attribute__((always_inline)) {
+  with_lanes<T, vectors>(filled, [&](auto fetch, auto keep) __attribute__((always_inline)) {
     Vec<T> sum[points][vectors] = {};
     auto step = [&](int i) __attribute__((always_inline)) {
 #pragma GCC unroll 4
