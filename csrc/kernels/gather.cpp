@@ -255,21 +255,48 @@ void combine_row(T* x, int64_t sx, const T* src, int64_t ss, int64_t n) {
   }
 }
 
+// How elements of one type are combined. The walks below know only their size: they are compiled once, not for each type
+// and operation.
+struct Combiner {
+  // Rows of n elements.
+  void (*row)(void* x, int64_t sx, const void* src, int64_t ss, int64_t n);
+  // Element i of src goes to x[i * sx + index[i * si] * step].
+  void (*each)(void* x, int64_t sx, int64_t step, const int64_t* index, int64_t si, const void* src, int64_t ss, int64_t n);
+  int64_t item;
+};
+
+template <class Op, class T>
+constexpr Combiner combiner_of{
+    [](void* x, int64_t sx, const void* src, int64_t ss, int64_t n) {
+      combine_row<Op>(static_cast<T*>(x), sx, static_cast<const T*>(src), ss, n);
+    },
+    [](void* x, int64_t sx, int64_t step, const int64_t* index, int64_t si, const void* src, int64_t ss, int64_t n) {
+      T* to = static_cast<T*>(x);
+      const T* from = static_cast<const T*>(src);
+      for (int64_t i = 0; i < n; ++i) {
+        T& y = to[i * sx + index[i * si] * step];
+        y = Op::apply(y, from[i * ss]);
+      }
+    },
+    sizeof(T)};
+
 // Whole rows share an index (index_add, embedding): each thread owns a range of destinations, reads the whole index and
 // takes what falls into its range. The range is small enough to stay in cache while it is filled.
-template <class Op, class T>
-bool scatter_rows(const Walk& w, T* x, int64_t size, const T* src, const int64_t* index, bool check, bool clear) {
+bool scatter_rows(const Walk& w, const Combiner& combine, const View& x, int64_t size, const View& src, const int64_t* index,
+                  bool check, bool clear) {
   const int64_t n = w.shape[0], width = w.shape[1];
   if (check && !all_inside(index, w.index[0], n, size)) return false;
+  char* const to = x.as<char>();
+  const char* const from = src.as<const char>();
   const int64_t work = n * width + (clear ? size * width : 0);
   const int64_t parts = std::clamp<int64_t>(work / (4 * kGrain), 1, 16);
   const int64_t part = std::max<int64_t>((size + parts - 1) / parts, 1);
   parallel_for(size, part, [&](int64_t begin, int64_t end) {
-    if (clear) std::memset(x + begin * width, 0, static_cast<size_t>((end - begin) * width) * sizeof(T));
+    if (clear) std::memset(to + begin * width * combine.item, 0, static_cast<size_t>((end - begin) * width * combine.item));
     for (int64_t j = 0; j < n; ++j) {
-      const int64_t to = index[j * w.index[0]];
-      if (to < begin || to >= end) continue;
-      combine_row<Op>(x + to * w.step, w.x[1], src + j * w.moved[0], w.moved[1], width);
+      const int64_t at = index[j * w.index[0]];
+      if (at < begin || at >= end) continue;
+      combine.row(to + at * w.step * combine.item, w.x[1], from + j * w.moved[0] * combine.item, w.moved[1], width);
     }
   });
   return true;
@@ -277,8 +304,8 @@ bool scatter_rows(const Walk& w, T* x, int64_t size, const T* src, const int64_t
 
 // An index of its own for each element. What differs in any other dimension than the indexed one goes elsewhere, so
 // the work is cut along those.
-template <class Op, class T>
-bool scatter_elements(const Walk& w, T* x, int64_t size, const T* src, const int64_t* index, bool check) {
+bool scatter_elements(const Walk& w, const Combiner& combine, const View& x, int64_t size, const View& src,
+                      const int64_t* index, bool check) {
   const bool columns = w.dim != w.ndim - 1;  // the innermost dimension is not the indexed one
   const int inner = w.ndim - 1;
   const int64_t n = w.shape[w.dim];
@@ -298,40 +325,23 @@ bool scatter_elements(const Walk& w, T* x, int64_t size, const T* src, const int
         o.step(w, d, rest % w.shape[d]);
         rest /= w.shape[d];
       }
-      if (!columns) {
-        T* to = x + o.x;
-        const T* from = src + o.moved;
-        const int64_t* at = index + o.index;
-        const int64_t si = w.index[w.dim], ss = w.moved[w.dim];
-        if (check && !all_inside(at, si, n, size)) {
+      const int64_t first = u % blocks * block;
+      if (columns) o.step(w, inner, first);
+      char* const to = x.as<char>() + o.x * combine.item;
+      const char* const from = src.as<const char>() + o.moved * combine.item;
+      const int64_t* const at = index + o.index;
+      // Along the indexed dimension at once, or along the innermost one for each place of the indexed one.
+      const int64_t lines = columns ? n : 1, m = columns ? std::min(block, width - first) : n;
+      const int64_t sx = columns ? w.x[inner] : 0, si = w.index[inner], ss = w.moved[inner];
+      for (int64_t j = 0; j < lines; ++j) {
+        const int64_t* const indices = at + j * w.index[w.dim];
+        const char* const line = from + j * w.moved[w.dim] * combine.item;
+        if (check && !all_inside(indices, si, m, size)) {
           good.store(false, std::memory_order_relaxed);
           return;
         }
-        for (int64_t j = 0; j < n; ++j) {
-          T& y = to[at[j * si] * w.step];
-          y = Op::apply(y, from[j * ss]);
-        }
-        continue;
-      }
-      const int64_t first = u % blocks * block, m = std::min(block, width - first);
-      o.step(w, inner, first);
-      for (int64_t j = 0; j < n; ++j) {
-        T* to = x + o.x;
-        const T* from = src + o.moved + j * w.moved[w.dim];
-        const int64_t* at = index + o.index + j * w.index[w.dim];
-        const int64_t sx = w.x[inner], si = w.index[inner], ss = w.moved[inner];
-        if (check && !all_inside(at, si, m, size)) {
-          good.store(false, std::memory_order_relaxed);
-          return;
-        }
-        if (si == 0) {
-          combine_row<Op>(to + *at * w.step, sx, from, ss, m);
-          continue;
-        }
-        for (int64_t i = 0; i < m; ++i) {
-          T& y = to[i * sx + at[i * si] * w.step];
-          y = Op::apply(y, from[i * ss]);
-        }
+        if (columns && si == 0) combine.row(to + *indices * w.step * combine.item, sx, line, ss, m);
+        else combine.each(to, sx, w.step, indices, si, line, ss, m);
       }
     }
   });
@@ -340,13 +350,12 @@ bool scatter_elements(const Walk& w, T* x, int64_t size, const T* src, const int
 
 bool by_rows(const Walk& w) { return w.ndim == 2 && w.dim == 0 && w.index[1] == 0 && w.shape[1] >= 8; }
 
-template <class Op, class T>
-bool scatter_typed(const View& x, const View& src, const View& index, int dim, bool check) {
+bool scatter(const View& x, const View& src, const View& index, int dim, const Combiner& combine, bool check) {
   const Walk w(x, src, index, dim);
   if (w.total == 0) return true;
-  const int64_t size = x.shape[dim];
-  if (by_rows(w)) return scatter_rows<Op>(w, x.as<T>(), size, src.as<const T>(), index.as<const int64_t>(), check, false);
-  return scatter_elements<Op>(w, x.as<T>(), size, src.as<const T>(), index.as<const int64_t>(), check);
+  const int64_t size = x.shape[dim], *at = index.as<const int64_t>();
+  if (by_rows(w)) return scatter_rows(w, combine, x, size, src, at, check, false);
+  return scatter_elements(w, combine, x, size, src, at, check);
 }
 
 // Calls f.template operator()<T>() with the element type itself.
@@ -375,8 +384,8 @@ auto with_item(int64_t item, F&& f) {
 }
 
 template <class Op>
-bool scatter_combined(const View& x, const View& src, const View& index, int dim, bool check) {
-  return with_element_type(x.dtype, [&]<class T>() { return scatter_typed<Op, T>(x, src, index, dim, check); });
+const Combiner& combiner(DType t) {
+  return *with_element_type(t, []<class T>() { return &combiner_of<Op, T>; });
 }
 
 constexpr int64_t kMaskBlock = 32768;
@@ -476,31 +485,29 @@ bool sum_rows(View out, View x, const int64_t* index, int64_t size, double scale
 GENESIS_KERNEL(sum_rows)
 
 bool scatter_along(View x, View src, View index, int dim, Combine how, bool check) {
+  const auto run = [&](const Combiner& combine) { return scatter(x, src, index, dim, combine, check); };
   switch (how) {
-    case Combine::Add: return scatter_combined<Add>(x, src, index, dim, check);
-    case Combine::Mul: return scatter_combined<Mul>(x, src, index, dim, check);
-    case Combine::Max: return scatter_combined<Max>(x, src, index, dim, check);
-    case Combine::Min: return scatter_combined<Min>(x, src, index, dim, check);
-    default:
-      return with_item(itemsize(x.dtype), [&]<class T>() { return scatter_typed<Set, T>(x, src, index, dim, check); });
+    case Combine::Add: return run(combiner<Add>(x.dtype));
+    case Combine::Mul: return run(combiner<Mul>(x.dtype));
+    case Combine::Max: return run(combiner<Max>(x.dtype));
+    case Combine::Min: return run(combiner<Min>(x.dtype));
+    default: return run(*with_item(itemsize(x.dtype), []<class T>() { return &combiner_of<Set, T>; }));
   }
 }
 GENESIS_KERNEL(scatter_along)
 
 void gather_transposed(View dx, View dy, View index, int dim) {
   const Walk w(dx, dy, index, dim);
-  const int64_t size = dx.shape[dim], all = dx.numel();
-  with_element_type(dx.dtype, [&]<class T>() {
-    T* x = dx.as<T>();
-    if (w.total > 0 && by_rows(w) && w.step == w.shape[1] && all == size * w.step) {
-      scatter_rows<Add>(w, x, size, dy.as<const T>(), index.as<const int64_t>(), false, true);
-      return;
-    }
-    parallel_for(all, 16 * kGrain, [&](int64_t begin, int64_t end) {
-      std::memset(x + begin, 0, static_cast<size_t>(end - begin) * sizeof(T));
-    });
-    if (w.total > 0) scatter_elements<Add>(w, x, size, dy.as<const T>(), index.as<const int64_t>(), false);
+  const int64_t size = dx.shape[dim], all = dx.numel(), *at = index.as<const int64_t>();
+  const Combiner& combine = combiner<Add>(dx.dtype);
+  if (w.total > 0 && by_rows(w) && w.step == w.shape[1] && all == size * w.step) {
+    scatter_rows(w, combine, dx, size, dy, at, false, true);
+    return;
+  }
+  parallel_for(all, 16 * kGrain, [&](int64_t begin, int64_t end) {
+    std::memset(dx.as<char>() + begin * combine.item, 0, static_cast<size_t>((end - begin) * combine.item));
   });
+  if (w.total > 0) scatter_elements(w, combine, dx, size, dy, at, false);
 }
 GENESIS_KERNEL(gather_transposed)
 
