@@ -68,12 +68,15 @@ void mark_view(const Tensor& view, const Tensor& x) {
 
 void set_requires_grad(const Tensor& x, bool value) {
   if (value)
-    require<DTypeError>(is_floating(x.dtype()), "requires_grad_: only floating tensors have gradients, got ",
-                        x.dtype(), "; use x.float()");
-  require<GraphError>(!(value && x->inference), "requires_grad_: a tensor made in inference_mode cannot enter a graph; "
+    require<DTypeError>(is_floating(x.dtype()), "requires_grad_: only floating tensors have gradients, got ", x.dtype(),
+                        "; use x.float()");
+  require<GraphError>(!(value && x->inference),
+                      "requires_grad_: a tensor made in inference_mode cannot enter a graph; "
                       "clone() it outside inference_mode");
-  require<GraphError>(value || !x->grad_fn, "requires_grad_: requires_grad can only be turned off on a leaf, and this tensor of "
-                      "shape ", x.shape(), " was computed; use detach()");
+  require<GraphError>(value || !x->grad_fn,
+                      "requires_grad_: requires_grad can only be turned off on a leaf, and this tensor of "
+                      "shape ",
+                      x.shape(), " was computed; use detach()");
   x->requires_grad = value;
 }
 
@@ -87,7 +90,8 @@ void detach_inplace(const Tensor& x) {
 }
 
 Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook) {
-  require<GraphError>(watched(x), "register_hook: the tensor does not require grad, so no gradient will reach it; "
+  require<GraphError>(watched(x),
+                      "register_hook: the tensor does not require grad, so no gradient will reach it; "
                       "call requires_grad_() first");
   if (Node* node = grad_fn(x)) node->extras().output_hooks.push_back({x->output_index, hook});
   else meta(x).hooks.push_back(hook);

@@ -9,8 +9,8 @@ class Recorder;    // autograd/recorder.h
 class SavedHooks;  // autograd/node.h
 
 struct GradMode {
-  bool enabled = true;     // no_grad, enable_grad, set_grad_enabled
-  bool inference = false;  // inference_mode: results can never enter a graph
+  bool enabled = true;                // no_grad, enable_grad, set_grad_enabled
+  bool inference = false;             // inference_mode: results can never enter a graph
   Recorder* recorder = nullptr;       // the innermost tape that records: floating tensors are watched
   SavedHooks* saved_hooks = nullptr;  // the innermost pair of hooks that packs what is saved
   uint32_t thread = 0;                // this thread's number from 1 on, 0 until it first records
@@ -20,7 +20,8 @@ inline thread_local constinit GradMode grad_mode;
 
 inline uint32_t this_thread() {
   static constinit uint32_t threads = 0;  // counted with the interpreter lock held
-  if (!grad_mode.thread) [[unlikely]] grad_mode.thread = ++threads;
+  if (!grad_mode.thread) [[unlikely]]
+    grad_mode.thread = ++threads;
   return grad_mode.thread;
 }
 

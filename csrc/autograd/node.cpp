@@ -91,11 +91,10 @@ Tensor Saved::operator[](int i) const {
     return Tensor();  // an optional input that was not given
   }
   const Storage& storage = *s.tensor->storage;
-  require<GraphError>(storage.version == s.version, "backward: a tensor of shape ", s.tensor.shape(),
-                      " that '", node_.op, "' saved for its gradient was changed in place by '",
-                      storage.writer ? storage.writer : "an unknown writer", "' (version ",
-                      storage.version, ", saved at ", s.version,
-                      "); use the out-of-place form there, or clone() before it");
+  require<GraphError>(storage.version == s.version, "backward: a tensor of shape ", s.tensor.shape(), " that '",
+                      node_.op, "' saved for its gradient was changed in place by '",
+                      storage.writer ? storage.writer : "an unknown writer", "' (version ", storage.version,
+                      ", saved at ", s.version, "); use the out-of-place form there, or clone() before it");
   if (!s.own_output || !grad_mode.enabled) return s.tensor;
   return placed(s.tensor, const_cast<Node*>(&node_), s.output_index);
 }

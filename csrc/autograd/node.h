@@ -20,8 +20,8 @@ using Grads = InlineVec<Tensor, 4>;
 
 // Where the gradient of one input goes. Broadcasting and casts are undone on the way, by the engine.
 struct Edge {
-  Ref<Node> node;               // null: nobody wants this gradient
-  uint32_t index = 0;           // which output of `node`
+  Ref<Node> node;      // null: nobody wants this gradient
+  uint32_t index = 0;  // which output of `node`
   DType dtype = DType::Float32;
   std::unique_ptr<Dims> shape;  // set where the operation broadcast this input: sum down to it
 };
@@ -75,9 +75,9 @@ struct NodeExtras {
     TensorImpl* tensor;  // not owned; the tensor takes itself off this list when it dies
   };
   struct PackedSlot {
-    uint32_t slot;    // of saved()
+    uint32_t slot;  // of saved()
     Ref<Packed> what;
-    Edge edge;        // where the gradient of the packed tensor goes
+    Edge edge;  // where the gradient of the packed tensor goes
     Dims shape;
     DType dtype;
     Tensor unpacked;  // while the rule runs
@@ -143,7 +143,7 @@ class Node : public Counted {
   uint64_t sequence;
   uint32_t thread;  // the one that recorded it (autograd/mode.h)
   uint32_t num_outputs = 1;
-  Look look;        // of the first output
+  Look look;              // of the first output
   bool released = false;  // saved tensors are gone: a second backward is an error
 
   // Scratch space of the backward pass that runs (engine/backward.cpp).

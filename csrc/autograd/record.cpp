@@ -8,8 +8,12 @@ namespace genesis {
 static void pack(Node& node, size_t index, const ToSave& what) {
   const WithGradMode off(false);
   const Tensor& t = *what.tensor;
-  NodeExtras::PackedSlot packed{.slot = static_cast<uint32_t>(index), .what = {}, .edge = {}, .shape = t.shape(),
-                                .dtype = t.dtype(), .unpacked = {}};
+  NodeExtras::PackedSlot packed{.slot = static_cast<uint32_t>(index),
+                                .what = {},
+                                .edge = {},
+                                .shape = t.shape(),
+                                .dtype = t.dtype(),
+                                .unpacked = {}};
   if (!what.output && t->requires_grad) packed.edge = gradient_edge(t);
   const uint32_t version = t->storage->version;
   packed.what = grad_mode.saved_hooks->pack(alias(t));
@@ -24,7 +28,8 @@ void fill(Node& node, size_t index, const ToSave& what) {
   SavedTensor& slot = node.saved()[index];
   slot.own_output = what.output;
   slot.output_index = what.index;
-  if (grad_mode.saved_hooks) [[unlikely]] return pack(node, index, what);
+  if (grad_mode.saved_hooks) [[unlikely]]
+    return pack(node, index, what);
   slot.tensor = what.output ? alias(*what.tensor) : *what.tensor;
   slot.version = slot.tensor->storage->version;
 }

@@ -115,7 +115,8 @@ inline void attach(const Tensor& y, Node* node, uint32_t index) {
   y->grad_fn = Ref<Counted>(node);
   y->output_index = index;
   if (index == 0) node->look.set(y);
-  if (grad_mode.recorder) [[unlikely]] tell_recorders(*node, y, index);
+  if (grad_mode.recorder) [[unlikely]]
+    tell_recorders(*node, y, index);
 }
 
 template <size_t N, size_t M, class Rule>
@@ -140,8 +141,8 @@ Tensor record(const char* op, Tensor y, const Inputs<N>& in, const std::array<To
 
 // Several outputs from one node.
 template <size_t N, size_t M, class Rule>
-void record_outputs(const char* op, std::span<const Tensor> ys, const Inputs<N>& in,
-                    const std::array<ToSave, M>& saved, Rule rule) {
+void record_outputs(const char* op, std::span<const Tensor> ys, const Inputs<N>& in, const std::array<ToSave, M>& saved,
+                    Rule rule) {
   if (grad_mode.inference)
     for (const Tensor& y : ys) y->inference = true;
   if (!in.tracked()) return;

@@ -15,16 +15,14 @@ Tensor elu(Args& a, bool inplace) {
   return run(a, inplace, "elu_", [=](const Tensor& x, ops::Out out) { return ops::elu("elu", x, alpha, 1, 1, out); });
 }
 Tensor selu(Args& a, bool inplace) {
-  return run(a, inplace, "selu_", [](const Tensor& x, ops::Out out) {
-    return ops::elu("selu", x, kSeluAlpha, kSeluScale, 1, out);
-  });
+  return run(a, inplace, "selu_",
+             [](const Tensor& x, ops::Out out) { return ops::elu("selu", x, kSeluAlpha, kSeluScale, 1, out); });
 }
 Tensor celu(Args& a, bool inplace) {
   const double alpha = a.number(1, 1.0);
   require(alpha != 0, "celu: alpha must not be 0");
-  return run(a, inplace, "celu_", [=](const Tensor& x, ops::Out out) {
-    return ops::elu("celu", x, alpha, 1, 1 / alpha, out);
-  });
+  return run(a, inplace, "celu_",
+             [=](const Tensor& x, ops::Out out) { return ops::elu("celu", x, alpha, 1, 1 / alpha, out); });
 }
 Tensor leaky_relu(Args& a, bool inplace) {
   const double slope = a.number(1, 0.01);
@@ -40,10 +38,10 @@ static const Family family([] {
   def<"relu_(input)", [](Args& a) {
     return run(a, true, "relu_", [](const Tensor& x, ops::Out out) { return ops::relu(x, out); });
   }>(kBoth, "max(x, 0), in place.");
-  def<"leaky_relu(input, negative_slope=0.01, inplace=False)", [](Args& a) { return leaky_relu(a, a.boolean(2, false)); }>(
-      kFunction, "x for x > 0, negative_slope * x below.");
-  def<"_leaky_relu_(input, negative_slope=0.01)", [](Args& a) { return leaky_relu(a, true); }>(
-      kFunction, "leaky_relu, in place.");
+  def<"leaky_relu(input, negative_slope=0.01, inplace=False)",
+      [](Args& a) { return leaky_relu(a, a.boolean(2, false)); }>(kFunction, "x for x > 0, negative_slope * x below.");
+  def<"_leaky_relu_(input, negative_slope=0.01)", [](Args& a) { return leaky_relu(a, true); }>(kFunction,
+                                                                                               "leaky_relu, in place.");
   def<"elu(input, alpha=1.0, inplace=False)", [](Args& a) { return elu(a, a.boolean(2, false)); }>(
       kFunction, "x for x > 0, alpha * (exp(x) - 1) below.");
   def<"_elu_(input, alpha=1.0)", [](Args& a) { return elu(a, true); }>(kFunction, "elu, in place.");
@@ -55,7 +53,8 @@ static const Family family([] {
   def<"celu_(input, alpha=1.0)", [](Args& a) { return celu(a, true); }>(kFunction, "celu, in place.");
   def<"gelu(input, approximate='none')", [](Args& a) {
     const std::string approximate = a.has(1) ? a.string(1) : "none";
-    require(approximate == "none" || approximate == "tanh", "gelu: approximate must be 'none' or 'tanh', got '", approximate, "'");
+    require(approximate == "none" || approximate == "tanh", "gelu: approximate must be 'none' or 'tanh', got '",
+            approximate, "'");
     return ops::gelu(a.tensor(0), approximate == "tanh");
   }>(kFunction, "x times the probability that a normal number is below x.");
   def<"silu(input, inplace=False)", [](Args& a) {

@@ -64,7 +64,8 @@ static int find_keyword(const Signature& sig, PyObject* key) {
   return -1;
 }
 
-Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) : sig_(sig) {
+Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+    : sig_(sig) {
   int at = 0;
   if (self) slot_[at++] = self;
   const int fixed = sig.variadic >= 0 ? sig.variadic : sig.positional;
@@ -84,7 +85,8 @@ Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize
       PyObject* key = PyTuple_GET_ITEM(kwnames, k);
       const int p = find_keyword(sig, key);
       if (p < 0)
-        throw_type_error(str(sig.name, "(): unexpected keyword argument '", PyUnicode_AsUTF8(key), "'; signature: ", sig.text));
+        throw_type_error(
+            str(sig.name, "(): unexpected keyword argument '", PyUnicode_AsUTF8(key), "'; signature: ", sig.text));
       if (slot_[p])
         throw_type_error(str(sig.name, "(): argument '", sig.params[static_cast<size_t>(p)].name, "' given twice"));
       slot_[p] = args[nargs + k];
@@ -109,10 +111,12 @@ Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize
 static std::string way_out(PyObject* o, std::string_view expected) {
   const bool ints = expected.find("int") != std::string_view::npos;
   if (!o) return "";
-  if (expected.find("list of tensors") != std::string_view::npos && is_tensor(o)) return "; put the tensors in a list: [x, y]";
+  if (expected.find("list of tensors") != std::string_view::npos && is_tensor(o))
+    return "; put the tensors in a list: [x, y]";
   if (expected.starts_with("a Tensor") && PyList_Check(o)) return "; make one with genesis.tensor(...)";
   if (expected.starts_with("a Tensor") && PyTuple_Check(o))
-    return "; take one of its elements (recurrent layers return output and state), or make a tensor with genesis.tensor(...)";
+    return "; take one of its elements (recurrent layers return output and state), or make a tensor with "
+           "genesis.tensor(...)";
   if (ints && is_tensor(o)) return str(" of shape ", unwrap(o).shape(), "; several tensors go into a list: [x, y]");
   if (ints && PyFloat_Check(o)) return "; use int(...), or // instead of /";
   return "";
@@ -129,8 +133,8 @@ void Args::fail(int i, const char* expected) const {
         o = item;
         break;
       }
-  throw_type_error(str(sig_.name, "(): argument '", sig_.params[static_cast<size_t>(i)].name, "' must be ", expected, ", got ",
-                       got, way_out(o, expected)));
+  throw_type_error(str(sig_.name, "(): argument '", sig_.params[static_cast<size_t>(i)].name, "' must be ", expected,
+                       ", got ", got, way_out(o, expected)));
 }
 
 const Tensor& Args::tensor(int i) {
@@ -256,7 +260,8 @@ PyObject* to_python(const Dims& shape) {
 }
 PyObject* to_python(const std::vector<Tensor>& list) {
   Object tuple(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
-  for (size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), to_python(list[i]));
+  for (size_t i = 0; i < list.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), to_python(list[i]));
   return tuple.release();
 }
 
@@ -275,7 +280,8 @@ PyTypeObject* return_type(const char* name, std::initializer_list<const char*> f
       std::string text = Py_TYPE(self)->tp_name;
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
         const Object value(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
-        text += str(i == 0 ? "(\n" : ",\n", PyUnicode_AsUTF8(PyTuple_GET_ITEM(match.get(), i)), "=", PyUnicode_AsUTF8(value.get()));
+        text += str(i == 0 ? "(\n" : ",\n", PyUnicode_AsUTF8(PyTuple_GET_ITEM(match.get(), i)), "=",
+                    PyUnicode_AsUTF8(value.get()));
       }
       return PyUnicode_FromString((text + ")").c_str());
     });

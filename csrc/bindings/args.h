@@ -30,14 +30,14 @@ struct Signature {
     PyObject* key = nullptr;  // interned
     bool required = false;
   };
-  std::string text;            // "softplus(input, beta=1.0)"
-  std::string name;            // "softplus"
+  std::string text;  // "softplus(input, beta=1.0)"
+  std::string name;  // "softplus"
   std::vector<Param> params;
-  int positional = 0;          // how many may be given by position
-  int variadic = -1;           // the one that collects integers
-  int out = -1;                // the parameter `out`
-  int dtype = -1;              // where the dtype of `out` is meant when none is given: the dtype of a function that creates
-  bool tool = false;           // kTool: nothing that an observer looks at
+  int positional = 0;  // how many may be given by position
+  int variadic = -1;   // the one that collects integers
+  int out = -1;        // the parameter `out`
+  int dtype = -1;      // where the dtype of `out` is meant when none is given: the dtype of a function that creates
+  bool tool = false;   // kTool: nothing that an observer looks at
   explicit Signature(const char* text);
 };
 
@@ -55,10 +55,10 @@ class Args {
   bool aliased(int i) const { return aliased_ >> i & 1; }
 
   // Each raises a TypeError that names the function and the argument if the value is of another kind.
-  const Tensor& tensor(int i);                  // a tensor, or an ndarray, which is converted
-  Tensor optional_tensor(int i);                // undefined if absent
-  Operand operand(int i);                       // a tensor, an ndarray or a number
-  std::vector<Tensor> tensors(int i);           // a sequence of tensors
+  const Tensor& tensor(int i);         // a tensor, or an ndarray, which is converted
+  Tensor optional_tensor(int i);       // undefined if absent
+  Operand operand(int i);              // a tensor, an ndarray or a number
+  std::vector<Tensor> tensors(int i);  // a sequence of tensors
   Scalar scalar(int i) const;
   Scalar scalar(int i, Scalar absent) const { return has(i) ? scalar(i) : absent; }
   double number(int i) const { return scalar(i).to_double(); }
@@ -68,14 +68,14 @@ class Args {
   std::optional<int64_t> optional_integer(int i) const;
   bool boolean(int i, bool absent) const;
   std::string string(int i) const;
-  Dims dims(int i) const;                       // an int, a sequence of ints, or the collected positionals
+  Dims dims(int i) const;  // an int, a sequence of ints, or the collected positionals
   Dims optional_dims(int i) const { return has(i) ? dims(i) : Dims(); }
-  std::span<PyObject* const> rest() const {     // the collected positionals as they came
+  std::span<PyObject* const> rest() const {  // the collected positionals as they came
     return {rest_, static_cast<size_t>(num_rest_)};
   }
   DType dtype(int i) const;
   std::optional<DType> optional_dtype(int i) const;
-  void device(int i) const;                     // checks that it is one we have
+  void device(int i) const;  // checks that it is one we have
   // The tensor that the function is to write to; none if it is empty, and so will get its memory from the result.
   ops::Out out(int i);
   // The result brought to `out`, and `out` in its place; the result itself where no `out` was given.
@@ -93,7 +93,7 @@ class Args {
   bool out_given_ = false;
   PyObject* const* rest_ = nullptr;  // collected by the variadic parameter
   Py_ssize_t num_rest_ = 0;
-  std::vector<Tensor> converted_;    // ndarrays that became tensors
+  std::vector<Tensor> converted_;  // ndarrays that became tensors
 };
 
 // What a bound function may return.
@@ -136,7 +136,8 @@ void publish(Signature& sig, PyMethodDef* entry, int where);
 // A call from Python, of a method or of a function, which CPython gives no self.
 using Call = PyObject*(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 // The call under the eyes of the observer (observe.cpp).
-PyObject* observed(const Signature& sig, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
+PyObject* observed(const Signature& sig, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n,
+                   PyObject* kwnames);
 
 template <FixedString Text, auto F>
 struct Binding {
@@ -151,7 +152,8 @@ struct Binding {
     });
   }
   static PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-    if (observer) [[unlikely]] return observed(signature(), call, self, args, n, kwnames);
+    if (observer) [[unlikely]]
+      return observed(signature(), call, self, args, n, kwnames);
     return call(self, args, n, kwnames);
   }
 };
@@ -167,11 +169,11 @@ void def(int where = kBoth, const char* doc = nullptr) {
 }
 
 // Shared conversions.
-bool is_number(PyObject* o);               // int, float, bool, or a NumPy scalar
-Scalar to_scalar(PyObject* o);             // is_number(o)
+bool is_number(PyObject* o);    // int, float, bool, or a NumPy scalar
+Scalar to_scalar(PyObject* o);  // is_number(o)
 bool is_ndarray(PyObject* o);
-DType to_dtype(PyObject* o);               // a dtype, its name, a NumPy dtype, or float/int/bool
-PyObject* dtype_object(DType t);           // borrowed
+DType to_dtype(PyObject* o);      // a dtype, its name, a NumPy dtype, or float/int/bool
+PyObject* dtype_object(DType t);  // borrowed
 int64_t to_index(PyObject* o, const char* what);
 
 }  // namespace genesis::py

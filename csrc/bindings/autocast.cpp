@@ -13,6 +13,7 @@ namespace {
 
 enum class Policy { AsIs, Low, Wide };
 
+// clang-format off
 // Products, whose cost is in the multiplication.
 constexpr const char* kLow[] = {"matmul", "mm", "bmm", "mv", "addmm", "addmv", "addr", "addbmm", "baddbmm", "linear",
                                 "einsum", "tensordot", "inner", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
@@ -29,6 +30,7 @@ constexpr const char* kWide[] = {
     "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vector_norm", "_mse_loss", "_l1_loss",
     "_smooth_l1_loss", "_huber_loss", "_binary_cross_entropy", "_binary_cross_entropy_with_logits", "_cross_entropy",
     "_nll_loss", "_ctc_loss"};
+// clang-format on
 
 // What an operator computes in. What is not named takes what comes: types promote as they always do.
 Policy policy(const std::string& name) {
@@ -165,9 +167,7 @@ void autocast_list(const Signature& sig, std::vector<Tensor>& list) {
 Tensor autocast_factor(const Tensor& x) { return on() ? to_low(x) : x; }
 
 WideArguments::WideArguments(PyObject* const* args, Py_ssize_t n) {
-  const auto wide = [](PyObject* o) {
-    return is_tensor(o) ? Object(wrap(to_wide(unwrap(o)))) : Object::borrow(o);
-  };
+  const auto wide = [](PyObject* o) { return is_tensor(o) ? Object(wrap(to_wide(unwrap(o)))) : Object::borrow(o); };
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (PyList_CheckExact(args[i]) || PyTuple_CheckExact(args[i])) {
       Object list(PySequence_List(args[i]));
@@ -215,7 +215,8 @@ static const Family family([] {
     autocast_used = flag || blocks != 0;
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Ends a block.");
-  def<"_autocast_state()", [](Args&) { return describe(); }>(kFunction | kTool, "(enabled, dtype, cache_enabled, suspended) of this thread.");
+  def<"_autocast_state()", [](Args&) { return describe(); }>(
+      kFunction | kTool, "(enabled, dtype, cache_enabled, suspended) of this thread.");
   def<"_set_autocast_defaults(dtype=None, cache_enabled=None)", [](Args& a) -> PyObject* {
     if (a.has(0)) low_by_default = low_dtype(a, 0);
     if (a.has(1)) caching_by_default = a.boolean(1, true);

@@ -1,6 +1,6 @@
-// Mixed precision: inside an autocast block, or everywhere if genesis.enable_autocast is set, operators called from Python
-// cast their arguments, by name. Rules of the backward pass call operators directly and are not touched: they run in the
-// types that the forward pass used.
+// Mixed precision: inside an autocast block, or everywhere if genesis.enable_autocast is set, operators called from
+// Python cast their arguments, by name. Rules of the backward pass call operators directly and are not touched: they
+// run in the types that the forward pass used.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ namespace genesis::py {
 // Whether any thread is inside a block, or the flag is set.
 inline bool autocast_used = false;
 
-// genesis.enable_autocast is a variable of a module. From Python 3.12 on the dict that it lies in tells when it changes;
-// before, the dict counts its changes.
+// genesis.enable_autocast is a variable of a module. From Python 3.12 on the dict that it lies in tells when it
+// changes; before, the dict counts its changes.
 #if PY_VERSION_HEX < 0x030C0000
 inline PyDictObject* package_dict = nullptr;
 inline uint64_t package_changes = 0;
@@ -23,7 +23,8 @@ void read_autocast_flag();
 // Whether anything may have to be cast: the one test that is paid where nothing is.
 inline bool autocast_wanted() {
 #if PY_VERSION_HEX < 0x030C0000
-  if (package_dict && package_dict->ma_version_tag != package_changes) [[unlikely]] read_autocast_flag();
+  if (package_dict && package_dict->ma_version_tag != package_changes) [[unlikely]]
+    read_autocast_flag();
 #endif
   return autocast_used;
 }

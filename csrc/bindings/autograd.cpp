@@ -16,8 +16,8 @@ static Tensor from_gradient_edge(PyObject* o) {
   if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) < 2 || !is_node(PyTuple_GET_ITEM(o, 0))) return Tensor();
   Node* node = node_of(PyTuple_GET_ITEM(o, 0));
   const int64_t index = to_index(PyTuple_GET_ITEM(o, 1), "GradientEdge");
-  require<IndexError>(index >= 0 && index < node->num_outputs, "GradientEdge: node ", node->name(), " has ", node->num_outputs,
-                      " outputs, got output_nr ", index);
+  require<IndexError>(index >= 0 && index < node->num_outputs, "GradientEdge: node ", node->name(), " has ",
+                      node->num_outputs, " outputs, got output_nr ", index);
   Tensor t = empty({}, DType::Float32);
   t->requires_grad = true;
   t->grad_fn = Ref<Counted>(node);
@@ -51,7 +51,8 @@ static std::vector<Tensor> input_list(PyObject* o, const char* what) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(o, i);
     Tensor t = from_gradient_edge(item);
-    if (!t.defined() && !is_tensor(item)) throw_type_error(str(what, ": expected tensors, got ", Py_TYPE(item)->tp_name));
+    if (!t.defined() && !is_tensor(item))
+      throw_type_error(str(what, ": expected tensors, got ", Py_TYPE(item)->tp_name));
     list.push_back(t.defined() ? std::move(t) : unwrap(item));
   }
   return list;
@@ -68,9 +69,10 @@ static PyObject* tensor_backward(Args& a) {
   // backward(input, gradient, retain_graph, create_graph, inputs, out_grad)
   const Tensor& root = a.tensor(0);
   if (!watched(root)) {
-    const std::string text = str("backward: nothing was computed, since this tensor of shape ", root.shape(),
-                                 " does not require grad and was not made from one that does; call requires_grad_() on an "
-                                 "input before computing it, outside no_grad()");
+    const std::string text =
+        str("backward: nothing was computed, since this tensor of shape ", root.shape(),
+            " does not require grad and was not made from one that does; call requires_grad_() on an "
+            "input before computing it, outside no_grad()");
     if (PyErr_WarnEx(OutsideGraphWarning, text.c_str(), 1) < 0) throw_python();
     Py_RETURN_NONE;
   }
@@ -98,12 +100,14 @@ static PyObject* run_backward(Args& a) {
 }
 
 static const Family family([] {
-  OutsideGraphWarning = PyErr_NewExceptionWithDoc(
-      "genesis.autograd.OutsideGraphWarning", "backward() was called on a tensor outside any graph.", PyExc_UserWarning, nullptr);
+  OutsideGraphWarning =
+      PyErr_NewExceptionWithDoc("genesis.autograd.OutsideGraphWarning",
+                                "backward() was called on a tensor outside any graph.", PyExc_UserWarning, nullptr);
   if (!OutsideGraphWarning) throw_python();
   PyModule_AddObjectRef(current_module(), "OutsideGraphWarning", OutsideGraphWarning);
-  def<"backward(input, gradient=None, retain_graph=None, create_graph=False, inputs=None, out_grad=None)", tensor_backward>(
-      kMethod | kTool, "Adds the gradients of this tensor to the .grad of the leaves that it was computed from.");
+  def<"backward(input, gradient=None, retain_graph=None, create_graph=False, inputs=None, out_grad=None)",
+      tensor_backward>(kMethod | kTool,
+                       "Adds the gradients of this tensor to the .grad of the leaves that it was computed from.");
   def<"zero_grad(input, set_to_none=True)", [](Args& a) -> PyObject* {
     TensorMeta* m = meta_if_any(a.tensor(0));
     if (m && m->grad.defined()) {
@@ -117,19 +121,23 @@ static const Family family([] {
     }
     Py_RETURN_NONE;
   }>(kMethod | kTool, "Drops the gradient, or with set_to_none=False fills it with zeros.");
-  def<"_backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None)", run_backward>(kFunction | kTool);
-  def<"_grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False)", [](Args& a) {
-    const std::vector<Tensor> roots = tensor_list(a[0], "grad"), wanted = input_list(a[1], "grad"), grads = tensor_list(a[2], "grad");
-    require_wanted("grad", wanted);
-    const bool create = a.boolean(4, false);
-    std::vector<Tensor> result = engine::backward(
-        "grad", roots, grads, wanted, {.retain_graph = a.boolean(3, create), .create_graph = create, .accumulate = false});
-    if (!a.boolean(5, false))
-      for (size_t i = 0; i < result.size(); ++i)
-        require<GraphError>(result[i].defined(), "grad: input ", i, " of shape ", wanted[i].shape(),
-                            " was not used to compute the outputs; pass allow_unused=True to get None for it");
-    return to_python(result);
-  }>(kFunction | kTool);
+  def<"_backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None)", run_backward>(
+      kFunction | kTool);
+  def<"_grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False)",
+      [](Args& a) {
+        const std::vector<Tensor> roots = tensor_list(a[0], "grad"), wanted = input_list(a[1], "grad"),
+                                  grads = tensor_list(a[2], "grad");
+        require_wanted("grad", wanted);
+        const bool create = a.boolean(4, false);
+        std::vector<Tensor> result =
+            engine::backward("grad", roots, grads, wanted,
+                             {.retain_graph = a.boolean(3, create), .create_graph = create, .accumulate = false});
+        if (!a.boolean(5, false))
+          for (size_t i = 0; i < result.size(); ++i)
+            require<GraphError>(result[i].defined(), "grad: input ", i, " of shape ", wanted[i].shape(),
+                                " was not used to compute the outputs; pass allow_unused=True to get None for it");
+        return to_python(result);
+      }>(kFunction | kTool);
 
   def<"requires_grad_(input, requires_grad=True)", [](Args& a) {
     set_requires_grad(a.tensor(0), a.boolean(1, true));

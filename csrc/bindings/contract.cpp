@@ -13,7 +13,8 @@ static const Family family([] {
     Dims x_dims, y_dims;
     if (!a.has(2) || PyLong_Check(a[2])) {
       const int64_t n = a.integer(2, 2);
-      require(n >= 0 && n <= x.dim() && n <= y.dim(), "tensordot: dims=", n, " does not fit shapes ", x.shape(), " and ", y.shape());
+      require(n >= 0 && n <= x.dim() && n <= y.dim(), "tensordot: dims=", n, " does not fit shapes ", x.shape(),
+              " and ", y.shape());
       for (int64_t i = 0; i < n; ++i) {
         x_dims.push_back(x.dim() - n + i);
         y_dims.push_back(i);
@@ -32,7 +33,8 @@ static const Family family([] {
     }
     return ops::tensordot(x, y, x_dims, y_dims);
   }>(kFunction, "The sum of products over pairs of dimensions.");
-  def<"kron(input, other, *, out=None)", [](Args& a) { return ops::kron(a.tensor(0), a.tensor(1)); }>(kBoth, "The Kronecker product.");
+  def<"kron(input, other, *, out=None)", [](Args& a) { return ops::kron(a.tensor(0), a.tensor(1)); }>(
+      kBoth, "The Kronecker product.");
   def<"trace(input)", [](Args& a) { return ops::trace(a.tensor(0)); }>(kBoth, "The sum of the diagonal of a matrix.");
   def<"cross(input, other, dim=None, *, out=None)", [](Args& a) {
     const Tensor &x = a.tensor(0), &y = a.tensor(1);

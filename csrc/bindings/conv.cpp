@@ -12,7 +12,8 @@ static Tensor convolve(Args& a, int spatial) {
   ops::ConvOptions options{dims_or(a, 3, 1), {0}, dims_or(a, 5, 1), a.integer(6, 1)};
   if (a.has(4) && PyUnicode_Check(a[4])) {
     const std::string padding = a.string(4);
-    require(padding == "same" || padding == "valid", a.name(), ": padding must be 'same', 'valid' or numbers, got '", padding, "'");
+    require(padding == "same" || padding == "valid", a.name(), ": padding must be 'same', 'valid' or numbers, got '",
+            padding, "'");
     options.same = padding == "same";
   } else {
     options.padding = dims_or(a, 4, 0);

@@ -48,7 +48,7 @@ namespace {
 // Nested lists: first the shape and the kind, then the values.
 struct Nested {
   Dims shape;
-  int kind = -1;  // the highest of Scalar::Kind seen
+  int kind = -1;               // the highest of Scalar::Kind seen
   std::optional<DType> dtype;  // of tensors and arrays inside
 
   void measure(PyObject* o, int depth) {
@@ -77,15 +77,18 @@ struct Nested {
       if (t == DType::Float64) kind = 2;
       else dtype = dtype ? promote(*dtype, t) : t;
     } else {
-      throw_type_error(str("tensor: cannot make a number of ", Py_TYPE(o)->tp_name, "; expected numbers, nested lists of numbers, "
+      throw_type_error(str("tensor: cannot make a number of ", Py_TYPE(o)->tp_name,
+                           "; expected numbers, nested lists of numbers, "
                            "arrays or tensors"));
     }
   }
   void extend(int depth, int64_t n) {
-    if (depth_known_ >= 0) require(depth < depth_known_, "tensor: the nested lists do not have the same depth everywhere");
+    if (depth_known_ >= 0)
+      require(depth < depth_known_, "tensor: the nested lists do not have the same depth everywhere");
     if (depth == shape.size()) shape.push_back(n);
-    else require(shape[depth] == n, "tensor: the nested lists are ragged: expected length ", shape[depth], " at depth ", depth,
-                 ", got ", n, "; pad the short ones, or keep a list of tensors");
+    else
+      require(shape[depth] == n, "tensor: the nested lists are ragged: expected length ", shape[depth], " at depth ",
+              depth, ", got ", n, "; pad the short ones, or keep a list of tensors");
   }
   void leaf(int depth) {
     if (depth_known_ < 0) depth_known_ = depth;
@@ -155,7 +158,8 @@ Tensor from_data(PyObject* data, PyObject* dtype) {
   DType type = nested.kind == 0 ? DType::Bool : nested.kind == 1 ? DType::Int64 : default_dtype;
   if (nested.dtype) type = nested.kind < 0 ? *nested.dtype : promote(*nested.dtype, type);
   if (given) type = to_dtype(dtype);
-  const bool as_double = nested.kind == 2 || (nested.dtype && is_floating(*nested.dtype)) || (nested.kind < 0 && !nested.dtype);
+  const bool as_double =
+      nested.kind == 2 || (nested.dtype && is_floating(*nested.dtype)) || (nested.kind < 0 && !nested.dtype);
   Tensor values = empty(nested.shape, as_double ? DType::Float64 : DType::Int64);
   if (as_double) {
     double* p = values.data<double>();
@@ -195,7 +199,8 @@ static Tensor asarray(Args& a) {
   const bool must = a.has(3) && a.boolean(3, false), never = a.has(3) && !must;
   bool shared;
   Tensor t = view_of(a[0], a[1], shared);
-  require(shared || !never, "asarray: copy=False, but this object cannot be shared as a tensor of that dtype; use copy=None");
+  require(shared || !never,
+          "asarray: copy=False, but this object cannot be shared as a tensor of that dtype; use copy=None");
   const bool grad = a.boolean(4, false);
   if (shared && must) t = ops::clone(t);
   if (t->requires_grad && !grad) t = ops::detach(t);
@@ -229,7 +234,8 @@ static const Family family([] {
 
   // For nn.Parameter, copy and pickle.
   def<"_make_subclass(cls, data, requires_grad=False, parameter=False)", [](Args& a) {
-    if (!PyType_Check(a[0]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(a[0]), TensorType)) a.fail(0, "a subclass of Tensor");
+    if (!PyType_Check(a[0]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(a[0]), TensorType))
+      a.fail(0, "a subclass of Tensor");
     Tensor t = alias(a.tensor(1));
     if (a.boolean(2, false)) set_requires_grad(t, true);
     t->parameter = a.boolean(3, false);

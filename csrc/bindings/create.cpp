@@ -57,7 +57,8 @@ static Tensor main_diagonal(const Tensor& x, bool wrap) {
   require(x.dim() >= 2, "fill_diagonal_: needs at least 2 dimensions, got shape ", x.shape());
   int64_t stride = 0, length = x.size(0);
   for (int d = 0; d < x.dim(); ++d) {
-    require(x.dim() == 2 || x.size(d) == x.size(0), "fill_diagonal_: more than 2 dimensions must have one size, got shape ", x.shape());
+    require(x.dim() == 2 || x.size(d) == x.size(0),
+            "fill_diagonal_: more than 2 dimensions must have one size, got shape ", x.shape());
     stride += x.stride(d);
     length = std::min(length, x.size(d));
   }
@@ -91,9 +92,8 @@ static const Family family([] {
   def<"zeros_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
     return finish(a, 1, filled_like(a, 0, 1));
   }>(kFunction, "Zeros of the shape and dtype of `input`.");
-  def<"ones_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
-    return finish(a, 1, filled_like(a, 1, 1));
-  }>(kFunction, "Ones of the shape and dtype of `input`.");
+  def<"ones_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None)",
+      [](Args& a) { return finish(a, 1, filled_like(a, 1, 1)); }>(kFunction, "Ones of the shape and dtype of `input`.");
   def<"empty_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
     return finish(a, 1, untracked(like(a, 1)));
   }>(kFunction, "Memory for a tensor like `input`, not initialised.");
@@ -127,7 +127,8 @@ static const Family family([] {
     return finish(a, 3, ops::linspace(a.number(0), a.number(1), a.integer(2), dtype_or(a, 3, default_dtype)));
   }>(kFunction, "`steps` evenly spaced numbers from start to end, both included.");
   def<"logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
-    return finish(a, 4, ops::logspace(a.number(0), a.number(1), a.integer(2), a.number(3, 10.0), dtype_or(a, 4, default_dtype)));
+    return finish(
+        a, 4, ops::logspace(a.number(0), a.number(1), a.integer(2), a.number(3, 10.0), dtype_or(a, 4, default_dtype)));
   }>(kFunction, "base ** linspace(start, end, steps).");
   def<"eye(n, m=None, *, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 2, ops::eye(a.integer(0), a.integer(1, a.integer(0)), dtype_or(a, 2, default_dtype)));
@@ -138,8 +139,7 @@ static const Family family([] {
   }>(kBoth, "A copy, differentiable.");
   def<"contiguous(input, memory_format=None)", [](Args& a) {
     return ops::to_format("contiguous", a.tensor(0), memory_format(a, 1, kContiguous));
-  }>(
-      kMethod, "The tensor itself if its memory is contiguous, else a contiguous copy.");
+  }>(kMethod, "The tensor itself if its memory is contiguous, else a contiguous copy.");
   def<"zero_(input)", [](Args& a) { return ops::zero_(a.tensor(0)); }>(kBoth, "Fills the tensor with zeros.");
   def<"fill_(input, value)", [](Args& a) {
     return is_tensor(a[1]) ? ops::fill_(a.tensor(0), a.tensor(1)) : ops::fill_(a.tensor(0), a.scalar(1));
@@ -148,10 +148,13 @@ static const Family family([] {
     const Tensor y = ops::clone(a.tensor(0));
     return is_tensor(a[1]) ? ops::fill_(y, a.tensor(1)) : ops::fill_(y, a.scalar(1));
   }>(kFunction, "A tensor like input, filled with one value.");
-  def<"fill_diagonal_(input, fill_value, wrap=False)", [](Args& a) {
-    ops::fill_(main_diagonal(a.tensor(0), a.boolean(2, false)), a.scalar(1));
-    return a.tensor(0);
-  }>(kMethod, "Fills the elements whose indices are all equal; with wrap, a tall matrix begins again after its last column.");
+  def<"fill_diagonal_(input, fill_value, wrap=False)",
+      [](Args& a) {
+        ops::fill_(main_diagonal(a.tensor(0), a.boolean(2, false)), a.scalar(1));
+        return a.tensor(0);
+      }>(
+      kMethod,
+      "Fills the elements whose indices are all equal; with wrap, a tall matrix begins again after its last column.");
   def<"copy_(input, src, non_blocking=False)", [](Args& a) { return ops::copy_(a.tensor(0), a.tensor(1)); }>(
       kMethod, "Copies src into this tensor, broadcasting and converting; on a CPU there is nothing that could block.");
 });

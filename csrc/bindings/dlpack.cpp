@@ -69,7 +69,8 @@ DType from_dl_type(DLDataType t) {
     const DLDataType own = dl_type(static_cast<DType>(i));
     if (own.code == t.code && own.bits == t.bits && t.lanes == 1) return static_cast<DType>(i);
   }
-  throw_type_error(str("from_dlpack: genesis has no dtype for DLPack code ", int{t.code}, " of ", int{t.bits}, " bits and ", t.lanes, " lanes"));
+  throw_type_error(str("from_dlpack: genesis has no dtype for DLPack code ", int{t.code}, " of ", int{t.bits},
+                       " bits and ", t.lanes, " lanes"));
 }
 
 // ---- giving ---------------------------------------------------------------------------------------------------------
@@ -111,7 +112,8 @@ PyObject* make_capsule(const Tensor& t, bool copied) {
   }
   const Object capsule(PyCapsule_New(&m, Managed::name, [](PyObject* c) {
     // Nobody took it: the name is still the first one.
-    if (auto* unused = static_cast<Managed*>(PyCapsule_IsValid(c, Managed::name) ? PyCapsule_GetPointer(c, Managed::name) : nullptr))
+    if (auto* unused = static_cast<Managed*>(
+            PyCapsule_IsValid(c, Managed::name) ? PyCapsule_GetPointer(c, Managed::name) : nullptr))
       unused->deleter(unused);
   }));
   t->storage->retain();
@@ -122,12 +124,14 @@ PyObject* make_capsule(const Tensor& t, bool copied) {
 PyObject* to_dlpack(Args& a) {
   // __dlpack__(input, stream, max_version, dl_device, copy)
   Tensor t = a.tensor(0);
-  if (t->requires_grad) throw_buffer_error("__dlpack__: a tensor that requires grad cannot be exported; use tensor.detach()");
+  if (t->requires_grad)
+    throw_buffer_error("__dlpack__: a tensor that requires grad cannot be exported; use tensor.detach()");
   if (a.has(1)) throw_buffer_error("__dlpack__: a CPU has no streams; stream must be None");
   if (a.has(3)) {
     int type, id;
     if (!PyArg_ParseTuple(a[3], "ii", &type, &id)) throw_python();
-    if (type != kCpu) throw_buffer_error(str("__dlpack__: device type ", type, " is not available; the tensor is on the CPU"));
+    if (type != kCpu)
+      throw_buffer_error(str("__dlpack__: device type ", type, " is not available; the tensor is on the CPU"));
   }
   const bool copy = a.boolean(4, false);
   if (copy) t = ops::clone(t);
@@ -135,7 +139,9 @@ PyObject* to_dlpack(Args& a) {
   if (a.has(2) && !PyArg_ParseTuple(a[2], "ii", &major, &minor)) throw_python();
   if (major >= 1) return make_capsule<Versioned>(t, copy);
   if (!t->storage->writable)
-    throw_buffer_error("__dlpack__: the memory is read-only, which the consumer's version of DLPack cannot express; clone() the tensor");
+    throw_buffer_error(
+        "__dlpack__: the memory is read-only, which the consumer's version of DLPack cannot express; clone() the "
+        "tensor");
   return make_capsule<Legacy>(t, copy);
 }
 
@@ -146,14 +152,17 @@ Tensor adopt(PyObject* capsule, bool writable) {
   auto* m = static_cast<Managed*>(PyCapsule_GetPointer(capsule, Managed::name));
   if (!m) throw_python();
   const DLTensor& dl = m->tensor;
-  if (dl.device.type != kCpu) throw_buffer_error(str("from_dlpack: the memory is on device type ", dl.device.type, "; genesis computes on the CPU"));
+  if (dl.device.type != kCpu)
+    throw_buffer_error(
+        str("from_dlpack: the memory is on device type ", dl.device.type, "; genesis computes on the CPU"));
   const DType dtype = from_dl_type(dl.dtype);
   const Dims shape(dl.shape, dl.shape + dl.ndim);
   Dims strides = dl.strides ? Dims(dl.strides, dl.strides + dl.ndim) : contiguous_strides(shape);
   int64_t last = 0;
   for (int d = 0; d < shape.size(); ++d) {
     if (shape[d] <= 1) strides[d] = 1;
-    require(strides[d] >= 0, "from_dlpack: negative strides ", strides, " cannot be shared; make the array contiguous first");
+    require(strides[d] >= 0, "from_dlpack: negative strides ", strides,
+            " cannot be shared; make the array contiguous first");
     last += (shape[d] - 1) * strides[d];
   }
   const size_t bytes = numel(shape) == 0 ? 0 : static_cast<size_t>((last + 1) * itemsize(dtype));
@@ -179,7 +188,8 @@ Object ask_for_capsule(PyObject* o) {
   const Object method = Object::maybe(PyObject_GetAttrString(o, "__dlpack__"));
   if (!method) {
     PyErr_Clear();
-    throw_type_error(str("from_dlpack: expected an object with __dlpack__ or a DLPack capsule, got ", Py_TYPE(o)->tp_name));
+    throw_type_error(
+        str("from_dlpack: expected an object with __dlpack__ or a DLPack capsule, got ", Py_TYPE(o)->tp_name));
   }
   const Object none(PyTuple_New(0)), named(Py_BuildValue("{s(ii)}", "max_version", 1, 0));
   Object capsule = Object::maybe(PyObject_Call(method.get(), none.get(), named.get()));
@@ -197,15 +207,18 @@ Tensor from_dlpack(Args& a) {
   Tensor t;
   if (PyCapsule_IsValid(capsule.get(), Versioned::name)) {
     const auto* m = static_cast<Versioned*>(PyCapsule_GetPointer(capsule.get(), Versioned::name));
-    if (m->major > 1) throw_buffer_error(str("from_dlpack: the producer speaks DLPack ", m->major, ".", m->minor, "; genesis understands 1.x"));
+    if (m->major > 1)
+      throw_buffer_error(
+          str("from_dlpack: the producer speaks DLPack ", m->major, ".", m->minor, "; genesis understands 1.x"));
     t = adopt<Versioned>(capsule.get(), !(m->flags & Versioned::kReadOnly));
   } else if (PyCapsule_IsValid(capsule.get(), Legacy::name)) {
     t = adopt<Legacy>(capsule.get(), true);
   } else {
     const char* name = PyCapsule_CheckExact(capsule.get()) ? PyCapsule_GetName(capsule.get()) : nullptr;
     PyErr_Clear();
-    fail("from_dlpack: ", name && std::strncmp(name, "used", 4) == 0 ? "this capsule has been used already; ask for a new one"
-                                                                      : "not a DLPack capsule");
+    fail("from_dlpack: ", name && std::strncmp(name, "used", 4) == 0
+                              ? "this capsule has been used already; ask for a new one"
+                              : "not a DLPack capsule");
   }
   return a.boolean(2, false) ? ops::clone(t) : t;
 }

@@ -8,8 +8,7 @@ namespace genesis::py {
 namespace {
 
 struct PyDType {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 struct PyDevice {
   PyObject_HEAD
@@ -23,9 +22,9 @@ DType get(PyObject* self) { return reinterpret_cast<PyDType*>(self)->dtype; }
 
 // The dtype that a name stands for; false if none.
 bool by_name(const std::string& text, DType& out) {
-  static const std::pair<const char*, DType> aliases[] = {
-      {"float", DType::Float32}, {"double", DType::Float64}, {"half", DType::Float16},
-      {"long", DType::Int64},    {"int", DType::Int32},      {"short", DType::Int16}};
+  static const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32}, {"double", DType::Float64},
+                                                          {"half", DType::Float16},  {"long", DType::Int64},
+                                                          {"int", DType::Int32},     {"short", DType::Int16}};
   const std::string plain = text.rfind("genesis.", 0) == 0 ? text.substr(8) : text;
   for (int i = 0; i < kNumDTypes; ++i)
     if (plain == name(static_cast<DType>(i))) {
@@ -80,7 +79,8 @@ Py_hash_t hash(PyObject* self) {
 PyObject* compare(PyObject* self, PyObject* other, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
   DType t;
-  const bool is_type = other == reinterpret_cast<PyObject*>(&PyFloat_Type) || other == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+  const bool is_type = other == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
+                       other == reinterpret_cast<PyObject*>(&PyLong_Type) ||
                        other == reinterpret_cast<PyObject*>(&PyBool_Type);
   const bool equal = other != Py_None && !is_type && convert(other, t) && t == get(self);
   return PyBool_FromLong(equal == (op == Py_EQ));
@@ -88,18 +88,23 @@ PyObject* compare(PyObject* self, PyObject* other, int op) {
 PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name(get(self))); }  // a global of genesis
 
 PyGetSetDef getset[] = {
-    {"itemsize", [](PyObject* s, void*) { return PyLong_FromLongLong(itemsize(get(s))); }, nullptr, "Bytes of one element.", nullptr},
-    {"is_floating_point", [](PyObject* s, void*) { return PyBool_FromLong(is_floating(get(s))); }, nullptr, "Whether it is floating.", nullptr},
+    {"itemsize", [](PyObject* s, void*) { return PyLong_FromLongLong(itemsize(get(s))); }, nullptr,
+     "Bytes of one element.", nullptr},
+    {"is_floating_point", [](PyObject* s, void*) { return PyBool_FromLong(is_floating(get(s))); }, nullptr,
+     "Whether it is floating.", nullptr},
     {"is_complex", [](PyObject*, void*) { return PyBool_FromLong(0); }, nullptr, "Whether it is complex.", nullptr},
-    {"is_signed", [](PyObject* s, void*) { return PyBool_FromLong(get(s) != DType::Bool && get(s) != DType::UInt8); }, nullptr, "Whether it can hold negative values.", nullptr},
-    {"name", [](PyObject* s, void*) { return PyUnicode_FromString(name(get(s))); }, nullptr, "The name, e.g. 'float32'.", nullptr},
+    {"is_signed", [](PyObject* s, void*) { return PyBool_FromLong(get(s) != DType::Bool && get(s) != DType::UInt8); },
+     nullptr, "Whether it can hold negative values.", nullptr},
+    {"name", [](PyObject* s, void*) { return PyUnicode_FromString(name(get(s))); }, nullptr,
+     "The name, e.g. 'float32'.", nullptr},
     {}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
 
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"type", "index", nullptr};
   PyObject *type, *index = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index))
+    return nullptr;
   return guarded([&] {
     check_device(type);
     Py_INCREF(cpu);
@@ -120,7 +125,8 @@ PyGetSetDef device_getset[] = {
     {"index", [](PyObject*, void*) -> PyObject* { Py_RETURN_NONE; }, nullptr, "Which of several.", nullptr},
     {}};
 PyMethodDef device_methods[] = {
-    {"__reduce__", [](PyObject*, PyObject*) { return Py_BuildValue("O(s)", DeviceType, "cpu"); }, METH_NOARGS, nullptr}, {}};
+    {"__reduce__", [](PyObject*, PyObject*) { return Py_BuildValue("O(s)", DeviceType, "cpu"); }, METH_NOARGS, nullptr},
+    {}};
 
 }  // namespace
 
@@ -131,7 +137,8 @@ DType to_dtype(PyObject* o) {
   DType t;
   if (convert(o, t)) return t;
   const Object text(PyObject_Repr(o));
-  throw_type_error(str("not a dtype: ", PyUnicode_AsUTF8(text.get()), "; use e.g. genesis.float32, 'float32' or numpy.float32"));
+  throw_type_error(
+      str("not a dtype: ", PyUnicode_AsUTF8(text.get()), "; use e.g. genesis.float32, 'float32' or numpy.float32"));
 }
 
 void check_device(PyObject* o) {
@@ -139,8 +146,10 @@ void check_device(PyObject* o) {
   const Object text(PyObject_Str(o));
   const std::string s = PyUnicode_AsUTF8(text.get());
   if (s == "cpu" || s == "cpu:0") return;
-  fail<GraphError>("device: '", s, "' is not available; this build of genesis computes on 'cpu': leave the device out, or choose it with ",
-                   "'cuda' if genesis.cuda.is_available() else 'cpu'");
+  fail<GraphError>(
+      "device: '", s,
+      "' is not available; this build of genesis computes on 'cpu': leave the device out, or choose it with ",
+      "'cuda' if genesis.cuda.is_available() else 'cpu'");
 }
 
 bool is_device(PyObject* o) {
@@ -156,7 +165,8 @@ void init_dtype(PyObject* module) {
                                 {Py_tp_methods, methods},
                                 {Py_tp_doc, const_cast<char*>("The type of a tensor's elements.")},
                                 {0, nullptr}};
-  static PyType_Spec spec{"genesis.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  static PyType_Spec spec{"genesis.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                          slots};
   DTypeType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
   PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(DTypeType));
   for (int i = 0; i < kNumDTypes; ++i) {

@@ -19,7 +19,8 @@ void def_map(const char* doc) {
 // Name(input, other) of Op(x, y, out); with def_zip also Name_(input, other).
 template <FixedString Name, auto Op>
 void def_zip_function(const char* doc) {
-  def<join<Name, "(input, other, *, out=None)">(), [](Args& a) { return Op(a.operand(0), a.operand(1), a.out(2)); }>(kBoth, doc);
+  def<join<Name, "(input, other, *, out=None)">(), [](Args& a) { return Op(a.operand(0), a.operand(1), a.out(2)); }>(
+      kBoth, doc);
 }
 template <FixedString Name, auto Op>
 void def_zip(const char* doc) {

@@ -58,9 +58,10 @@ void init_errors(PyObject* module) {
                         "An argument has the wrong dtype; a TypeError and a RuntimeError at once.");
   DivisionErrorType = make(module, "DivisionError", PyExc_ZeroDivisionError, PyExc_RuntimeError,
                            "An integer was divided by zero; a ZeroDivisionError and a RuntimeError at once.");
-  LinAlgErrorType = PyErr_NewExceptionWithDoc(
-      "genesis.linalg.LinAlgError", "A matrix is singular, not positive definite, or its decomposition did not converge.",
-      PyExc_RuntimeError, nullptr);
+  LinAlgErrorType =
+      PyErr_NewExceptionWithDoc("genesis.linalg.LinAlgError",
+                                "A matrix is singular, not positive definite, or its decomposition did not converge.",
+                                PyExc_RuntimeError, nullptr);
   if (!LinAlgErrorType) throw_python();
   PyModule_AddObjectRef(module, "_LinAlgError", LinAlgErrorType);  // genesis.linalg shows it
 }

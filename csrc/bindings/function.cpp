@@ -115,8 +115,8 @@ FunctionNode& node_of_context(PyObject* o) { return static_cast<FunctionNode&>(*
 
 // ---- backward -----------------------------------------------------------------------------------------------------
 
-// What genesis.autograd.function.<question> says of a method of the class, found by signature once and remembered in the
-// class for as long as it has that method.
+// What genesis.autograd.function.<question> says of a method of the class, found by signature once and remembered in
+// the class for as long as it has that method.
 Object answer(PyObject* cls, PyObject* question, PyObject* method) {
   const Object known = Object::maybe(PyObject_GetAttr(cls, question));
   if (!known) PyErr_Clear();
@@ -148,7 +148,8 @@ Object find_backward(PyObject* cls) {
 
 Grads FunctionNode::apply(Grads&& dy) {
   std::optional<WithoutAutocast> off;
-  if (autocast_by_flag()) [[unlikely]] off.emplace();  // as in its forward
+  if (autocast_by_flag()) [[unlikely]]
+    off.emplace();  // as in its forward
   const Object backward = find_backward(cls.get());
   const bool each = one_call_per_output(cls.get(), backward.get());
   InlineVec<Object, 4> given;
@@ -166,7 +167,9 @@ Grads FunctionNode::apply(Grads&& dy) {
     if (sum.empty()) sum = std::move(part);
     else
       for (int k = 0; k < sum.size(); ++k)
-        sum[k] = sum[k].defined() && part[k].defined() ? ops::add(sum[k], part[k]) : sum[k].defined() ? sum[k] : part[k];
+        sum[k] = sum[k].defined() && part[k].defined() ? ops::add(sum[k], part[k])
+                 : sum[k].defined()                    ? sum[k]
+                                                       : part[k];
   }
   return sum;
 }
@@ -216,15 +219,16 @@ void FunctionNode::collect(PyObject* result, Grads& grads) {
     const Argument& a = arguments[i];
     if (!a.list || !is_list(item(i))) {
       if (a.list && a.count > 1 && item(i) != Py_None)
-        fail(str("gradient ", i, " belongs to a list of ", a.count, " tensors and must be a list of gradients or None"));
+        fail(
+            str("gradient ", i, " belongs to a list of ", a.count, " tensors and must be a list of gradients or None"));
       take(item(i), a.first, i, grads);
       continue;
     }
     const Object inner(PySequence_Tuple(item(i)));
     if (PyTuple_GET_SIZE(inner.get()) != static_cast<Py_ssize_t>(a.count))
-      fail(str("gradient ", i, " belongs to a list of ", a.count, " tensors, got ", PyTuple_GET_SIZE(inner.get()), " gradients"));
-    for (uint32_t k = 0; k < a.count; ++k)
-      take(PyTuple_GET_ITEM(inner.get(), k), a.first + k, i, grads);
+      fail(str("gradient ", i, " belongs to a list of ", a.count, " tensors, got ", PyTuple_GET_SIZE(inner.get()),
+               " gradients"));
+    for (uint32_t k = 0; k < a.count; ++k) take(PyTuple_GET_ITEM(inner.get(), k), a.first + k, i, grads);
   }
 }
 
@@ -242,7 +246,8 @@ void FunctionNode::take(PyObject* item, uint32_t number, int at, Grads& grads) {
     const int64_t have = g.size(-d), want = shape[shape.size() - d];
     fits = have == want || want == 1;
   }
-  require(fits, op, "Backward: gradient ", at, " has shape ", g.shape(), ", but the argument of forward has shape ", shape);
+  require(fits, op, "Backward: gradient ", at, " has shape ", g.shape(), ", but the argument of forward has shape ",
+          shape);
   grads[static_cast<int>(number)] = g;
 }
 
@@ -382,14 +387,16 @@ void check_dirty(FunctionNode& node, const Tensors& inputs, bool tracked) {
     t->storage->written(node.op);
     // A Parameter may be updated in place, but not become the result of an operation.
     if (tracked && !ops::begin_inplace(node.op, t, {}))
-      require<GraphError>(!t->requires_grad, node.op, ": a leaf tensor that requires grad cannot be changed in place, since its "
+      require<GraphError>(!t->requires_grad, node.op,
+                          ": a leaf tensor that requires grad cannot be changed in place, since its "
                           "gradient would be lost");
   }
 }
 
 PyObject* finish(FunctionNode& node, PyObject* result, const Tensors& inputs, bool tracked) {
   if (PyDict_Check(result))
-    throw_type_error(str(node.op, ": forward must return a tensor or a tuple, got a dict; return its values and build the dict "
+    throw_type_error(str(node.op,
+                         ": forward must return a tensor or a tuple, got a dict; return its values and build the dict "
                          "around apply()"));
   check_dirty(node, inputs, tracked);
   if (!tracked) {
@@ -401,14 +408,12 @@ PyObject* finish(FunctionNode& node, PyObject* result, const Tensors& inputs, bo
   if (several)
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i)
       items.push_back(Object::borrow(PySequence_Fast_GET_ITEM(result, i)));
-  else
-    items.push_back(Object::borrow(result));
+  else items.push_back(Object::borrow(result));
   node.num_outputs = static_cast<uint32_t>(items.size());
   node.outputs.resize(items.size());
   for (const Tensor& t : node.dirty) {
-    const bool returned = std::any_of(items.begin(), items.end(), [&](const Object& o) {
-      return is_tensor(o.get()) && unwrap(o.get()).same(t);
-    });
+    const bool returned = std::any_of(items.begin(), items.end(),
+                                      [&](const Object& o) { return is_tensor(o.get()) && unwrap(o.get()).same(t); });
     require<GraphError>(returned, node.op, ": an argument that was given to mark_dirty must be returned by forward");
   }
   bool replaced = false;
@@ -500,7 +505,8 @@ PyObject* run(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   });
 }
 PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  if (!observer) [[likely]] return run(cls, args, nargs, kwnames);
+  if (!observer) [[likely]]
+    return run(cls, args, nargs, kwnames);
   return guarded([&]() -> PyObject* {
     const auto given = static_cast<size_t>(nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
     return observed_as(FunctionNode::name_of(cls), {args, given}, [&] { return run(cls, args, nargs, kwnames); });
@@ -537,8 +543,8 @@ void take_tensors(const char* method, FunctionNode& node, PyObject* args, Tensor
     if (optional && o == Py_None) list.push_back(Tensor());
     else if (is_tensor(o)) list.push_back(unwrap(o));
     else
-      throw_type_error(str(node.op, ": ", method, " takes tensors", optional ? " or None" : "", ", argument ", i, " is ",
-                           Py_TYPE(o)->tp_name, optional ? "; keep other values as attributes of ctx" : ""));
+      throw_type_error(str(node.op, ": ", method, " takes tensors", optional ? " or None" : "", ", argument ", i,
+                           " is ", Py_TYPE(o)->tp_name, optional ? "; keep other values as attributes of ctx" : ""));
   }
 }
 template <FixedString Name, auto List, bool Optional>
@@ -575,7 +581,8 @@ PyObject* needs_input_grad(PyObject* o, void*) {
       bool needed = arguments[i].watched;
       if (needed && node.in_backward) {
         needed = false;
-        for (uint32_t k = 0; k < arguments[i].count; ++k) needed = needed || saved.needs(static_cast<int>(arguments[i].first + k));
+        for (uint32_t k = 0; k < arguments[i].count; ++k)
+          needed = needed || saved.needs(static_cast<int>(arguments[i].first + k));
       }
       PyTuple_SET_ITEM(tuple.get(), i, PyBool_FromLong(needed));
     }
@@ -623,9 +630,10 @@ constexpr PyGetSetDef free_property() {
 
 PyGetSetDef getset[] = {
     {"saved_tensors", saved_tensors, nullptr, "What save_for_backward kept, checked for changes in place.", nullptr},
-    {"needs_input_grad", needs_input_grad, nullptr, "For each argument of forward, whether its gradient is wanted.", nullptr},
-    {"materialize_grads", [](PyObject* o, void*) { return PyBool_FromLong(node_of_context(o).materialize); }, set_materialize,
-     "Whether gradients that did not arrive are zeros rather than None.", nullptr},
+    {"needs_input_grad", needs_input_grad, nullptr, "For each argument of forward, whether its gradient is wanted.",
+     nullptr},
+    {"materialize_grads", [](PyObject* o, void*) { return PyBool_FromLong(node_of_context(o).materialize); },
+     set_materialize, "Whether gradients that did not arrive are zeros rather than None.", nullptr},
     {"_forward_cls", [](PyObject* o, void*) { return Object(node_of_context(o).cls).release(); }, nullptr,
      "The Function whose call this is.", nullptr},
     free_property<"inputs">(),
@@ -642,13 +650,13 @@ PyMethodDef methods[] = {
     {"mark_non_differentiable", mark<"mark_non_differentiable", &FunctionNode::non_differentiable, false>, METH_VARARGS,
      "mark_non_differentiable($self, *tensors)\n--\n\nSays that these outputs have no gradient."},
     {"set_materialize_grads", set_materialize_grads, METH_O,
-     "set_materialize_grads($self, value)\n--\n\nWhether backward gets zeros (the default) or None where no gradient arrived."},
+     "set_materialize_grads($self, value)\n--\n\nWhether backward gets zeros (the default) or None where no gradient "
+     "arrived."},
     {}};
 
-PyMemberDef members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr},
-    {"__dictoffset__", T_PYSSIZET, offsetof(PyContext, dict), READONLY, nullptr},
-    {}};
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr},
+                         {"__dictoffset__", T_PYSSIZET, offsetof(PyContext, dict), READONLY, nullptr},
+                         {}};
 
 PyObject* add_type(PyType_Spec& spec, PyTypeObject* base, const char* name) {
   Object type(base ? PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base)) : PyType_FromSpec(&spec));
@@ -664,19 +672,21 @@ const Family family([] {
       {Py_tp_getset, getset},
       {Py_tp_methods, methods},
       {Py_tp_members, members},
-      {Py_tp_doc, const_cast<char*>("What forward tells backward; the node of the graph that stands for one call of a Function.")},
+      {Py_tp_doc,
+       const_cast<char*>("What forward tells backward; the node of the graph that stands for one call of a Function.")},
       {0, nullptr}};
-  static PyType_Spec context_spec{"genesis.autograd.Context", sizeof(PyContext), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-                                  context_slots};
+  static PyType_Spec context_spec{"genesis.autograd.Context", sizeof(PyContext), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, context_slots};
   ContextType = reinterpret_cast<PyTypeObject*>(add_type(context_spec, NodeType, "Context"));
 
   static PyMethodDef function_methods[] = {
-      {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)), METH_CLASS | METH_FASTCALL | METH_KEYWORDS,
+      {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)),
+       METH_CLASS | METH_FASTCALL | METH_KEYWORDS,
        "apply($type, /, *args, **kwargs)\n--\n\nRuns forward and records the call in the graph."},
       {}};
   static PyType_Slot function_slots[] = {{Py_tp_methods, function_methods}, {0, nullptr}};
-  static PyType_Spec function_spec{"genesis._C._Function", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                                   function_slots};
+  static PyType_Spec function_spec{"genesis._C._Function", sizeof(PyObject), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};
   FunctionType = reinterpret_cast<PyTypeObject*>(add_type(function_spec, nullptr, "_Function"));
   // genesis.autograd.Function, which has the methods that a class inherits if it does not write them.
   def<"_set_function_base(function)", [](Args& a) -> PyObject* {

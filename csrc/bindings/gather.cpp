@@ -6,10 +6,12 @@
 namespace genesis::py {
 
 static const Family family([] {
-  def<"gather(input, dim, index, *, out=None)", [](Args& a) { return ops::gather(a.tensor(0), a.integer(1), a.tensor(2)); }>(
-      kBoth, "The elements of input at the given indices along dim: the result has index's shape.");
-  def<"index_select(input, dim, index, *, out=None)", [](Args& a) { return ops::index_select(a.tensor(0), a.integer(1), a.tensor(2)); }>(
-      kBoth, "The slices of input along dim at a 1-d index.");
+  def<"gather(input, dim, index, *, out=None)", [](Args& a) {
+    return ops::gather(a.tensor(0), a.integer(1), a.tensor(2));
+  }>(kBoth, "The elements of input at the given indices along dim: the result has index's shape.");
+  def<"index_select(input, dim, index, *, out=None)", [](Args& a) {
+    return ops::index_select(a.tensor(0), a.integer(1), a.tensor(2));
+  }>(kBoth, "The slices of input along dim at a 1-d index.");
   def<"take(input, index, *, out=None)", [](Args& a) { return ops::take(a.tensor(0), a.tensor(1)); }>(
       kBoth, "The elements of input, seen as one line, at the given indices.");
   def<"take_along_dim(input, indices, dim=None, *, out=None)", [](Args& a) {

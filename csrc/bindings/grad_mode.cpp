@@ -27,8 +27,7 @@ char pack(Mode m) { return static_cast<char>(m.enabled | m.inference << 1); }
 Mode unpack(char c) { return {(c & 1) != 0, (c & 2) != 0}; }
 
 struct PyMode {
-  PyObject_HEAD
-  Kind kind;
+  PyObject_HEAD Kind kind;
   bool value;
   bool fresh;         // set_grad_enabled: in force since it was made, not yet entered
   std::string saved;  // what to go back to, one for each time that it was entered
@@ -69,8 +68,10 @@ PyObject* mode_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     }
     if (argument) {
       if (kind == Kind::NoGrad || kind == Kind::EnableGrad)
-        throw_type_error(str(type->tp_name, ": takes no argument but a function to decorate, got ", Py_TYPE(argument)->tp_name));
-      if (!PyBool_Check(argument)) throw_type_error(str(type->tp_name, ": mode must be a bool, got ", Py_TYPE(argument)->tp_name));
+        throw_type_error(
+            str(type->tp_name, ": takes no argument but a function to decorate, got ", Py_TYPE(argument)->tp_name));
+      if (!PyBool_Check(argument))
+        throw_type_error(str(type->tp_name, ": mode must be a bool, got ", Py_TYPE(argument)->tp_name));
       value = argument == Py_True;
     }
     PyObject* o = type->tp_alloc(type, 0);
@@ -145,14 +146,19 @@ void add_type(const char* name, const char* doc) {
 }
 
 const Family family([] {
-  add_type<Kind::NoGrad>("no_grad", "no_grad()\n--\n\nRecord nothing, in a with block or in the function that it decorates.");
+  add_type<Kind::NoGrad>("no_grad",
+                         "no_grad()\n--\n\nRecord nothing, in a with block or in the function that it decorates.");
   add_type<Kind::EnableGrad>("enable_grad", "enable_grad()\n--\n\nRecord again, inside no_grad.");
-  add_type<Kind::SetGradEnabled>("set_grad_enabled",
-                                 "set_grad_enabled(mode)\n--\n\nTurn recording on or off: at once, or for a with block or a function.");
-  add_type<Kind::Inference>("inference_mode",
-                            "inference_mode(mode=True)\n--\n\nLike no_grad; the results can never enter a graph, which saves bookkeeping.");
-  def<"is_grad_enabled()", [](Args&) { return grad_mode.enabled; }>(kFunction | kTool, "Whether operations are being recorded.");
-  def<"is_inference_mode_enabled()", [](Args&) { return grad_mode.inference; }>(kFunction | kTool, "Whether inference_mode is on.");
+  add_type<Kind::SetGradEnabled>(
+      "set_grad_enabled",
+      "set_grad_enabled(mode)\n--\n\nTurn recording on or off: at once, or for a with block or a function.");
+  add_type<Kind::Inference>(
+      "inference_mode",
+      "inference_mode(mode=True)\n--\n\nLike no_grad; the results can never enter a graph, which saves bookkeeping.");
+  def<"is_grad_enabled()", [](Args&) { return grad_mode.enabled; }>(kFunction | kTool,
+                                                                    "Whether operations are being recorded.");
+  def<"is_inference_mode_enabled()", [](Args&) { return grad_mode.inference; }>(kFunction | kTool,
+                                                                                "Whether inference_mode is on.");
 });
 
 }  // namespace

@@ -17,7 +17,8 @@ class PyPacked final : public Packed {
     const Object f = unpack_, value = value_;
     const Object result(PyObject_CallOneArg(f.get(), value.get()));
     if (!is_tensor(result.get()))
-      throw_type_error(str("saved_tensors_hooks: the unpack hook must return a Tensor, got ", Py_TYPE(result.get())->tp_name));
+      throw_type_error(
+          str("saved_tensors_hooks: the unpack hook must return a Tensor, got ", Py_TYPE(result.get())->tp_name));
     return unwrap(result.get());
   }
   int traverse(int (*visit)(void*, void*), void* arg) const override {

@@ -71,7 +71,9 @@ class PyNodeHook final : public NodeHook {
     const Py_ssize_t n = single ? 1 : PyTuple_Check(result.get()) ? PyTuple_GET_SIZE(result.get()) : -1;
     if (n != grads.size())
       throw_type_error(str(what, " must return None or a tuple of ", grads.size(), " gradients, got ",
-                           single ? "one tensor" : n >= 0 ? str(n) : Py_TYPE(result.get())->tp_name));
+                           single   ? "one tensor"
+                           : n >= 0 ? str(n)
+                                    : Py_TYPE(result.get())->tp_name));
     Grads replaced(grads.size());
     for (int i = 0; i < grads.size(); ++i) {
       replaced[i] = tensor_or_none(single ? result.get() : PyTuple_GET_ITEM(result.get(), i), what);
@@ -98,8 +100,7 @@ class PyNodeHook final : public NodeHook {
 // ---- the handle ---------------------------------------------------------------------------------------------------
 
 struct PyHandle {
-  PyObject_HEAD
-  PyObject* owner;  // a weak reference to the Tensor or Node object
+  PyObject_HEAD PyObject* owner;  // a weak reference to the Tensor or Node object
   union {
     Link link;
   };
@@ -204,10 +205,11 @@ void init_hooks(PyObject* module) {
                                   {"__enter__", enter, METH_NOARGS, nullptr},
                                   {"__exit__", leave, METH_VARARGS, nullptr},
                                   {}};
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(handle_dealloc)},
-                                {Py_tp_methods, methods},
-                                {Py_tp_doc, const_cast<char*>("What register_hook returns: remove() takes the hook off.")},
-                                {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(handle_dealloc)},
+      {Py_tp_methods, methods},
+      {Py_tp_doc, const_cast<char*>("What register_hook returns: remove() takes the hook off.")},
+      {0, nullptr}};
   static PyType_Spec spec{"genesis.autograd.RemovableHandle", sizeof(PyHandle), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   HandleType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());

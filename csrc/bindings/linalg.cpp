@@ -4,8 +4,8 @@
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "ops/compare.h"
-#include "ops/select.h"
 #include "ops/reduce.h"
+#include "ops/select.h"
 
 namespace genesis::py {
 
@@ -13,7 +13,8 @@ namespace genesis::py {
 static bool upper(Args& a, int i) {
   if (!a.has(i)) return false;
   const std::string text = a.string(i);
-  require(text == "L" || text == "U" || text == "l" || text == "u", a.name(), ": UPLO must be 'L' or 'U', got '", text, "'");
+  require(text == "L" || text == "U" || text == "l" || text == "u", a.name(), ": UPLO must be 'L' or 'U', got '", text,
+          "'");
   return text == "U" || text == "u";
 }
 
@@ -40,12 +41,17 @@ static void solving() {
   def<"linalg_solve(A, B, *, left=True, out=None)", [](Args& a) {
     return ops::linalg_solve(a.tensor(0), a.tensor(1), a.boolean(2, true));
   }>(kFunction, "X with A @ X = B (X @ A = B if not left); B may be a vector.");
-  def<"linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None)", [](Args& a) {
-    return ops::linalg_solve_triangular(a.tensor(0), a.tensor(1), a.boolean(2, false), a.boolean(3, true), a.boolean(4, false));
-  }>(kFunction, "X with A @ X = B for the upper or lower triangle of A; the other is not read. A zero pivot gives inf or nan.");
+  def<"linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None)",
+      [](Args& a) {
+        return ops::linalg_solve_triangular(a.tensor(0), a.tensor(1), a.boolean(2, false), a.boolean(3, true),
+                                            a.boolean(4, false));
+      }>(
+      kFunction,
+      "X with A @ X = B for the upper or lower triangle of A; the other is not read. A zero pivot gives inf or nan.");
   def<"linalg_inv(A, *, out=None)", [](Args& a) { return ops::linalg_inv("linalg.inv", a.tensor(0)); }>(
       kFunction, "The inverse of a square matrix. Prefer solve(A, B) to inv(A) @ B.");
-  def<"inverse(input, *, out=None)", [](Args& a) { return ops::linalg_inv("inverse", a.tensor(0)); }>(kBoth, "The same as linalg.inv().");
+  def<"inverse(input, *, out=None)", [](Args& a) { return ops::linalg_inv("inverse", a.tensor(0)); }>(
+      kBoth, "The same as linalg.inv().");
   def<"linalg_det(A, *, out=None)", [](Args& a) { return ops::linalg_det("linalg.det", a.tensor(0)); }>(
       kFunction, "The determinant. See slogdet() for large matrices.");
   def<"det(input)", [](Args& a) { return ops::linalg_det("det", a.tensor(0)); }>(kBoth, "The same as linalg.det().");
@@ -55,7 +61,8 @@ static void solving() {
     const ops::SignAndLog y = ops::linalg_slogdet("logdet", a.tensor(0));
     return ops::where(ops::lt(y.sign, 0), std::numeric_limits<double>::quiet_NaN(), y.logabsdet);
   }>(kBoth, "The logarithm of the determinant; NaN where that is negative.");
-  def<"slogdet(input, *, out=None)", [](Args& a) { return sign_and_log("slogdet", a.tensor(0)); }>(kBoth, "The same as linalg.slogdet().");
+  def<"slogdet(input, *, out=None)", [](Args& a) { return sign_and_log("slogdet", a.tensor(0)); }>(
+      kBoth, "The same as linalg.slogdet().");
   def<"linalg_matrix_power(A, n, *, out=None)", [](Args& a) {
     return ops::linalg_matrix_power("linalg.matrix_power", a.tensor(0), a.integer(1));
   }>(kFunction, "A @ A @ ... @ A, n times; the inverse's power for a negative n.");
@@ -69,8 +76,9 @@ static void solving() {
 }
 
 static void decomposing() {
-  def<"linalg_cholesky(A, *, upper=False, out=None)", [](Args& a) { return ops::linalg_cholesky(a.tensor(0), a.boolean(1, false)); }>(
-      kFunction, "The lower triangular L with A = L @ L.T for a positive definite A, or its transpose.");
+  def<"linalg_cholesky(A, *, upper=False, out=None)", [](Args& a) {
+    return ops::linalg_cholesky(a.tensor(0), a.boolean(1, false));
+  }>(kFunction, "The lower triangular L with A = L @ L.T for a positive definite A, or its transpose.");
   def<"linalg_qr(A, mode='reduced', *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("linalg_qr", {"Q", "R"});
     const ops::QR y = ops::linalg_qr(a.tensor(0), qr_mode(a, 1));
@@ -81,19 +89,23 @@ static void decomposing() {
     const ops::Reflections y = ops::geqrf(a.tensor(0));
     return named(type, {y.a, y.tau});
   }>(kBoth, "The reflections that make Q of linalg.qr(), for linalg.householder_product(); R in the upper triangle.");
-  def<"linalg_householder_product(A, tau, *, out=None)", [](Args& a) {
-    return ops::linalg_householder_product("linalg.householder_product", a.tensor(0), a.tensor(1));
-  }>(kFunction, "The first columns of a product of reflections I - tau v v.T, whose vectors lie below the diagonal of A.");
+  def<"linalg_householder_product(A, tau, *, out=None)",
+      [](Args& a) { return ops::linalg_householder_product("linalg.householder_product", a.tensor(0), a.tensor(1)); }>(
+      kFunction,
+      "The first columns of a product of reflections I - tau v v.T, whose vectors lie below the diagonal of A.");
   def<"orgqr(input, input2, *, out=None)", [](Args& a) {
     return ops::linalg_householder_product("orgqr", a.tensor(0), a.tensor(1));
   }>(kBoth, "The same as linalg.householder_product().");
-  def<"linalg_eigh(A, UPLO='L', *, out=None)", [](Args& a) {
-    static PyTypeObject* const type = return_type("linalg_eigh", {"eigenvalues", "eigenvectors"});
-    const ops::Eigen y = ops::linalg_eigh(a.tensor(0), upper(a, 1));
-    return named(type, {y.values, y.vectors});
-  }>(kFunction, "Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix, of which one triangle is read.");
-  def<"linalg_eigvalsh(A, UPLO='L', *, out=None)", [](Args& a) { return ops::linalg_eigvalsh(a.tensor(0), upper(a, 1)); }>(
-      kFunction, "Eigenvalues of a symmetric matrix, ascending.");
+  def<"linalg_eigh(A, UPLO='L', *, out=None)",
+      [](Args& a) {
+        static PyTypeObject* const type = return_type("linalg_eigh", {"eigenvalues", "eigenvectors"});
+        const ops::Eigen y = ops::linalg_eigh(a.tensor(0), upper(a, 1));
+        return named(type, {y.values, y.vectors});
+      }>(kFunction,
+         "Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix, of which one triangle is read.");
+  def<"linalg_eigvalsh(A, UPLO='L', *, out=None)", [](Args& a) {
+    return ops::linalg_eigvalsh(a.tensor(0), upper(a, 1));
+  }>(kFunction, "Eigenvalues of a symmetric matrix, ascending.");
   def<"linalg_svd(A, full_matrices=True, *, out=None)", [](Args& a) {
     static PyTypeObject* const type = return_type("linalg_svd", {"U", "S", "Vh"});
     const ops::SVD y = ops::linalg_svd(a.tensor(0), a.boolean(1, true));
@@ -131,7 +143,8 @@ static void norms() {
     if (!a.has(1)) return vector_norm(a);  // of all elements
     const Dims dim = a.optional_dims(2);
     const int given = a.has(2) ? dim.size() : a.tensor(0).dim();
-    require(given == 1 || given == 2, "linalg.norm: ord needs dim to be one or two dimensions, or A to have as many, got ", given);
+    require(given == 1 || given == 2,
+            "linalg.norm: ord needs dim to be one or two dimensions, or A to have as many, got ", given);
     if (given == 2) return matrix_norm(a, a.has(2) ? dim : Dims{0, 1});
     if (PyUnicode_Check(a[1])) fail("linalg.norm: ord of a vector must be a number, got '", a.string(1), "'");
     return vector_norm(a);

@@ -26,8 +26,9 @@ struct Pair {
     if (x.shape() == y.shape()) return;
     const char* op = a.name() + 1;
     const Dims shape = broadcast_shapes(op, x.shape(), y.shape());
-    const std::string text = str(op, ": target is ", y.shape(), " and input is ", x.shape(), ", so both are broadcast to ", shape,
-                                 ", which is hardly ever meant; give them the same shape");
+    const std::string text =
+        str(op, ": target is ", y.shape(), " and input is ", x.shape(), ", so both are broadcast to ", shape,
+            ", which is hardly ever meant; give them the same shape");
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw_python();
     x = ops::expand(x, shape);
     y = ops::expand(y, shape);
@@ -57,9 +58,11 @@ static const Family family([] {
   def<"_binary_cross_entropy_with_logits(input, target, reduction)", [](Args& a) {
     return ops::binary_cross_entropy_with_logits(a.tensor(0), a.tensor(1), reduction(a, 2));
   }>(kFunction, "The binary cross-entropy of sigmoid(x), reduced.");
-  def<"_cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0)", [](Args& a) {
-    return ops::cross_entropy(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3, -100), reduction(a, 4), a.number(5, 0));
-  }>(kFunction, "-log(softmax(input)) at the target's classes, reduced.");
+  def<"_cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0)",
+      [](Args& a) {
+        return ops::cross_entropy(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3, -100), reduction(a, 4),
+                                  a.number(5, 0));
+      }>(kFunction, "-log(softmax(input)) at the target's classes, reduced.");
   def<"_nll_loss(input, target, weight=None, ignore_index=-100, reduction='mean')", [](Args& a) {
     return ops::nll_loss(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3, -100), reduction(a, 4));
   }>(kFunction, "-input at the target's classes, reduced.");

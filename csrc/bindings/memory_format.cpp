@@ -5,16 +5,13 @@ namespace genesis::py {
 namespace {
 
 struct PyMemoryFormat {
-  PyObject_HEAD
-  ops::MemoryFormat format;
+  PyObject_HEAD ops::MemoryFormat format;
 };
 
 constexpr const char* kNames[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
 PyTypeObject* Type;
 
-const char* name(PyObject* self) {
-  return kNames[static_cast<int>(reinterpret_cast<PyMemoryFormat*>(self)->format)];
-}
+const char* name(PyObject* self) { return kNames[static_cast<int>(reinterpret_cast<PyMemoryFormat*>(self)->format)]; }
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("genesis.%s", name(self)); }
 PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name(self)); }  // a global of genesis
 
@@ -28,10 +25,11 @@ ops::MemoryFormat memory_format(const Args& a, int i, ops::MemoryFormat absent) 
 
 void init_memory_format(PyObject* module) {
   static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
-  static PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
-                                {Py_tp_methods, methods},
-                                {Py_tp_doc, const_cast<char*>("The order in which the elements of images lie in memory.")},
-                                {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_repr, reinterpret_cast<void*>(repr)},
+      {Py_tp_methods, methods},
+      {Py_tp_doc, const_cast<char*>("The order in which the elements of images lie in memory.")},
+      {0, nullptr}};
   static PyType_Spec spec{"genesis.memory_format", sizeof(PyMemoryFormat), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   Type = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());

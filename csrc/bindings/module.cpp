@@ -1,8 +1,8 @@
-#include "bindings/memory_format.h"
 #include "bindings/module.h"
 
 #include "bindings/args.h"
 #include "bindings/hooks.h"
+#include "bindings/memory_format.h"
 #include "bindings/size.h"
 
 namespace genesis::py {
@@ -35,8 +35,14 @@ static PyObject* list_op_names(PyObject*, PyObject*) {
 static PyMethodDef functions[] = {
     {"op_names", list_op_names, METH_NOARGS, "The names of all operators, for the tests of completeness."},
     {nullptr, nullptr, 0, nullptr}};
-static PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT, .m_name = "_C", .m_doc = nullptr, .m_size = -1,
-                                 .m_methods = functions, .m_slots = nullptr, .m_traverse = nullptr, .m_clear = nullptr,
+static PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                                 .m_name = "_C",
+                                 .m_doc = nullptr,
+                                 .m_size = -1,
+                                 .m_methods = functions,
+                                 .m_slots = nullptr,
+                                 .m_traverse = nullptr,
+                                 .m_clear = nullptr,
                                  .m_free = nullptr};
 
 }  // namespace genesis::py

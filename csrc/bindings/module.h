@@ -15,7 +15,7 @@ PyObject* module_name();
 // dtype.cpp
 void check_device(PyObject* o);
 bool is_device(PyObject* o);  // a device, or a str that does not name a dtype
-PyObject* device_object();  // borrowed: the CPU
+PyObject* device_object();    // borrowed: the CPU
 // numpy.cpp: memory shared with NumPy and with other buffers
 bool is_numpy_scalar(PyObject* o);
 // Shares memory where it can; where it cannot, copies or raises.

@@ -42,7 +42,8 @@ static const Family family([] {
   static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(call)},
                                 {Py_tp_doc, const_cast<char*>("What nn.Module inherits its call from.")},
                                 {0, nullptr}};
-  static PyType_Spec spec{"genesis._C._ModuleBase", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  static PyType_Spec spec{"genesis._C._ModuleBase", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                          slots};
   const Object type(PyType_FromSpec(&spec));
   PyModule_AddObjectRef(current_module(), "_ModuleBase", type.get());
 

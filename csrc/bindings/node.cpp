@@ -1,9 +1,10 @@
 // The Python face of a graph node (x.grad_fn).
+#include "bindings/node.h"
+
 #include "autograd/meta.h"
 #include "bindings/args.h"
 #include "bindings/hooks.h"
 #include "bindings/module.h"
-#include "bindings/node.h"
 
 namespace genesis::py {
 
@@ -104,8 +105,8 @@ PyObject* node_inputs(Node* node) {
     Tensor found;
     if (edge.node && edge.node->is_leaf()) found = static_cast<AccumulateGrad*>(edge.node.get())->leaf;
     for (const SavedTensor& s : node->saved())
-      if (!found.defined() && s.tensor.defined() && !s.own_output && edge.node && genesis::node_of(s.tensor) == edge.node.get() &&
-          s.tensor->output_index == edge.index)
+      if (!found.defined() && s.tensor.defined() && !s.own_output && edge.node &&
+          genesis::node_of(s.tensor) == edge.node.get() && s.tensor->output_index == edge.index)
         found = s.tensor;
     const Object item(to_python(found));
     if (PyList_Append(list.get(), item.get()) < 0) throw_python();
@@ -115,7 +116,8 @@ PyObject* node_inputs(Node* node) {
 
 void init_node_type(PyObject* module) {
   static PyGetSetDef getset[] = {
-      {"next_functions", next_functions, nullptr, "The nodes that made the inputs, each with an output number.", nullptr},
+      {"next_functions", next_functions, nullptr, "The nodes that made the inputs, each with an output number.",
+       nullptr},
       {"inputs", [](PyObject* o, void*) { return guarded([&] { return node_inputs(get(o)); }); }, nullptr,
        "The input tensors where the graph keeps them, else None.", nullptr},
       {"metadata", [](PyObject* o, void*) { return guarded([&] { return node_metadata(get(o)); }); }, nullptr,
@@ -130,7 +132,8 @@ void init_node_type(PyObject* module) {
       {"register_prehook", register_prehook, METH_O,
        "register_prehook($self, hook)\n--\n\nCalls hook(grad_outputs) before this node's backward."},
       {}};
-  static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr}, {}};
+  static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr},
+                                  {}};
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(refuse)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                                 {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},

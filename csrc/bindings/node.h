@@ -7,8 +7,7 @@
 namespace genesis::py {
 
 struct PyNode {
-  PyObject_HEAD
-  Node* node;  // not counted: the Python object owns the node
+  PyObject_HEAD Node* node;  // not counted: the Python object owns the node
   PyObject* weakrefs;
 };
 extern PyTypeObject* NodeType;

@@ -17,10 +17,11 @@ static const Family family([] {
     return ops::group_norm(a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3), a.number(4, 1e-5));
   }>(kFunction, "Mean 0 and variance 1 over groups of channels of each sample, then times weight plus bias.");
   def<"_batch_norm(input, running_mean=None, running_var=None, weight=None, bias=None, training=False, momentum=0.1, "
-      "eps=1e-05)", [](Args& a) {
-    return ops::batch_norm(a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3),
-                           a.optional_tensor(4), a.boolean(5, false), a.number(6, 0.1), a.number(7, 1e-5));
-  }>(kFunction, "Mean 0 and variance 1 of each channel, then times weight plus bias.");
+      "eps=1e-05)",
+      [](Args& a) {
+        return ops::batch_norm(a.tensor(0), a.optional_tensor(1), a.optional_tensor(2), a.optional_tensor(3),
+                               a.optional_tensor(4), a.boolean(5, false), a.number(6, 0.1), a.number(7, 1e-5));
+      }>(kFunction, "Mean 0 and variance 1 of each channel, then times weight plus bias.");
 });
 
 }  // namespace genesis::py

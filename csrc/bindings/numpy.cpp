@@ -11,7 +11,7 @@
 
 namespace genesis::py {
 
-// ---- which objects are NumPy's ----------------------------------------------------------------------------------------
+// ---- which objects are NumPy's --------------------------------------------------------------------------------------
 
 // numpy.<name>, borrowed; null while NumPy has not been imported.
 static PyTypeObject* numpy_type(const char* name, PyTypeObject*& cache) {
@@ -32,7 +32,7 @@ bool is_numpy_scalar(PyObject* o) {
   return numpy_type("generic", type) && PyObject_TypeCheck(o, type);
 }
 
-// ---- memory of others as a tensor -------------------------------------------------------------------------------------
+// ---- memory of others as a tensor -----------------------------------------------------------------------------------
 
 static bool dtype_of_format(const char* format, Py_ssize_t size, DType& out) {
   if (*format == '@' || *format == '=' || *format == '<') ++format;
@@ -44,9 +44,11 @@ static bool dtype_of_format(const char* format, Py_ssize_t size, DType& out) {
     case 'e': out = DType::Float16; return true;
     case 'f': out = DType::Float32; return true;
     case 'd': out = DType::Float64; return true;
-    case 'h': case 'i': case 'l': case 'q': case 'n':
-      out = size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
-      return true;
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n': out = size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64; return true;
     default: return false;
   }
 }
@@ -75,7 +77,8 @@ static Tensor share_buffer(PyObject* exporter, std::string& why) {
   }
   const std::string format = buffer->format ? buffer->format : "B";
   DType dtype = DType::UInt8;
-  if (!dtype_of_format(format.c_str(), buffer->itemsize, dtype)) why = "genesis has no dtype for its format '" + format + "'";
+  if (!dtype_of_format(format.c_str(), buffer->itemsize, dtype))
+    why = "genesis has no dtype for its format '" + format + "'";
   Dims shape(buffer->shape, buffer->shape + buffer->ndim), strides;
   for (int d = 0; d < buffer->ndim; ++d) {
     const Py_ssize_t step = buffer->strides[d];
@@ -83,7 +86,8 @@ static Tensor share_buffer(PyObject* exporter, std::string& why) {
     if (buffer->shape[d] > 1 && step % buffer->itemsize != 0) why = "its strides are not multiples of its elements";
     strides.push_back(buffer->shape[d] <= 1 ? 1 : step / buffer->itemsize);
   }
-  if (reinterpret_cast<uintptr_t>(buffer->buf) % static_cast<size_t>(buffer->itemsize) != 0) why = "its memory is not aligned";
+  if (reinterpret_cast<uintptr_t>(buffer->buf) % static_cast<size_t>(buffer->itemsize) != 0)
+    why = "its memory is not aligned";
   if (!why.empty()) {
     release_buffer(buffer);
     return Tensor();
@@ -118,7 +122,8 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
   std::string why;
   Tensor t = share_buffer(array, why);
   if (t.defined()) return t;
-  if (!is_ndarray(array)) throw_type_error(str("cannot make a tensor of the memory of ", Py_TYPE(array)->tp_name, ": ", why));
+  if (!is_ndarray(array))
+    throw_type_error(str("cannot make a tensor of the memory of ", Py_TYPE(array)->tp_name, ": ", why));
   const Object dtype(PyObject_GetAttrString(array, "dtype"));
   const std::string name = attribute(dtype.get(), "name"), kind = attribute(dtype.get(), "kind");
   if (name == "bfloat16") {  // ml_dtypes, of which the buffer protocol knows nothing
@@ -126,14 +131,19 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
     return reinterpret(from_ndarray(bits.get(), may_copy, copied), DType::BFloat16);
   }
   DType known;
-  const bool native = PyUnicode_CompareWithASCIIString(Object(PyObject_GetAttrString(dtype.get(), "byteorder")).get(), ">") != 0;
+  const bool native =
+      PyUnicode_CompareWithASCIIString(Object(PyObject_GetAttrString(dtype.get(), "byteorder")).get(), ">") != 0;
   const std::string code = attribute(dtype.get(), "char");
-  const bool same = dtype_of_format(code.c_str(), static_cast<Py_ssize_t>(std::stol(attribute(dtype.get(), "itemsize"))), known);
-  const char* target = same ? genesis::name(known) : kind == "u" ? (name == "uint16" ? "int32" : "int64") : kind == "f" ? "float64" : nullptr;
+  const bool same =
+      dtype_of_format(code.c_str(), static_cast<Py_ssize_t>(std::stol(attribute(dtype.get(), "itemsize"))), known);
+  const char* target = same          ? genesis::name(known)
+                       : kind == "u" ? (name == "uint16" ? "int32" : "int64")
+                       : kind == "f" ? "float64"
+                                     : nullptr;
   if (!target) throw_type_error(str("an array of dtype ", name, " has no counterpart; convert it with astype()"));
   if (!native) why = "its bytes are in the other order";
-  require<GraphError>(may_copy, "from_numpy: the memory of this array of dtype ", name, " cannot be shared, since ", why,
-                      "; use genesis.tensor(array), which copies");
+  require<GraphError>(may_copy, "from_numpy: the memory of this array of dtype ", name, " cannot be shared, since ",
+                      why, "; use genesis.tensor(array), which copies");
   if (name == "uint64") {
     const Object limit(PyLong_FromLongLong(std::numeric_limits<int64_t>::max()));
     const Object above(PyObject_RichCompare(array, limit.get(), Py_GT));
@@ -148,11 +158,12 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
   return from_ndarray(plain.get());
 }
 
-// ---- a tensor's memory for others -------------------------------------------------------------------------------------
+// ---- a tensor's memory for others -----------------------------------------------------------------------------------
 
 PyObject* to_ndarray(const Tensor& t) {
   if (t->requires_grad)
-    fail<GraphError>("numpy: a tensor of shape ", t.shape(), " that requires grad cannot become an array, which records no gradient; use "
+    fail<GraphError>("numpy: a tensor of shape ", t.shape(),
+                     " that requires grad cannot become an array, which records no gradient; use "
                      "tensor.detach().numpy()");
   const Object numpy(PyImport_ImportModule("numpy"));
   if (t.dtype() == DType::BFloat16) {
@@ -186,11 +197,14 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
   view->obj = nullptr;
   return guarded_int([&] {
     const Tensor& t = unwrap(o);
-    require<GraphError>(!t->requires_grad, "a tensor that requires grad cannot be read as a buffer; use tensor.detach()");
+    require<GraphError>(!t->requires_grad,
+                        "a tensor that requires grad cannot be read as a buffer; use tensor.detach()");
     if ((flags & PyBUF_WRITABLE) && !t->storage->writable) throw_buffer_error("the tensor's memory is read-only");
-    if (!(flags & PyBUF_STRIDES) && !t.contiguous()) throw_buffer_error("the tensor is not contiguous; use contiguous()");
+    if (!(flags & PyBUF_STRIDES) && !t.contiguous())
+      throw_buffer_error("the tensor is not contiguous; use contiguous()");
     if ((flags & PyBUF_FORMAT) && t.dtype() == DType::BFloat16)
-      throw_buffer_error("the buffer protocol has no format for bfloat16; use float(), or view(genesis.int16) for the bits");
+      throw_buffer_error(
+          "the buffer protocol has no format for bfloat16; use float(), or view(genesis.int16) for the bits");
     const int n = t.dim();
     auto* held = static_cast<Export*>(::operator new(sizeof(Export) + sizeof(Py_ssize_t) * static_cast<size_t>(2 * n)));
     const int64_t item = itemsize(t.dtype());
@@ -208,9 +222,11 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
     view->strides = flags & PyBUF_STRIDES ? held->geometry + n : nullptr;
     view->suboffsets = nullptr;
     view->internal = held;
-    const bool c_only = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS, f_only = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
+    const bool c_only = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS,
+               f_only = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
     const bool any = (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS;
-    if ((c_only && !t.contiguous()) || (f_only && !PyBuffer_IsContiguous(view, 'F')) || (any && !PyBuffer_IsContiguous(view, 'A'))) {
+    if ((c_only && !t.contiguous()) || (f_only && !PyBuffer_IsContiguous(view, 'F')) ||
+        (any && !PyBuffer_IsContiguous(view, 'A'))) {
       ::operator delete(held);
       throw_buffer_error("the tensor does not have the order of elements that was asked for; use contiguous()");
     }
@@ -236,7 +252,8 @@ static PyObject* as_array(Args& a) {
     const int equal = PyObject_RichCompareBool(type.get(), a[1], Py_EQ);
     if (equal < 0) throw_python();
     if (!equal) {
-      require(!never, "__array__: copy=False, but a tensor of dtype ", a.tensor(0).dtype(), " needs a copy to become another dtype");
+      require(!never, "__array__: copy=False, but a tensor of dtype ", a.tensor(0).dtype(),
+              " needs a copy to become another dtype");
       return PyObject_CallMethod(array.get(), "astype", "O", a[1]);
     }
   }
@@ -261,13 +278,19 @@ static const Family family([] {
     const Tensor memory = share_buffer(bytes.get(), why);
     require(memory.defined(), "frombuffer: the memory cannot be shared, since ", why);
     const DType dtype = a.dtype(1);
-    const int64_t item = itemsize(dtype), count = a.integer(2, -1), offset = a.integer(3, 0), room = memory.numel() - offset;
-    require(offset >= 0 && room >= 0, "frombuffer: offset ", offset, " is outside a buffer of ", memory.numel(), " bytes");
-    require(count >= -1 && (count >= 0 || room % item == 0), "frombuffer: ", room, " bytes are not a whole number of ", dtype, " elements");
+    const int64_t item = itemsize(dtype), count = a.integer(2, -1), offset = a.integer(3, 0),
+                  room = memory.numel() - offset;
+    require(offset >= 0 && room >= 0, "frombuffer: offset ", offset, " is outside a buffer of ", memory.numel(),
+            " bytes");
+    require(count >= -1 && (count >= 0 || room % item == 0), "frombuffer: ", room, " bytes are not a whole number of ",
+            dtype, " elements");
     const int64_t n = count >= 0 ? count : room / item;
-    require(n <= room / item, "frombuffer: ", n, " elements of ", dtype, " need more than the ", room, " bytes of the buffer");
-    require((reinterpret_cast<uintptr_t>(memory->data) + static_cast<uintptr_t>(offset)) % static_cast<uintptr_t>(item) == 0,
-            "frombuffer: the memory at offset ", offset, " is not aligned for ", dtype);
+    require(n <= room / item, "frombuffer: ", n, " elements of ", dtype, " need more than the ", room,
+            " bytes of the buffer");
+    require(
+        (reinterpret_cast<uintptr_t>(memory->data) + static_cast<uintptr_t>(offset)) % static_cast<uintptr_t>(item) ==
+            0,
+        "frombuffer: the memory at offset ", offset, " is not aligned for ", dtype);
     Tensor t = alias(memory, {n * item}, {1}, offset);
     t->dtype = dtype;
     t->shape = Dims{n};

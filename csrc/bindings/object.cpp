@@ -56,13 +56,13 @@ void tensor_dealloc(PyObject* o) {
   Py_DECREF(type);
 }
 
-// ---- what the cycle collector sees -----------------------------------------------------------------------------------
+// ---- what the cycle collector sees ----------------------------------------------------------------------------------
 //
 // A Python object owns a tensor, which owns nodes, which own tensors ... Each reference that ends at a Python object is
-// shown to the collector exactly once, by the Python object that owns the path to it. A C++ object on the way belongs to
-// the path if all its references come from it: with one reference at once, with n when it has been met n times.
-// What several Python objects share belongs to none of them; before a full collection it is given a Python object of its
-// own (expose_shared), so that cycles through it are seen too.
+// shown to the collector exactly once, by the Python object that owns the path to it. A C++ object on the way belongs
+// to the path if all its references come from it: with one reference at once, with n when it has been met n times. What
+// several Python objects share belongs to none of them; before a full collection it is given a Python object of its own
+// (expose_shared), so that cycles through it are seen too.
 namespace {
 
 class Traversal {
@@ -124,10 +124,12 @@ class Traversal {
   // The Python objects that a node or a packed tensor holds itself.
   template <class T>
   int show(const T& owner) {
-    return owner.traverse([](void* object, void* self) {
-      auto* t = static_cast<Traversal*>(self);
-      return t->visit_(static_cast<PyObject*>(object), t->arg_);
-    }, this);
+    return owner.traverse(
+        [](void* object, void* self) {
+          auto* t = static_cast<Traversal*>(self);
+          return t->visit_(static_cast<PyObject*>(object), t->arg_);
+        },
+        this);
   }
   template <class H>
   int hook(const Ref<H>& h) {

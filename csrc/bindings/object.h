@@ -18,8 +18,7 @@ class Node;
 namespace genesis::py {
 
 struct PyTensor {
-  PyObject_HEAD
-  union {
+  PyObject_HEAD union {
     Tensor tensor;  // not counted: the Python object owns the TensorImpl
   };
   PyObject* dict;

@@ -1,8 +1,8 @@
 // The observer (autograd/observe.h): one object that serves the profiler, the checks for NaN and Inf, and anomaly mode.
 //
-// A forward operation comes here from the call trampoline (args.h) and the slots of the type (watched.h), a backward node
-// from the engine. What is found wrong is told by Python (genesis/autograd/_anomaly.py), which computes the statistics
-// and raises; while it does, this thread is not observed.
+// A forward operation comes here from the call trampoline (args.h) and the slots of the type (watched.h), a backward
+// node from the engine. What is found wrong is told by Python (genesis/autograd/_anomaly.py), which computes the
+// statistics and raises; while it does, this thread is not observed.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -28,7 +28,7 @@ struct Finite {  // of each thread
 struct Region {
   uint64_t recording;  // whose event, or 0
   size_t event;
-  PyObject* scope;     // the path of a module, owned; null for a plain region
+  PyObject* scope;  // the path of a module, owned; null for a plain region
 };
 
 thread_local constinit Finite finite;
@@ -152,8 +152,7 @@ Versions versions_of(std::span<PyObject* const> args) {
   for (PyObject* o : args) {
     if (o && (PyTuple_Check(o) || PyList_Check(o)))
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) add(PySequence_Fast_GET_ITEM(o, i));
-    else
-      add(o);
+    else add(o);
   }
   return all;
 }
@@ -310,8 +309,7 @@ Grads Watch::apply(Node& node, Grads&& dy) {
   if (tracing()) {  // nodes of a second derivative stand where their forward operation did
     if (PyObject* o = origin_of(node))
       for (Node* made = Node::newest(); made && made->sequence >= first; made = made->next())
-        if (made->thread == this_thread() && !made->is_leaf() && !origin_of(*made))
-          note(made, o);
+        if (made->thread == this_thread() && !made->is_leaf() && !origin_of(*made)) note(made, o);
   }
   for (int i = 0; (nan || inf) && i < dx.size(); ++i) {
     if (static_cast<size_t>(i) < node.edges().size() && !node.edges()[static_cast<size_t>(i)].node) continue;
@@ -374,7 +372,8 @@ PyObject* observe_call(const char* name, std::span<PyObject* const> args, F&& ru
     if (finite.forward && !uninitialised(name) && wrong(result.get(), finite.nan, finite.inf)) {
       const Object inputs(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
       for (size_t i = 0; i < args.size(); ++i)
-        PyTuple_SET_ITEM(inputs.get(), static_cast<Py_ssize_t>(i), Object::borrow(args[i] ? args[i] : Py_None).release());
+        PyTuple_SET_ITEM(inputs.get(), static_cast<Py_ssize_t>(i),
+                         Object::borrow(args[i] ? args[i] : Py_None).release());
       const Object here = origin();
       tell("stop_forward", "(sOOO)", name, inputs.get(), result.get(), here.get());
     }
@@ -384,7 +383,8 @@ PyObject* observe_call(const char* name, std::span<PyObject* const> args, F&& ru
 
 }  // namespace
 
-PyObject* observed(const Signature& sig, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+PyObject* observed(const Signature& sig, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n,
+                   PyObject* kwnames) {
   const auto run = [&] { return call(self, args, n, kwnames); };
   if (sig.tool || busy) return run();
   PyObject* all[kMaxArgs + 1];
@@ -400,7 +400,7 @@ PyObject* observed_run(const char* name, std::span<PyObject* const> args, PyObje
   return observe_call(name, args, [&] { return run(context); });
 }
 
-// ---- for genesis.profiler, genesis.autograd and genesis.debug ------------------------------------------------------------
+// ---- for genesis.profiler, genesis.autograd and genesis.debug -------------------------------------------------------
 
 static PyObject* end_region() {
   require<GraphError>(!regions.empty(), "_end_region: no region is open in this thread");
@@ -438,8 +438,8 @@ static PyObject* look_at(Args& a) {
     if (PyList_Append(saved.get(), item.get()) < 0) throw_python();
   }
   PyObject* where = origin_of(node);
-  return Py_BuildValue("(sOOOOO)", node.op, dtype_object(look.dtype), shape.get(),
-                       node.released ? Py_True : Py_False, where ? where : Py_None, saved.get());
+  return Py_BuildValue("(sOOOOO)", node.op, dtype_object(look.dtype), shape.get(), node.released ? Py_True : Py_False,
+                       where ? where : Py_None, saved.get());
 }
 
 static const Family family([] {
@@ -460,7 +460,8 @@ static const Family family([] {
     const bool module = a.boolean(1, false);
     const std::string name = a.string(0);
     if (recording && !busy)
-      region = {recording->id, recording->open(module ? Event::kModule : Event::kRegion, recording->keep(name), scope()), nullptr};
+      region = {recording->id,
+                recording->open(module ? Event::kModule : Event::kRegion, recording->keep(name), scope()), nullptr};
     if (module) region.scope = Object::borrow(a[0]).release();
     regions.push_back(region);
     Py_RETURN_NONE;
@@ -474,8 +475,9 @@ static const Family family([] {
     changed();
     return before;
   }>(kFunction | kTool);
-  def<"_get_anomaly()", [](Args&) { return PyTuple_Pack(2, anomaly ? Py_True : Py_False, anomaly_nan ? Py_True : Py_False); }>(
-      kFunction | kTool);
+  def<"_get_anomaly()", [](Args&) {
+    return PyTuple_Pack(2, anomaly ? Py_True : Py_False, anomaly_nan ? Py_True : Py_False);
+  }>(kFunction | kTool);
   def<"_set_finite(nan, inf, forward, backward)", set_finite>(kFunction | kTool);
   def<"_trace_nodes(on)", [](Args& a) -> PyObject* {
     num_tracing += a.boolean(0, true) ? 1 : -1;

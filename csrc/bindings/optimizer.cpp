@@ -20,24 +20,26 @@ void sgd(Args& a) {
 void adam(Args& a) {
   const Group g(a);
   const bool amsgrad = g.flag(key<"amsgrad">());
-  ops::adam_step(g.collect({{key<"step">()}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()},
-                                               {key<"max_exp_avg_sq">(), 0, amsgrad}}),
-                 {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"eps">()), g.number(key<"weight_decay">()),
-                  amsgrad, g.flag(key<"maximize">()), g.flag(key<"decoupled_weight_decay">())});
+  ops::adam_step(
+      g.collect({{key<"step">()}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()}, {key<"max_exp_avg_sq">(), 0, amsgrad}}),
+      {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"eps">()), g.number(key<"weight_decay">()), amsgrad,
+       g.flag(key<"maximize">()), g.flag(key<"decoupled_weight_decay">())});
 }
 
 void nadam(Args& a) {
   const Group g(a);
-  ops::nadam_step(g.collect({{key<"step">()}, {key<"mu_product">(), 1}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()}}),
-                  {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"eps">()), g.number(key<"weight_decay">()),
-                   g.number(key<"momentum_decay">()), g.flag(key<"maximize">()), g.flag(key<"decoupled_weight_decay">())});
+  ops::nadam_step(
+      g.collect({{key<"step">()}, {key<"mu_product">(), 1}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()}}),
+      {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"eps">()), g.number(key<"weight_decay">()),
+       g.number(key<"momentum_decay">()), g.flag(key<"maximize">()), g.flag(key<"decoupled_weight_decay">())});
 }
 
 void radam(Args& a) {
   const Group g(a);
-  ops::radam_step(g.collect({{key<"step">()}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()}}),
-                  {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"eps">()), g.number(key<"weight_decay">()),
-                   g.flag(key<"maximize">()), g.flag(key<"decoupled_weight_decay">())});
+  ops::radam_step(
+      g.collect({{key<"step">()}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()}}),
+      {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"eps">()), g.number(key<"weight_decay">()),
+       g.flag(key<"maximize">()), g.flag(key<"decoupled_weight_decay">())});
 }
 
 void adamax(Args& a) {
@@ -65,7 +67,8 @@ void rmsprop(Args& a) {
   const Group g(a);
   const double momentum = g.number(key<"momentum">());
   const bool centered = g.flag(key<"centered">());
-  ops::rmsprop_step(g.collect({{key<"step">()}}, {{key<"square_avg">()}, {key<"momentum_buffer">(), 0, momentum != 0},
+  ops::rmsprop_step(g.collect({{key<"step">()}}, {{key<"square_avg">()},
+                                                  {key<"momentum_buffer">(), 0, momentum != 0},
                                                   {key<"grad_avg">(), 0, centered}}),
                     {g.number(key<"lr">()), g.number(key<"alpha">()), g.number(key<"eps">()),
                      g.number(key<"weight_decay">()), momentum, centered, g.flag(key<"maximize">())});
@@ -87,9 +90,8 @@ void asgd(Args& a) {
 
 void lion(Args& a) {
   const Group g(a);
-  ops::lion_step(g.collect({}, {{key<"exp_avg">()}}),
-                 {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"weight_decay">()),
-                  g.flag(key<"maximize">())});
+  ops::lion_step(g.collect({}, {{key<"exp_avg">()}}), {g.number(key<"lr">()), g.pair(key<"betas">()),
+                                                       g.number(key<"weight_decay">()), g.flag(key<"maximize">())});
 }
 
 }  // namespace

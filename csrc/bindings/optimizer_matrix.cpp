@@ -10,21 +10,21 @@ namespace {
 void adafactor(Args& a) {
   const Group g(a);
   const auto [eps1, eps2] = g.numbers<2>(key<"eps">(), -1);
-  ops::adafactor_step(g.collect({{key<"step">()}}, {{.key = key<"row_var">(), .part = Part::rows},
-                                                    {.key = key<"col_var">(), .part = Part::columns},
-                                                    {.key = key<"variance">(), .part = Part::vector}}),
-                      {g.number(key<"lr">()), g.number(key<"beta2_decay">()),
-                       eps1 < 0 ? std::nullopt : std::optional(eps1), eps2, g.number(key<"d">()),
-                       g.number(key<"weight_decay">()), g.flag(key<"maximize">())});
+  ops::adafactor_step(
+      g.collect({{key<"step">()}}, {{.key = key<"row_var">(), .part = Part::rows},
+                                    {.key = key<"col_var">(), .part = Part::columns},
+                                    {.key = key<"variance">(), .part = Part::vector}}),
+      {g.number(key<"lr">()), g.number(key<"beta2_decay">()), eps1 < 0 ? std::nullopt : std::optional(eps1), eps2,
+       g.number(key<"d">()), g.number(key<"weight_decay">()), g.flag(key<"maximize">())});
 }
 
 void muon(Args& a) {
   const Group g(a);
-  ops::muon_step(g.collect({}, {{key<"momentum_buffer">()}}),
-                 {g.number(key<"lr">()), g.number(key<"weight_decay">()), g.number(key<"momentum">()),
-                  g.flag(key<"nesterov">()), g.is(key<"adjust_lr_fn">(), "match_rms_adamw"),
-                  g.numbers<3>(key<"ns_coefficients">()), g.number(key<"eps">()),
-                  static_cast<int64_t>(g.number(key<"ns_steps">()))});
+  ops::muon_step(
+      g.collect({}, {{key<"momentum_buffer">()}}),
+      {g.number(key<"lr">()), g.number(key<"weight_decay">()), g.number(key<"momentum">()), g.flag(key<"nesterov">()),
+       g.is(key<"adjust_lr_fn">(), "match_rms_adamw"), g.numbers<3>(key<"ns_coefficients">()), g.number(key<"eps">()),
+       static_cast<int64_t>(g.number(key<"ns_steps">()))});
 }
 
 // The state of LBFGS, a dict, as PyTorch keeps it.
@@ -61,12 +61,14 @@ class LbfgsState {
   }
   static Tensor tensor_of(PyObject* o, PyObject* key) {
     if (!is_tensor(o))
-      throw_type_error(str("LBFGS.step: state '", PyUnicode_AsUTF8(key), "' must be a Tensor, got ", Py_TYPE(o)->tp_name));
+      throw_type_error(
+          str("LBFGS.step: state '", PyUnicode_AsUTF8(key), "' must be a Tensor, got ", Py_TYPE(o)->tp_name));
     return unwrap(o);
   }
   static double number_of(PyObject* o, PyObject* key) {
     if (!is_number(o) && !(is_tensor(o) && unwrap(o).numel() == 1))
-      throw_type_error(str("LBFGS.step: state '", PyUnicode_AsUTF8(key), "' must be a number, got ", Py_TYPE(o)->tp_name));
+      throw_type_error(
+          str("LBFGS.step: state '", PyUnicode_AsUTF8(key), "' must be a number, got ", Py_TYPE(o)->tp_name));
     return to_scalar(o).to_double();
   }
   template <class F>
@@ -106,7 +108,8 @@ Tensor direction(Args& a) {
 static const Family family([] {
   def<"_adafactor_step(group, state)", step<adafactor>>(kFunction | kTool);
   def<"_muon_step(group, state)", step<muon>>(kFunction | kTool);
-  def<"_lbfgs_direction(grad, state, history_size)", direction>(kFunction | kTool, "Where L-BFGS goes next; takes the last step into the history that `state` holds.");
+  def<"_lbfgs_direction(grad, state, history_size)", direction>(
+      kFunction | kTool, "Where L-BFGS goes next; takes the last step into the history that `state` holds.");
   def<"_lbfgs_move(params, direction, t, origin=None)", [](Args& a) -> PyObject* {
     const std::vector<Tensor> params = a.tensors(0), origin = a.has(3) ? a.tensors(3) : std::vector<Tensor>();
     require(origin.empty() || origin.size() == params.size(), "LBFGS.step: ", params.size(), " parameters start from ",

@@ -29,7 +29,8 @@ void Args::begin_out() {
   out_given_ = true;
   if (grad_mode.enabled)
     each_tensor(slot_, [&](const Tensor& t) {
-      require<GraphError>(!tracked(t), sig_.name, ": out= leaves no trace in the graph, but a tensor here requires grad; ",
+      require<GraphError>(!tracked(t), sig_.name,
+                          ": out= leaves no trace in the graph, but a tensor here requires grad; ",
                           "compute without out=, or under no_grad()");
     });
   if (sig_.dtype >= 0 && !has(sig_.dtype) && !list) slot_[sig_.dtype] = dtype_object(unwrap(o).dtype());
@@ -79,7 +80,8 @@ PyObject* Args::deliver(PyObject* computed) {
     return Py_NewRef(out);
   }
   const Py_ssize_t n = PyTuple_Check(computed) ? PyTuple_GET_SIZE(computed) : 0;
-  if (n == 0) throw_type_error(str(sig_.name, "(): out= goes with results that are tensors, got ", Py_TYPE(computed)->tp_name));
+  if (n == 0)
+    throw_type_error(str(sig_.name, "(): out= goes with results that are tensors, got ", Py_TYPE(computed)->tp_name));
   if (!is_list(out) || PySequence_Fast_GET_SIZE(out) != n) fail(sig_.out, str("a tuple of ", n, " tensors").c_str());
   const bool plain = PyTuple_CheckExact(computed);
   Object tuple(plain ? PyTuple_New(n) : PyStructSequence_New(Py_TYPE(computed)));

@@ -26,10 +26,12 @@ enum class Part { whole, vector, rows, columns };
 
 struct Slot {
   PyObject* key;
-  double start = 0;    // of a state that is not there yet
+  double start = 0;  // of a state that is not there yet
   bool wanted = true;
   Part part = Part::whole;
-  bool wanted_by(const Tensor& p) const { return wanted && (part == Part::whole || (part == Part::vector) == (p.dim() < 2)); }
+  bool wanted_by(const Tensor& p) const {
+    return wanted && (part == Part::whole || (part == Part::vector) == (p.dim() < 2));
+  }
 };
 
 class Group {
@@ -53,8 +55,8 @@ class Group {
   template <size_t N>
   std::array<double, N> numbers(PyObject* key, std::optional<double> none = {}) const {
     const Object items(PySequence_Fast(option(key), "expected a sequence of numbers"));
-    require(PySequence_Fast_GET_SIZE(items.get()) == Py_ssize_t{N}, name_, ": '", PyUnicode_AsUTF8(key), "' must be ", N,
-            " numbers, got ", PySequence_Fast_GET_SIZE(items.get()));
+    require(PySequence_Fast_GET_SIZE(items.get()) == Py_ssize_t{N}, name_, ": '", PyUnicode_AsUTF8(key), "' must be ",
+            N, " numbers, got ", PySequence_Fast_GET_SIZE(items.get()));
     std::array<double, N> values;
     for (size_t i = 0; i < N; ++i) {
       PyObject* item = PySequence_Fast_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i));
@@ -99,7 +101,8 @@ class Group {
     PyObject* value = PyDict_GetItemWithError(group_, key);
     if (!value) {
       if (!PyErr_Occurred())
-        PyErr_SetString(PyExc_KeyError, str(name_, ": the parameter group lacks '", PyUnicode_AsUTF8(key), "'").c_str());
+        PyErr_SetString(PyExc_KeyError,
+                        str(name_, ": the parameter group lacks '", PyUnicode_AsUTF8(key), "'").c_str());
       throw_python();
     }
     return value;
@@ -135,7 +138,8 @@ class Group {
     PyObject* value = lookup(values, slot.key);
     if (value && is_tensor(value)) return unwrap(value);
     if (value)
-      throw_type_error(str(name_, ": state '", PyUnicode_AsUTF8(slot.key), "' must be a Tensor, got ", Py_TYPE(value)->tp_name));
+      throw_type_error(
+          str(name_, ": state '", PyUnicode_AsUTF8(slot.key), "' must be a Tensor, got ", Py_TYPE(value)->tp_name));
     t.first = true;
     return store(values, slot.key, first_state(t.value, slot));
   }

@@ -9,12 +9,10 @@ namespace genesis::py {
 // Name(input, other, alpha=1) and its in-place form.
 template <FixedString Name, auto Op, auto InPlace>
 static void def_sum(const char* doc) {
-  def<join<Name, "(input, other, *, alpha=1, out=None)">(), [](Args& a) {
-    return Op(a.operand(0), a.operand(1), a.scalar(2, 1), a.out(3));
-  }>(kBoth, doc);
-  def<join<Name, "_(input, other, *, alpha=1)">(), [](Args& a) {
-    return InPlace(a.tensor(0), a.operand(1), a.scalar(2, 1));
-  }>(kMethod, "In-place form.");
+  def<join<Name, "(input, other, *, alpha=1, out=None)">(),
+      [](Args& a) { return Op(a.operand(0), a.operand(1), a.scalar(2, 1), a.out(3)); }>(kBoth, doc);
+  def<join<Name, "_(input, other, *, alpha=1)">(),
+      [](Args& a) { return InPlace(a.tensor(0), a.operand(1), a.scalar(2, 1)); }>(kMethod, "In-place form.");
 }
 static Tensor add(const Operand& x, const Operand& y, Scalar alpha, ops::Out out) { return ops::add(x, y, alpha, out); }
 static Tensor sub(const Operand& x, const Operand& y, Scalar alpha, ops::Out out) { return ops::sub(x, y, alpha, out); }
@@ -22,9 +20,8 @@ static Tensor sub(const Operand& x, const Operand& y, Scalar alpha, ops::Out out
 // Name(input, tensor1, tensor2, value=1) and its in-place form.
 template <FixedString Name, auto Op>
 static void def_addc(const char* doc) {
-  def<join<Name, "(input, tensor1, tensor2, *, value=1, out=None)">(), [](Args& a) {
-    return Op(a.tensor(0), a.operand(1), a.operand(2), a.scalar(3, 1), a.out(4));
-  }>(kBoth, doc);
+  def<join<Name, "(input, tensor1, tensor2, *, value=1, out=None)">(),
+      [](Args& a) { return Op(a.tensor(0), a.operand(1), a.operand(2), a.scalar(3, 1), a.out(4)); }>(kBoth, doc);
   def<join<Name, "_(input, tensor1, tensor2, *, value=1)">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     const Tensor& x = a.tensor(0);
@@ -55,18 +52,16 @@ static const Family family([] {
   def_map<"sgn", ops::sign>("Another name of sign.");
   def_map<"square", ops::square>("input * input.");
   def_map<"reciprocal", ops::reciprocal>("1 / input.");
-  def<"pow(input, exponent, *, out=None)", [](Args& a) {
-    return ops::pow(a.operand(0), a.operand(1), a.out(2));
-  }>(kBoth, "input to the power of exponent.");
-  def<"pow_(input, exponent)", [](Args& a) {
-    return ops::pow_(a.tensor(0), a.operand(1));
-  }>(kMethod, "In-place form.");
+  def<"pow(input, exponent, *, out=None)", [](Args& a) { return ops::pow(a.operand(0), a.operand(1), a.out(2)); }>(
+      kBoth, "input to the power of exponent.");
+  def<"pow_(input, exponent)", [](Args& a) { return ops::pow_(a.tensor(0), a.operand(1)); }>(kMethod, "In-place form.");
   def<"float_power(input, exponent, *, out=None)", [](Args& a) {
     return ops::float_power(a.operand(0), a.operand(1), a.out(2));
   }>(kBoth, "input to the power of exponent, in float64.");
   def<"float_power_(input, exponent)", [](Args& a) {
-    require<DTypeError>(a.tensor(0).dtype() == DType::Float64, "float_power_: the result is float64 and cannot be stored in a ",
-                        a.tensor(0).dtype(), " tensor; use float_power()");
+    require<DTypeError>(a.tensor(0).dtype() == DType::Float64,
+                        "float_power_: the result is float64 and cannot be stored in a ", a.tensor(0).dtype(),
+                        " tensor; use float_power()");
     return ops::inplace_zip<ops::float_power>("float_power_", a.tensor(0), a.operand(1));
   }>(kMethod, "In-place form.");
   def_addc<"addcmul", ops::addcmul>("input + value * tensor1 * tensor2.");

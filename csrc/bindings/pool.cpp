@@ -7,11 +7,14 @@ namespace genesis::py {
 
 static Dims dims_or(Args& a, int i, int64_t absent) { return a.has(i) ? a.dims(i) : Dims{absent}; }
 
-static PyObject* pair(const Tensor& values, const Tensor& indices) { return to_python(std::vector<Tensor>{values, indices}); }
+static PyObject* pair(const Tensor& values, const Tensor& indices) {
+  return to_python(std::vector<Tensor>{values, indices});
+}
 
 // (input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 static PyObject* pool_max(Args& a, int spatial) {
-  const ops::PoolOptions options{a.dims(1), a.optional_dims(2), dims_or(a, 3, 0), dims_or(a, 4, 1), a.boolean(5, false)};
+  const ops::PoolOptions options{a.dims(1), a.optional_dims(2), dims_or(a, 3, 0), dims_or(a, 4, 1),
+                                 a.boolean(5, false)};
   if (!a.boolean(6, false)) return to_python(ops::max_pool(a.name(), spatial, a.tensor(0), options));
   Tensor indices;
   const Tensor values = ops::max_pool(a.name(), spatial, a.tensor(0), options, &indices);
@@ -31,11 +34,14 @@ static Tensor pool_avg(Args& a, int spatial) {
 
 static const Family family([] {
   def<"max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False)",
-      [](Args& a) { return pool_max(a, 1); }>(kFunction, "The largest element of each window along the last dimension.");
+      [](Args& a) { return pool_max(a, 1); }>(kFunction,
+                                              "The largest element of each window along the last dimension.");
   def<"max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False)",
-      [](Args& a) { return pool_max(a, 2); }>(kFunction, "The largest element of each window over the last two dimensions.");
+      [](Args& a) { return pool_max(a, 2); }>(kFunction,
+                                              "The largest element of each window over the last two dimensions.");
   def<"max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False)",
-      [](Args& a) { return pool_max(a, 3); }>(kFunction, "The largest element of each window over the last three dimensions.");
+      [](Args& a) { return pool_max(a, 3); }>(kFunction,
+                                              "The largest element of each window over the last three dimensions.");
   def<"avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True)",
       [](Args& a) { return pool_avg(a, 1); }>(kFunction, "The mean of each window along the last dimension.");
   def<"_avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
@@ -47,13 +53,15 @@ static const Family family([] {
   def<"_adaptive_avg_pool(input, output_size)", [](Args& a) {
     const Dims size = a.dims(1);
     constexpr const char* names[] = {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"};
-    require(size.size() >= 1 && size.size() <= 3, "adaptive_avg_pool: output_size must have 1 to 3 numbers, got ", size);
+    require(size.size() >= 1 && size.size() <= 3, "adaptive_avg_pool: output_size must have 1 to 3 numbers, got ",
+            size);
     return ops::adaptive_avg_pool(names[size.size() - 1], size.size(), a.tensor(0), size);
   }>(kFunction, "Means over windows that give output_size results.");
   def<"_adaptive_max_pool(input, output_size)", [](Args& a) {
     const Dims size = a.dims(1);
     constexpr const char* names[] = {"adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"};
-    require(size.size() >= 1 && size.size() <= 3, "adaptive_max_pool: output_size must have 1 to 3 numbers, got ", size);
+    require(size.size() >= 1 && size.size() <= 3, "adaptive_max_pool: output_size must have 1 to 3 numbers, got ",
+            size);
     Tensor indices;
     const Tensor values = ops::adaptive_max_pool(names[size.size() - 1], size.size(), a.tensor(0), size, &indices);
     return pair(values, indices);

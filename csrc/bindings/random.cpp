@@ -15,8 +15,7 @@ namespace {
 // ---- genesis.Generator ----------------------------------------------------------------------------------------------
 
 struct PyGenerator {
-  PyObject_HEAD
-  Generator own;
+  PyObject_HEAD Generator own;
   Generator* used;  // &own, or the generator of draws that name none
 };
 
@@ -71,8 +70,8 @@ void set_state(const char* op, Generator& g, PyObject* state) {
   if (!is_tensor(state)) throw_type_error(str(op, ": the state must be a uint8 tensor, got ", Py_TYPE(state)->tp_name));
   const Tensor& t = unwrap(state);
   require<DTypeError>(t.dtype() == DType::UInt8, op, ": the state must be a uint8 tensor, got ", t.dtype());
-  require(t.numel() == static_cast<int64_t>(kStateBytes) && t.dim() == 1, op, ": the state must have shape (", kStateBytes,
-          ",), got ", t.shape());
+  require(t.numel() == static_cast<int64_t>(kStateBytes) && t.dim() == 1, op, ": the state must have shape (",
+          kStateBytes, ",), got ", t.shape());
   const Tensor bytes = ops::contiguous(t);
   std::memcpy(&g.seed, bytes->data, 8);
   std::memcpy(&g.offset, bytes->data + 8, 8);
@@ -89,53 +88,65 @@ PyObject* incref(PyObject* o) {
 }
 
 PyMethodDef methods[] = {
-    {"manual_seed", [](PyObject* o, PyObject* seed) {
+    {"manual_seed",
+     [](PyObject* o, PyObject* seed) {
        return guarded([&] {
          get(o).manual_seed(to_seed(seed));
          return incref(o);
        });
-     }, METH_O, "manual_seed($self, seed)\n--\n\nBegins the stream of a seed; returns the generator."},
+     },
+     METH_O, "manual_seed($self, seed)\n--\n\nBegins the stream of a seed; returns the generator."},
     {"seed", [](PyObject* o, PyObject*) { return guarded([&] { return seed_anew(get(o)); }); }, METH_NOARGS,
      "seed($self)\n--\n\nBegins the stream of a seed from the system's entropy, and returns the seed."},
     {"initial_seed", [](PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(get(o).seed); }, METH_NOARGS,
      "initial_seed($self)\n--\n\nThe seed that the stream began with."},
     {"get_state", [](PyObject* o, PyObject*) { return guarded([&] { return wrap(state_of(get(o))); }); }, METH_NOARGS,
      "get_state($self)\n--\n\nThe state, a uint8 tensor."},
-    {"set_state", [](PyObject* o, PyObject* state) {
+    {"set_state",
+     [](PyObject* o, PyObject* state) {
        return guarded([&] {
          set_state("set_state", get(o), state);
          return incref(Py_None);
        });
-     }, METH_O, "set_state($self, new_state)\n--\n\nGoes back to a state that get_state returned."},
-    {"__setstate__", [](PyObject* o, PyObject* state) {
+     },
+     METH_O, "set_state($self, new_state)\n--\n\nGoes back to a state that get_state returned."},
+    {"__setstate__",
+     [](PyObject* o, PyObject* state) {
        return guarded([&] {
          set_state("__setstate__", get(o), state);
          return incref(Py_None);
        });
-     }, METH_O, nullptr},
-    {"clone_state", [](PyObject* o, PyObject*) {
+     },
+     METH_O, nullptr},
+    {"clone_state",
+     [](PyObject* o, PyObject*) {
        return guarded([&] {
          PyObject* copy = new_generator(GeneratorType);
          get(copy) = get(o);
          return copy;
        });
-     }, METH_NOARGS, "clone_state($self)\n--\n\nAnother generator in the same state."},
-    {"__reduce__", [](PyObject* o, PyObject*) {
+     },
+     METH_NOARGS, "clone_state($self)\n--\n\nAnother generator in the same state."},
+    {"__reduce__",
+     [](PyObject* o, PyObject*) {
        return guarded([&] {
          if (o == default_object) return PyUnicode_FromString("default_generator");  // a global of genesis
          return Py_BuildValue("O()N", GeneratorType, wrap(state_of(get(o))));
        });
-     }, METH_NOARGS, nullptr},
+     },
+     METH_NOARGS, nullptr},
     {}};
-PyGetSetDef getset[] = {
-    {"device", [](PyObject*, void*) { return incref(device_object()); }, nullptr, "Where the generator draws.", nullptr}, {}};
+PyGetSetDef getset[] = {{"device", [](PyObject*, void*) { return incref(device_object()); }, nullptr,
+                         "Where the generator draws.", nullptr},
+                        {}};
 
 void init_generator() {
   static PyType_Slot slots[] = {
       {Py_tp_new, reinterpret_cast<void*>(generator_new)},
       {Py_tp_methods, methods},
       {Py_tp_getset, getset},
-      {Py_tp_doc, const_cast<char*>("Generator(device='cpu')\n--\n\nA stream of random numbers: a seed and a place in its stream.")},
+      {Py_tp_doc, const_cast<char*>(
+                      "Generator(device='cpu')\n--\n\nA stream of random numbers: a seed and a place in its stream.")},
       {0, nullptr}};
   static PyType_Spec spec{"genesis.Generator", sizeof(PyGenerator), 0, Py_TPFLAGS_DEFAULT, slots};
   GeneratorType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
@@ -216,8 +227,8 @@ const Family family([] {
       kFunction | kTool, "Begins the stream of a seed from the system's entropy, and returns the seed.");
   def<"initial_seed()", [](Args&) { return PyLong_FromUnsignedLongLong(default_generator().seed); }>(
       kFunction | kTool, "The seed that the stream began with.");
-  def<"get_rng_state()", [](Args&) { return state_of(default_generator()); }>(kFunction | kTool,
-                                                                             "The state of the default generator, a uint8 tensor.");
+  def<"get_rng_state()", [](Args&) { return state_of(default_generator()); }>(
+      kFunction | kTool, "The state of the default generator, a uint8 tensor.");
   def<"set_rng_state(new_state)", [](Args& a) {
     set_state("set_rng_state", default_generator(), a[0]);
     return incref(Py_None);
@@ -229,8 +240,9 @@ const Family family([] {
   def<"randn(*size, generator=None, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 2, ops::randn(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1)));
   }>(kFunction, "Random numbers of the standard normal distribution.");
-  def<"randint(low=0, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)", randint>(
-      kFunction, "Random integers from low, or 0, to high - 1: randint(high, size) or randint(low, high, size).");
+  def<"randint(low=0, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)",
+      randint>(kFunction,
+               "Random integers from low, or 0, to high - 1: randint(high, size) or randint(low, high, size).");
   def<"randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
     return finish(a, 2, ops::randperm(a.integer(0), dtype_or(a, 2, DType::Int64), generator(a, 1)));
   }>(kFunction, "A random permutation of 0 .. n - 1.");
@@ -242,10 +254,12 @@ const Family family([] {
     const Tensor& x = a.tensor(0);
     return finish(a, 2, ops::randn(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
   }>(kFunction, "randn() in the shape and dtype of `input`.");
-  def<"randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False)", randint_like>(
-      kFunction, "randint() in the shape and dtype of `input`: randint_like(input, high) or randint_like(input, low, high).");
-  def<"normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)", normal>(
-      kFunction, "Normal random numbers; mean and std are numbers, with a size, or tensors.");
+  def<"randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False)",
+      randint_like>(
+      kFunction,
+      "randint() in the shape and dtype of `input`: randint_like(input, high) or randint_like(input, low, high).");
+  def<"normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)",
+      normal>(kFunction, "Normal random numbers; mean and std are numbers, with a size, or tensors.");
   def<"bernoulli(input, p=None, *, generator=None, out=None)", [](Args& a) {
     Generator& g = generator(a, 2);
     return a.has(1) ? ops::bernoulli(a.tensor(0), a.number(1), g) : ops::bernoulli(a.tensor(0), g);
@@ -283,14 +297,18 @@ const Family family([] {
   }>(kMethod, "Fills the tensor with numbers of trials up to the first success.");
   def<"bernoulli_(input, p=0.5, *, generator=None)", [](Args& a) {
     Generator& g = generator(a, 2);
-    return a[1] && is_tensor(a[1]) ? ops::bernoulli_(a.tensor(0), a.tensor(1), g) : ops::bernoulli_(a.tensor(0), a.number(1, 0.5), g);
+    return a[1] && is_tensor(a[1]) ? ops::bernoulli_(a.tensor(0), a.tensor(1), g)
+                                   : ops::bernoulli_(a.tensor(0), a.number(1, 0.5), g);
   }>(kMethod, "Fills the tensor with 1 with probability p, else 0; p is a number or a tensor.");
-  def<"random_(input, from_=None, to=None, *, generator=None)", [](Args& a) {
-    Generator& g = generator(a, 3);
-    if (!a.has(1) && !a.has(2)) return ops::random_(a.tensor(0), g);
-    // random_(to) or random_(from_, to)
-    return a.has(2) ? ops::random_(a.tensor(0), a.integer(1, 0), a.integer(2), g) : ops::random_(a.tensor(0), 0, a.integer(1), g);
-  }>(kMethod, "Fills the tensor with random integers from from_, or 0, to `to` - 1; without bounds, from all it can hold.");
+  def<"random_(input, from_=None, to=None, *, generator=None)",
+      [](Args& a) {
+        Generator& g = generator(a, 3);
+        if (!a.has(1) && !a.has(2)) return ops::random_(a.tensor(0), g);
+        // random_(to) or random_(from_, to)
+        return a.has(2) ? ops::random_(a.tensor(0), a.integer(1, 0), a.integer(2), g)
+                        : ops::random_(a.tensor(0), 0, a.integer(1), g);
+      }>(kMethod,
+         "Fills the tensor with random integers from from_, or 0, to `to` - 1; without bounds, from all it can hold.");
 });
 
 }  // namespace

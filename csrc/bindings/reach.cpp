@@ -35,9 +35,8 @@ static bool reaches_beyond(const std::vector<Tensor>& roots, const std::vector<T
 }
 
 static const Family family([] {
-  def<"_reaches_beyond(tensors, leaves)", [](Args& a) {
-    return reaches_beyond(a.tensors(0), a.tensors(1));
-  }>(kFunction);
+  def<"_reaches_beyond(tensors, leaves)", [](Args& a) { return reaches_beyond(a.tensors(0), a.tensors(1)); }>(
+      kFunction);
   def<"_watched(tensor)", [](Args& a) { return watched(a.tensor(0)); }>(kFunction);
 });
 

@@ -21,8 +21,20 @@ size_t Recording::open(Event::Kind kind, const char* name, PyObject* scope) {
   const size_t number = size_++;
   Event& e = event(number);
   Py_XINCREF(scope);
-  e = {.name = name, .start = 0, .end = 0, .memory = static_cast<int64_t>(memory_allocated()), .allocated = 0, .first = 1,
-       .last = 0, .inputs = 0, .outputs = 0, .scope = scope, .code = nullptr, .line = 0, .thread = this_thread(), .kind = kind,
+  e = {.name = name,
+       .start = 0,
+       .end = 0,
+       .memory = static_cast<int64_t>(memory_allocated()),
+       .allocated = 0,
+       .first = 1,
+       .last = 0,
+       .inputs = 0,
+       .outputs = 0,
+       .scope = scope,
+       .code = nullptr,
+       .line = 0,
+       .thread = this_thread(),
+       .kind = kind,
        .dropped = false};
   e.start = now();
   return number;
@@ -53,8 +65,7 @@ size_t Recording::shapes(std::span<PyObject* const> objects) {
     if (!o) continue;
     if (PyTuple_Check(o) || PyList_Check(o))  // an operation on a list of tensors
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) add(PySequence_Fast_GET_ITEM(o, i));
-    else
-      add(o);
+    else add(o);
   }
   return where;
 }
@@ -93,9 +104,9 @@ Object Recording::list() {
     if (e.dropped) continue;
     const Object inputs = shapes_at(e.inputs), outputs = shapes_at(e.outputs);
     PyObject* file = e.code ? e.code->co_filename : Py_None;
-    const Object row(Py_BuildValue("(isLLLLKKOOOOiI)", static_cast<int>(e.kind), e.name, e.start, e.end ? e.end : stopped,
-                                   e.end ? e.memory : 0, e.allocated, e.first, e.last, inputs.get(), outputs.get(),
-                                   e.scope ? e.scope : Py_None, file, e.line, e.thread));
+    const Object row(Py_BuildValue("(isLLLLKKOOOOiI)", static_cast<int>(e.kind), e.name, e.start,
+                                   e.end ? e.end : stopped, e.end ? e.memory : 0, e.allocated, e.first, e.last,
+                                   inputs.get(), outputs.get(), e.scope ? e.scope : Py_None, file, e.line, e.thread));
     if (PyList_Append(all.get(), row.get()) < 0) throw_python();
   }
   return all;

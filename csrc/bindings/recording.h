@@ -17,17 +17,17 @@ namespace genesis::py {
 
 struct Event {
   enum Kind : uint8_t { kForward, kBackward, kPass, kRegion, kModule };
-  const char* name;             // kept by the program or by the recording
-  int64_t start, end;           // in ns; 0 while it runs
-  int64_t memory, allocated;    // bytes that it took and did not give back; all that were in use at its end
-  uint64_t first, last;         // which nodes it recorded, by sequence number; of a backward node, its own
-  size_t inputs, outputs;       // where the shapes are, or 0
-  PyObject* scope;              // the path of the module around it, owned, or null
-  PyCodeObject* code;           // the line of Python that ran it, owned, or null
+  const char* name;           // kept by the program or by the recording
+  int64_t start, end;         // in ns; 0 while it runs
+  int64_t memory, allocated;  // bytes that it took and did not give back; all that were in use at its end
+  uint64_t first, last;       // which nodes it recorded, by sequence number; of a backward node, its own
+  size_t inputs, outputs;     // where the shapes are, or 0
+  PyObject* scope;            // the path of the module around it, owned, or null
+  PyCodeObject* code;         // the line of Python that ran it, owned, or null
   int line;
   uint32_t thread;
   Kind kind;
-  bool dropped;                 // no operation on tensors, as it turned out
+  bool dropped;  // no operation on tensors, as it turned out
 };
 
 class Recording {
@@ -65,7 +65,8 @@ class Recording {
 };
 
 inline int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace genesis::py

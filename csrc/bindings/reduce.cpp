@@ -39,7 +39,8 @@ static Tensor norm(Args& a) {
   if (!nuclear)
     return ops::norm(a.tensor(0), order_of_norm(a, 1), a.optional_dims(2), a.boolean(3, false), a.optional_dtype(4));
   const Dims dims = a.has(2) ? a.dims(2) : Dims{-2, -1};
-  return ops::linalg_matrix_norm(a.tensor(0), {ops::MatrixOrder::Nuclear}, dims, a.boolean(3, false), a.optional_dtype(4));
+  return ops::linalg_matrix_norm(a.tensor(0), {ops::MatrixOrder::Nuclear}, dims, a.boolean(3, false),
+                                 a.optional_dtype(4));
 }
 
 static PyObject* pair(PyTypeObject* type, const std::pair<Tensor, Tensor>& values) {
@@ -73,8 +74,8 @@ static const Family family([] {
   def<"sum_to_size(input, *size)", [](Args& a) {
     const Dims shape = a.dims(1);
     const Tensor& x = a.tensor(0);
-    require(shape.size() <= x.dim() && broadcast_shapes("sum_to_size", x.shape(), shape) == x.shape(), "sum_to_size: size ", shape,
-            " does not broadcast to the shape of the input, ", x.shape());
+    require(shape.size() <= x.dim() && broadcast_shapes("sum_to_size", x.shape(), shape) == x.shape(),
+            "sum_to_size: size ", shape, " does not broadcast to the shape of the input, ", x.shape());
     return ops::sum_to(x, shape);
   }>(kMethod, "The sum over the dimensions that broadcasting from `size` would have repeated.");
   def<"has_nan(input)", [](Args& a) { return ops::has_nan(a.tensor(0)); }>(kMethod, "Whether any element is NaN.");
@@ -100,7 +101,9 @@ static const Family family([] {
   }>(kBoth, "(std, mean) in one pass.");
 
   def<"norm(input, p='fro', dim=None, keepdim=False, dtype=None, *, out=None)", norm>(
-      kBoth, "sum(|x|^p)^(1/p), of all elements or along `dim`; p may be 0 and +-inf, or 'nuc' for matrices. The gradient at 0 is 0.");
+      kBoth,
+      "sum(|x|^p)^(1/p), of all elements or along `dim`; p may be 0 and +-inf, or 'nuc' for matrices. The gradient at "
+      "0 is 0.");
   def<"vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", [](Args& a) {
     return ops::norm(a.tensor(0), order_of_norm(a, 1), a.optional_dims(2), a.boolean(3, false), a.optional_dtype(4));
   }>(kFunction, "sum(|x|^ord)^(1/ord), of all elements or along `dim`.");

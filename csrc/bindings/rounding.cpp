@@ -9,7 +9,8 @@ namespace genesis::py {
 static std::optional<ops::Rounding> rounding_mode(const Args& a, int i) {
   if (!a.has(i)) return {};
   const std::string mode = a.string(i);
-  require(mode == "floor" || mode == "trunc", a.name(), ": rounding_mode must be None, 'trunc' or 'floor', got '", mode, "'");
+  require(mode == "floor" || mode == "trunc", a.name(), ": rounding_mode must be None, 'trunc' or 'floor', got '", mode,
+          "'");
   return mode == "floor" ? ops::Rounding::Floor : ops::Rounding::Trunc;
 }
 
@@ -33,7 +34,8 @@ static void def_div() {
 static const Family family([] {
   def_div<"div">();
   def_div<"divide">();
-  def_zip<"true_divide", [](const Operand& x, const Operand& y, ops::Out out) { return ops::div(x, y, out); }>("input / other.");
+  def_zip<"true_divide", [](const Operand& x, const Operand& y, ops::Out out) { return ops::div(x, y, out); }>(
+      "input / other.");
   def_zip<"floor_divide", ops::floor_divide>("The quotient, rounded down.");
   def_zip<"remainder", ops::remainder>("What floor_divide leaves; it has the sign of other.");
   def_zip<"fmod", ops::fmod>("What division towards zero leaves; it has the sign of input.");
@@ -47,11 +49,11 @@ static const Family family([] {
   }>(kBoth, "The nearest integer (the even one of two), or multiple of 10**-decimals.");
   def<"round_(input, *, decimals=0)", [](Args& a) {
     const int64_t decimals = a.integer(1, 0);
-    return ops::inplace("round_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) { return ops::round(x, decimals, out); });
+    return ops::inplace("round_", a.tensor(0), {},
+                        [&](const Tensor& x, ops::Out out) { return ops::round(x, decimals, out); });
   }>(kBoth, "In-place form.");
-  def<"__round__(input, ndigits=None)", [](Args& a) {
-    return ops::round(a.tensor(0), a.integer(1, 0));
-  }>(kMethod, "round(x) and round(x, ndigits).");
+  def<"__round__(input, ndigits=None)", [](Args& a) { return ops::round(a.tensor(0), a.integer(1, 0)); }>(
+      kMethod, "round(x) and round(x, ndigits).");
 });
 
 }  // namespace genesis::py

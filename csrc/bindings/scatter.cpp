@@ -29,20 +29,20 @@ static const Family family([] {
     return ops::scatter_reduce_(a.tensor(0), a.integer(1), a.tensor(2), src, reduction(a), true);
   }>(kMethod, "scatter(), in place.");
   def<"scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None)", [](Args& a) {
-    return ops::scatter_reduce(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
-                               a.boolean(5, true));
+    return ops::scatter_reduce(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3),
+                               ops::reduce_named(a.name(), a.string(4)), a.boolean(5, true));
   }>(kBoth, "input with the elements of src combined at the given indices along dim: sum, prod, mean, amax or amin.");
   def<"scatter_reduce_(input, dim, index, src, reduce, *, include_self=True)", [](Args& a) {
-    return ops::scatter_reduce_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
-                                a.boolean(5, true));
+    return ops::scatter_reduce_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3),
+                                ops::reduce_named(a.name(), a.string(4)), a.boolean(5, true));
   }>(kMethod, "scatter_reduce(), in place.");
   def<"index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None)", [](Args& a) {
-    return ops::index_reduce(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
-                             a.boolean(5, true));
+    return ops::index_reduce(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3),
+                             ops::reduce_named(a.name(), a.string(4)), a.boolean(5, true));
   }>(kBoth, "input with the slices of source combined at a 1-d index along dim: prod, mean, amax or amin.");
   def<"index_reduce_(input, dim, index, source, reduce, *, include_self=True)", [](Args& a) {
-    return ops::index_reduce_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), ops::reduce_named(a.name(), a.string(4)),
-                              a.boolean(5, true));
+    return ops::index_reduce_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3),
+                              ops::reduce_named(a.name(), a.string(4)), a.boolean(5, true));
   }>(kMethod, "index_reduce(), in place.");
   def<"put(input, index, source, accumulate=False)", [](Args& a) {
     return ops::put(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3, false));

@@ -8,16 +8,17 @@ namespace genesis::py {
 static DType index_type(Args& a, int i) { return a.boolean(i, false) ? DType::Int32 : DType::Int64; }
 
 static const Family family([] {
-  def<"searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None)", [](Args& a) {
-    bool right = a.boolean(3, false);
-    if (a.has(4)) {
-      const std::string side = a.string(4);
-      require(side == "left" || side == "right", "searchsorted: side must be 'left' or 'right', got '", side, "'");
-      require(!(right && side == "left"), "searchsorted: side='left' contradicts right=True");
-      right = side == "right";
-    }
-    return ops::searchsorted(a.tensor(0), a.operand(1), right, a.optional_tensor(5), index_type(a, 2));
-  }>(kFunction, "Where each element of input would be put into sorted_sequence to keep it in order.");
+  def<"searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None)",
+      [](Args& a) {
+        bool right = a.boolean(3, false);
+        if (a.has(4)) {
+          const std::string side = a.string(4);
+          require(side == "left" || side == "right", "searchsorted: side must be 'left' or 'right', got '", side, "'");
+          require(!(right && side == "left"), "searchsorted: side='left' contradicts right=True");
+          right = side == "right";
+        }
+        return ops::searchsorted(a.tensor(0), a.operand(1), right, a.optional_tensor(5), index_type(a, 2));
+      }>(kFunction, "Where each element of input would be put into sorted_sequence to keep it in order.");
   def<"bucketize(input, boundaries, *, out_int32=False, right=False, out=None)", [](Args& a) {
     const Tensor& boundaries = a.tensor(1);
     require(boundaries.dim() == 1, "bucketize: boundaries must have one dimension, got shape ", boundaries.shape());

@@ -8,13 +8,18 @@ namespace genesis::py {
 
 static std::optional<Operand> bound(Args& a, int i) { return a.has(i) ? std::optional(a.operand(i)) : std::nullopt; }
 
-static std::optional<double> limit(const Args& a, int i) { return a.has(i) ? std::optional(a.number(i)) : std::nullopt; }
+static std::optional<double> limit(const Args& a, int i) {
+  return a.has(i) ? std::optional(a.number(i)) : std::nullopt;
+}
 
-static Tensor clamp_(const char* op, const Tensor& x, const std::optional<Operand>& min, const std::optional<Operand>& max) {
+static Tensor clamp_(const char* op, const Tensor& x, const std::optional<Operand>& min,
+                     const std::optional<Operand>& max) {
   static const Tensor none;
   const auto tensor = [](const std::optional<Operand>& o) { return o ? &o->or_undefined() : &none; };
   return ops::inplace(op, x, {tensor(min), tensor(max)}, [&](const Tensor& input, ops::Out out) {
-    const auto seen = [&](const std::optional<Operand>& o) { return o && o->tensor && o->tensor->same(x) ? Operand(input) : o; };
+    const auto seen = [&](const std::optional<Operand>& o) {
+      return o && o->tensor && o->tensor->same(x) ? Operand(input) : o;
+    };
     return ops::clamp(input, seen(min), seen(max), out);
   });
 }
@@ -25,9 +30,8 @@ static const Family family([] {
     return to_python(ops::where(a.tensor(0), a.operand(1), a.operand(2), a.out(3)));
   }>(kFunction, "input where condition is true, else other; of a condition alone, the indices where it is true.");
   // The method is input.where(condition, other).
-  def<"where(input, condition, other)", [](Args& a) {
-    return ops::where(a.tensor(1), a.operand(0), a.operand(2));
-  }>(kMethod, "The tensor itself where condition is true, else other.");
+  def<"where(input, condition, other)", [](Args& a) { return ops::where(a.tensor(1), a.operand(0), a.operand(2)); }>(
+      kMethod, "The tensor itself where condition is true, else other.");
   def_zip_function<"maximum", ops::maximum>("The larger of the two; NaN if either is.");
   def_zip_function<"minimum", ops::minimum>("The smaller of the two; NaN if either is.");
   def_zip_function<"fmax", ops::fmax>("The larger of the two; NaN if both are.");
@@ -35,23 +39,21 @@ static const Family family([] {
   def<"clamp(input, min=None, max=None, *, out=None)", [](Args& a) {
     return ops::clamp(a.tensor(0), bound(a, 1), bound(a, 2), a.out(3));
   }>(kBoth, "input, limited to [min, max]; the bounds are numbers or tensors.");
-  def<"clamp_(input, min=None, max=None)", [](Args& a) {
-    return clamp_("clamp_", a.tensor(0), bound(a, 1), bound(a, 2));
-  }>(kBoth, "In-place form.");
+  def<"clamp_(input, min=None, max=None)",
+      [](Args& a) { return clamp_("clamp_", a.tensor(0), bound(a, 1), bound(a, 2)); }>(kBoth, "In-place form.");
   def<"clip(input, min=None, max=None, *, out=None)", [](Args& a) {
     return ops::clamp(a.tensor(0), bound(a, 1), bound(a, 2), a.out(3));
   }>(kBoth, "Another name of clamp.");
-  def<"clip_(input, min=None, max=None)", [](Args& a) {
-    return clamp_("clip_", a.tensor(0), bound(a, 1), bound(a, 2));
-  }>(kBoth, "In-place form.");
-  def<"clamp_min(input, min, *, out=None)", [](Args& a) {
-    return ops::clamp(a.tensor(0), a.operand(1), {}, a.out(2));
-  }>(kBoth, "input, but at least min.");
-  def<"clamp_min_(input, min)", [](Args& a) { return clamp_("clamp_min_", a.tensor(0), a.operand(1), {}); }>(kBoth, "In-place form.");
-  def<"clamp_max(input, max, *, out=None)", [](Args& a) {
-    return ops::clamp(a.tensor(0), {}, a.operand(1), a.out(2));
-  }>(kBoth, "input, but at most max.");
-  def<"clamp_max_(input, max)", [](Args& a) { return clamp_("clamp_max_", a.tensor(0), {}, a.operand(1)); }>(kBoth, "In-place form.");
+  def<"clip_(input, min=None, max=None)",
+      [](Args& a) { return clamp_("clip_", a.tensor(0), bound(a, 1), bound(a, 2)); }>(kBoth, "In-place form.");
+  def<"clamp_min(input, min, *, out=None)",
+      [](Args& a) { return ops::clamp(a.tensor(0), a.operand(1), {}, a.out(2)); }>(kBoth, "input, but at least min.");
+  def<"clamp_min_(input, min)", [](Args& a) { return clamp_("clamp_min_", a.tensor(0), a.operand(1), {}); }>(
+      kBoth, "In-place form.");
+  def<"clamp_max(input, max, *, out=None)",
+      [](Args& a) { return ops::clamp(a.tensor(0), {}, a.operand(1), a.out(2)); }>(kBoth, "input, but at most max.");
+  def<"clamp_max_(input, max)", [](Args& a) { return clamp_("clamp_max_", a.tensor(0), {}, a.operand(1)); }>(
+      kBoth, "In-place form.");
   def<"heaviside(input, values, *, out=None)", [](Args& a) {
     return ops::heaviside(a.operand(0), a.operand(1), a.out(2));
   }>(kBoth, "0, values or 1, as input is negative, zero or positive.");

@@ -91,7 +91,8 @@ static PyObject* count_call(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 void init_size(PyObject* module) {
-  static PyMethodDef methods[] = {{"numel", size_numel, METH_NOARGS, "numel($self)\n--\n\nThe product of the sizes."}, {}};
+  static PyMethodDef methods[] = {{"numel", size_numel, METH_NOARGS, "numel($self)\n--\n\nThe product of the sizes."},
+                                  {}};
   static PyType_Slot slots[] = {{Py_tp_base, &PyTuple_Type},
                                 {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
                                 {Py_tp_methods, methods},
@@ -100,17 +101,20 @@ void init_size(PyObject* module) {
   static PyType_Spec spec{"genesis.Size", 0, 0, Py_TPFLAGS_DEFAULT, slots};
   SizeType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
   PyModule_AddObjectRef(module, "Size", reinterpret_cast<PyObject*>(SizeType));
-  static PyType_Slot stride_slots[] = {{Py_tp_base, &PyTuple_Type},
-                                       {Py_tp_call, reinterpret_cast<void*>(stride_call)},
-                                       {Py_tp_doc, const_cast<char*>("The strides of a tensor: a tuple that can be called.")},
-                                       {0, nullptr}};
+  static PyType_Slot stride_slots[] = {
+      {Py_tp_base, &PyTuple_Type},
+      {Py_tp_call, reinterpret_cast<void*>(stride_call)},
+      {Py_tp_doc, const_cast<char*>("The strides of a tensor: a tuple that can be called.")},
+      {0, nullptr}};
   static PyType_Spec stride_spec{"genesis._C.Strides", 0, 0, Py_TPFLAGS_DEFAULT, stride_slots};
   StrideType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&stride_spec)).release());
   // A class with a __dict__, which only a call of type() gives to a subclass of int.
   static PyMethodDef call{"__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(count_call)),
                           METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dimension."};
   CountType = reinterpret_cast<PyTypeObject*>(
-      Object(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){ss}", "_Count", &PyLong_Type, "__module__", "genesis")).release());
+      Object(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){ss}", "_Count", &PyLong_Type,
+                                   "__module__", "genesis"))
+          .release());
   const Object method(PyDescr_NewMethod(CountType, &call));
   if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(CountType), "__call__", method.get()) < 0) throw_python();
   CountType->tp_call = count_call;  // without the search for __call__

@@ -14,7 +14,8 @@ static ops::Interpolation interpolation(const Args& a, int i) {
   if (s == "lower") return ops::Interpolation::Lower;
   if (s == "higher") return ops::Interpolation::Higher;
   if (s == "midpoint") return ops::Interpolation::Midpoint;
-  require(s == "nearest", a.name(), ": interpolation must be linear, lower, higher, midpoint or nearest, got '", s, "'");
+  require(s == "nearest", a.name(), ": interpolation must be linear, lower, higher, midpoint or nearest, got '", s,
+          "'");
   return ops::Interpolation::Nearest;
 }
 
@@ -58,8 +59,10 @@ static PyObject* histogram(Args& a) {
     edges = ops::linspace(low, high, bins + 1, x.dtype());
   } else {
     edges = a.tensor(1);
-    require(edges.dim() == 1 && edges.numel() >= 2, "histogram: bins as a tensor must be two or more edges in one dimension, got shape ", edges.shape());
-    require<DTypeError>(edges.dtype() == x.dtype(), "histogram: bins must have the dtype of input, ", x.dtype(), ", got ", edges.dtype());
+    require(edges.dim() == 1 && edges.numel() >= 2,
+            "histogram: bins as a tensor must be two or more edges in one dimension, got shape ", edges.shape());
+    require<DTypeError>(edges.dtype() == x.dtype(), "histogram: bins must have the dtype of input, ", x.dtype(),
+                        ", got ", edges.dtype());
     require(!a.has(2), "histogram: range has no meaning where bins are edges");
   }
   static PyTypeObject* const type = return_type("histogram", {"hist", "bin_edges"});

@@ -26,10 +26,11 @@ struct Item {
 };
 
 Item array_item(Tensor t) {
-  if (t.dim() == 0 && t.dtype() != DType::Bool && is_integral(t.dtype())) return {Item::Integer, tensor_item(t).to_int()};
+  if (t.dim() == 0 && t.dtype() != DType::Bool && is_integral(t.dtype()))
+    return {Item::Integer, tensor_item(t).to_int()};
   if (t.numel() == 0 && is_floating(t.dtype())) t = ops::cast(t, DType::Int64);  // x[[]]
-  require<IndexError>(is_integral(t.dtype()), "index: an index must be of integers or bools, got ", t.dtype(), " of shape ",
-                      t.shape(), "; use .long()");
+  require<IndexError>(is_integral(t.dtype()), "index: an index must be of integers or bools, got ", t.dtype(),
+                      " of shape ", t.shape(), "; use .long()");
   return {Item::Array, 0, nullptr, std::move(t)};
 }
 
@@ -44,8 +45,9 @@ Item classify(PyObject* o) {
   const bool text = PyUnicode_Check(o) || PyBytes_Check(o);
   if (is_numpy_scalar(o) || (PySequence_Check(o) && !text)) return array_item(from_data(o, nullptr));
   if (PyIndex_Check(o)) return {Item::Integer, to_index(o, "index")};
-  fail<IndexError>("index: expected integers, slices, None, ..., or tensors, arrays and lists of integers or bools, got ",
-                   Py_TYPE(o)->tp_name);
+  fail<IndexError>(
+      "index: expected integers, slices, None, ..., or tensors, arrays and lists of integers or bools, got ",
+      Py_TYPE(o)->tp_name);
 }
 
 ops::IndexItem sliced(PyObject* slice, int64_t n) {
@@ -59,8 +61,9 @@ ops::IndexItem sliced(PyObject* slice, int64_t n) {
 // An index, against the shape of x: first the integers and slices, which make a view, then the arrays on that view.
 struct Index {
   ops::BasicIndex basic;
-  std::vector<Tensor> arrays;  // one for each dimension of the view (a mask stands for several); empty if there are none
-  bool whole = true;           // the view is x itself
+  std::vector<Tensor>
+      arrays;         // one for each dimension of the view (a mask stands for several); empty if there are none
+  bool whole = true;  // the view is x itself
 
   Index(const Tensor& x, PyObject* key) {
     PyObject* const* keys = &key;
@@ -78,8 +81,9 @@ struct Index {
       any_array_ = any_array_ || items.back().kind == Item::Array;
     }
     require<IndexError>(ellipses <= 1, "index: only one ... can be used");
-    require<IndexError>(used <= x.dim(), "index: too many indices for a tensor of shape ", x.shape(), ": ", used, " for ", x.dim(),
-                        " dimension", x.dim() == 1 ? "" : "s", "; leave some out, or unsqueeze() first");
+    require<IndexError>(used <= x.dim(), "index: too many indices for a tensor of shape ", x.shape(), ": ", used,
+                        " for ", x.dim(), " dimension", x.dim() == 1 ? "" : "s",
+                        "; leave some out, or unsqueeze() first");
     int d = 0;
     for (const Item& item : items) {
       switch (item.kind) {
@@ -151,7 +155,8 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
 PyObject* tensor_iter(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Tensor& x = unwrap(self);
-    if (x.dim() == 0) throw_type_error("iteration over a 0-d tensor, which has no dimension; use x.item() for its number");
+    if (x.dim() == 0)
+      throw_type_error("iteration over a 0-d tensor, which has no dimension; use x.item() for its number");
     const Object rows(to_python(ops::unbind(x, 0)));
     return PyObject_GetIter(rows.get());
   });
@@ -198,8 +203,10 @@ static const Family family([] {
   def<"index_put_(input, indices, values, accumulate=False)", [](Args& a) {
     return ops::index_put_(a.tensor(0), index_list(a, 1), a.tensor(2), a.boolean(3, false));
   }>(kBoth, "Puts values, or adds them, where the indices say.");
-  def<"nonzero(input, *, as_tuple=False, out=None)", nonzero>(kBoth, "Where input is not zero, as rows of indices or as a vector for each dimension.");
-  def<"argwhere(input)", [](Args& a) { return ops::nonzero(a.tensor(0)); }>(kBoth, "Where input is not zero, as rows of indices.");
+  def<"nonzero(input, *, as_tuple=False, out=None)", nonzero>(
+      kBoth, "Where input is not zero, as rows of indices or as a vector for each dimension.");
+  def<"argwhere(input)", [](Args& a) { return ops::nonzero(a.tensor(0)); }>(
+      kBoth, "Where input is not zero, as rows of indices.");
 });
 
 }  // namespace genesis::py

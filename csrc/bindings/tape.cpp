@@ -72,11 +72,14 @@ class Tape final : public Recorder {
     outputs.push_back(entry.number);
     shapes.push_back(y.shape());
   }
-  Known& known(Place place) { return tensors.try_emplace(place, static_cast<int64_t>(tensors.size()), Object()).first->second; }
+  Known& known(Place place) {
+    return tensors.try_emplace(place, static_cast<int64_t>(tensors.size()), Object()).first->second;
+  }
   // The tensor at a place, borrowed, if it is still there.
   PyObject* living(Place place) const {
     const auto it = tensors.find(place);
-    return it != tensors.end() && it->second.weak && alive(it->second.weak) ? PyWeakref_GetObject(it->second.weak.get()) : nullptr;
+    return it != tensors.end() && it->second.weak && alive(it->second.weak) ? PyWeakref_GetObject(it->second.weak.get())
+                                                                            : nullptr;
   }
   void forget() {
     operations.clear();
@@ -102,7 +105,7 @@ class Tape final : public Recorder {
   }
 
   bool watch_all = true;
-  bool used = false;       // a backward pass has emptied the graph: the next recording begins anew
+  bool used = false;  // a backward pass has emptied the graph: the next recording begins anew
   bool abandoned = false;
   GradMode* home = nullptr;  // of the thread that records
   WeakSet included, excluded;
@@ -113,8 +116,7 @@ class Tape final : public Recorder {
 };
 
 struct PyTape {
-  PyObject_HEAD
-  Tape* tape;
+  PyObject_HEAD Tape* tape;
 };
 Tape& get(PyObject* o) { return *reinterpret_cast<PyTape*>(o)->tape; }
 
@@ -163,8 +165,8 @@ PyObject* gradients(PyObject* o, PyObject* args) {
     if (!PyArg_ParseTuple(args, "OOpp", &loss, &gradient, &retain, &create)) throw_python();
     if (!is_tensor(loss)) throw_type_error(str("Tape.backward: loss must be a Tensor, got ", Py_TYPE(loss)->tp_name));
     const Tensor root = unwrap(loss);
-    require<GraphError>(grad_fn(root) != nullptr || root->requires_grad, "Tape.backward: the loss of shape ", root.shape(),
-                        " was not computed while a tape was recording; compute it inside `with tape:`");
+    require<GraphError>(grad_fn(root) != nullptr || root->requires_grad, "Tape.backward: the loss of shape ",
+                        root.shape(), " was not computed while a tape was recording; compute it inside `with tape:`");
     if (gradient != Py_None && !is_tensor(gradient))
       throw_type_error(str("Tape.backward: gradient must be a Tensor or None, got ", Py_TYPE(gradient)->tp_name));
     const Tensor grad = gradient == Py_None ? Tensor() : unwrap(gradient);
@@ -182,8 +184,9 @@ PyObject* gradients(PyObject* o, PyObject* args) {
         tape.start();
         recording.tape = &tape;
       }
-      engine::backward("Tape.backward", {&root, 1}, {&grad, 1}, {},
-                       {.retain_graph = retain != 0, .create_graph = create != 0, .accumulate = false, .sink = &collected});
+      engine::backward(
+          "Tape.backward", {&root, 1}, {&grad, 1}, {},
+          {.retain_graph = retain != 0, .create_graph = create != 0, .accumulate = false, .sink = &collected});
     }
     if (!create) {
       const WithGradMode off(false);
@@ -232,7 +235,8 @@ PyObject* stop(PyObject* o, PyObject*) {
   Tape& tape = get(o);
   if (!tape.recording()) return raise(PyExc_RuntimeError, "Tape.stop_recording: the tape is not recording");
   if (tape.home != &grad_mode)
-    return raise(PyExc_RuntimeError, "Tape.stop_recording: the tape was started in another thread and must be stopped there");
+    return raise(PyExc_RuntimeError,
+                 "Tape.stop_recording: the tape was started in another thread and must be stopped there");
   tape.stop();
   Py_RETURN_NONE;
 }
@@ -277,7 +281,8 @@ PyObject* operations(PyObject* o, PyObject*) {
       const size_t end_output = last ? tape.outputs.size() : tape.operations[k + 1].first_output;
       Object shapes(PyTuple_New(static_cast<Py_ssize_t>(end_output - op.first_output)));
       for (size_t i = op.first_output; i < end_output; ++i)
-        PyTuple_SET_ITEM(shapes.get(), static_cast<Py_ssize_t>(i - op.first_output), Object(to_python(tape.shapes[i])).release());
+        PyTuple_SET_ITEM(shapes.get(), static_cast<Py_ssize_t>(i - op.first_output),
+                         Object(to_python(tape.shapes[i])).release());
       const std::span<const int64_t> in(tape.inputs), out(tape.outputs);
       const Object inputs(numbers(in.subspan(op.first_input, end_input - op.first_input)));
       const Object outputs(numbers(out.subspan(op.first_output, end_output - op.first_output)));
@@ -292,7 +297,8 @@ PyObject* num_operations(PyObject* o, void*) { return PyLong_FromSize_t(get(o).o
 
 const Family family([] {
   static PyMethodDef methods[] = {
-      {"start_recording", start, METH_NOARGS, "start_recording($self)\n--\n\nRecord operations of this thread from now on."},
+      {"start_recording", start, METH_NOARGS,
+       "start_recording($self)\n--\n\nRecord operations of this thread from now on."},
       {"stop_recording", stop, METH_NOARGS, "stop_recording($self)\n--\n\nRecord no further."},
       {"reset", reset, METH_NOARGS, "reset($self)\n--\n\nForget what was recorded."},
       {"watch", set_watched<true>, METH_VARARGS,
@@ -302,10 +308,9 @@ const Family family([] {
       {"_gradients", gradients, METH_VARARGS, nullptr},
       {"_operations", operations, METH_NOARGS, nullptr},
       {}};
-  static PyGetSetDef getset[] = {
-      {"recording", is_recording, nullptr, "Whether it records now.", nullptr},
-      {"_num_operations", num_operations, nullptr, nullptr, nullptr},
-      {}};
+  static PyGetSetDef getset[] = {{"recording", is_recording, nullptr, "Whether it records now.", nullptr},
+                                 {"_num_operations", num_operations, nullptr, nullptr, nullptr},
+                                 {}};
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(tape_new)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(tape_dealloc)},
                                 {Py_tp_methods, methods},

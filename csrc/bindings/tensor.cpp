@@ -57,7 +57,8 @@ PyObject* matmul_slot(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Sides sides;
     if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
-    if (sides.x->is_scalar() || sides.y->is_scalar()) throw_type_error("matmul: both operands must be tensors, got a number; use * for numbers");
+    if (sides.x->is_scalar() || sides.y->is_scalar())
+      throw_type_error("matmul: both operands must be tensors, got a number; use * for numbers");
     if (autocast_wanted()) [[unlikely]]
       return to_python(ops::matmul(autocast_factor(*sides.x->tensor), autocast_factor(*sides.y->tensor)));
     return to_python(ops::matmul(*sides.x->tensor, *sides.y->tensor));
@@ -119,7 +120,8 @@ PyObject* as_index(PyObject* a) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = unwrap(a);
     if (t.numel() != 1 || is_floating(t.dtype()))
-      throw_type_error(str("only an integer tensor with one element can be used as an index, got ", t.dtype(), " of shape ", t.shape()));
+      throw_type_error(str("only an integer tensor with one element can be used as an index, got ", t.dtype(),
+                           " of shape ", t.shape()));
     return PyLong_FromLongLong(tensor_item(t).to_int());
   });
 }
@@ -133,7 +135,8 @@ PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
   return tensor_compare(a, b, op);
 }
 int assign_slot(PyObject* self, PyObject* key, PyObject* value) {
-  if (!observer || !value) [[likely]] return tensor_ass_subscript(self, key, value);
+  if (!observer || !value) [[likely]]
+    return tensor_ass_subscript(self, key, value);
   PyObject* done = observed_as("index_put_", {self, key, value}, [&]() -> PyObject* {
     if (tensor_ass_subscript(self, key, value) < 0) return nullptr;
     Py_INCREF(self);
@@ -148,7 +151,8 @@ int assign_slot(PyObject* self, PyObject* key, PyObject* value) {
 Py_ssize_t length(PyObject* a) {
   const Tensor& t = unwrap(a);
   if (t.dim() == 0) {
-    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor, which has no dimension; use x.item() for its number, x.numel() for 1");
+    PyErr_SetString(PyExc_TypeError,
+                    "len() of a 0-d tensor, which has no dimension; use x.item() for its number, x.numel() for 1");
     return -1;
   }
   return t.size(0);
@@ -163,7 +167,8 @@ PyObject* get_grad(PyObject* o, void*) {
   if (!m || !m->grad.defined()) {
     Node* node = self_of(o)->requires_grad ? node_of(self_of(o)) : nullptr;
     if (node && !(m && m->retains_grad) &&
-        PyErr_WarnFormat(PyExc_UserWarning, 1, "grad: a tensor made by %s is no leaf, and backward() keeps the gradients of leaves "
+        PyErr_WarnFormat(PyExc_UserWarning, 1,
+                         "grad: a tensor made by %s is no leaf, and backward() keeps the gradients of leaves "
                          "only; call retain_grad() on it before backward(), or read .grad of what it was made from",
                          node->name().c_str()) < 0)
       return nullptr;
@@ -186,7 +191,8 @@ int set_grad(PyObject* o, PyObject* value, void*) {
     if (!is_tensor(value)) throw_type_error(str("grad: must be a Tensor or None, got ", Py_TYPE(value)->tp_name));
     const Tensor& g = unwrap(value);
     require(g.shape() == t.shape(), "grad: shape ", g.shape(), " does not fit the tensor's shape ", t.shape());
-    require<DTypeError>(g.dtype() == t.dtype(), "grad: dtype ", g.dtype(), " does not fit the tensor's dtype ", t.dtype());
+    require<DTypeError>(g.dtype() == t.dtype(), "grad: dtype ", g.dtype(), " does not fit the tensor's dtype ",
+                        t.dtype());
     require(!g.same(t), "grad: a tensor cannot be its own gradient");
     meta(t).grad = g;
     return 0;
@@ -263,35 +269,46 @@ PyObject* incref(PyObject* o) {
 }
 
 PyGetSetDef getset[] = {
-    {"shape", prop<[](const Tensor& t) { return size_tuple(t.shape()); }>, nullptr, "The sizes of the dimensions.", nullptr},
+    {"shape", prop<[](const Tensor& t) { return size_tuple(t.shape()); }>, nullptr, "The sizes of the dimensions.",
+     nullptr},
     {"size", prop<[](const Tensor& t) { return size_property(t); }>, nullptr,
      "The number of elements; called, size() is the shape and size(dim) one size.", nullptr},
     {"stride", prop<[](const Tensor& t) { return stride_property(t); }>, nullptr,
      "The steps between elements, in elements; stride() is the same tuple, stride(dim) one of them.", nullptr},
-    {"ndim", prop<[](const Tensor& t) { return static_cast<int64_t>(t.dim()); }>, nullptr, "The number of dimensions.", nullptr},
-    {"dtype", prop<[](const Tensor& t) { return incref(dtype_object(t.dtype())); }>, nullptr, "The type of the elements.", nullptr},
-    {"device", prop<[](const Tensor&) { return incref(device_object()); }>, nullptr, "Where the tensor lives.", nullptr},
+    {"ndim", prop<[](const Tensor& t) { return static_cast<int64_t>(t.dim()); }>, nullptr, "The number of dimensions.",
+     nullptr},
+    {"dtype", prop<[](const Tensor& t) { return incref(dtype_object(t.dtype())); }>, nullptr,
+     "The type of the elements.", nullptr},
+    {"device", prop<[](const Tensor&) { return incref(device_object()); }>, nullptr, "Where the tensor lives.",
+     nullptr},
     {"itemsize", prop<[](const Tensor& t) { return itemsize(t.dtype()); }>, nullptr, "Bytes of one element.", nullptr},
-    {"nbytes", prop<[](const Tensor& t) { return t.numel() * itemsize(t.dtype()); }>, nullptr, "Bytes of all elements.", nullptr},
-    {"requires_grad", prop<[](const Tensor& t) { return t.requires_grad(); }>, set_requires, "Whether gradients are computed for it.", nullptr},
+    {"nbytes", prop<[](const Tensor& t) { return t.numel() * itemsize(t.dtype()); }>, nullptr, "Bytes of all elements.",
+     nullptr},
+    {"requires_grad", prop<[](const Tensor& t) { return t.requires_grad(); }>, set_requires,
+     "Whether gradients are computed for it.", nullptr},
     {"is_leaf", prop<[](const Tensor& t) { return !t->requires_grad || grad_fn(t) == nullptr; }>, nullptr,
      "Whether it was made by the user rather than by a recorded operation.", nullptr},
     {"retains_grad", prop<[](const Tensor& t) { return meta_if_any(t) && meta_if_any(t)->retains_grad; }>, nullptr,
      "Whether retain_grad() was called.", nullptr},
     {"grad", get_grad, set_grad, "The gradient, or None.", nullptr},
-    {"grad_fn", prop<[](const Tensor& t) { return node_object(grad_fn(t)); }>, nullptr, "The node that made it.", nullptr},
-    {"creator", prop<[](const Tensor& t) { return node_object(grad_fn(t)); }>, nullptr, "The node that made it.", nullptr},
+    {"grad_fn", prop<[](const Tensor& t) { return node_object(grad_fn(t)); }>, nullptr, "The node that made it.",
+     nullptr},
+    {"creator", prop<[](const Tensor& t) { return node_object(grad_fn(t)); }>, nullptr, "The node that made it.",
+     nullptr},
     {"inputs", prop<[](const Tensor& t) { return node_inputs(grad_fn(t)); }>, nullptr,
      "The inputs of the node that made it: tensors where the graph keeps them, else None.", nullptr},
-    {"data", prop<[](const Tensor& t) { return ops::detach(t); }>, set_data, "The same memory outside the graph.", nullptr},
+    {"data", prop<[](const Tensor& t) { return ops::detach(t); }>, set_data, "The same memory outside the graph.",
+     nullptr},
     {"hooks", get_hooks, nullptr, "The hooks registered on it.", nullptr},
     {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
     {"_version", prop<[](const Tensor& t) { return static_cast<int64_t>(t->storage->version); }>, nullptr,
      "How often its memory was written in place.", nullptr},
     {"_writer", get_writer, nullptr, "The operation that wrote to its memory last, or None.", nullptr},
     {"T", prop<[](const Tensor& t) { return transposed(t); }>, nullptr, "The dimensions in reverse order.", nullptr},
-    {"mT", prop<[](const Tensor& t) { return matrix_transposed("mT", t); }>, nullptr, "The last two dimensions swapped.", nullptr},
-    {"mH", prop<[](const Tensor& t) { return matrix_transposed("mH", t); }>, nullptr, "The last two dimensions swapped.", nullptr},
+    {"mT", prop<[](const Tensor& t) { return matrix_transposed("mT", t); }>, nullptr,
+     "The last two dimensions swapped.", nullptr},
+    {"mH", prop<[](const Tensor& t) { return matrix_transposed("mH", t); }>, nullptr,
+     "The last two dimensions swapped.", nullptr},
     {"is_cpu", prop<[](const Tensor&) { return true; }>, nullptr, "Whether the tensor lives on a CPU.", nullptr},
     {"is_cuda", prop<[](const Tensor&) { return false; }>, nullptr, "Whether the tensor lives on a GPU.", nullptr},
     {"is_meta", prop<[](const Tensor&) { return false; }>, nullptr, "Whether the tensor has no memory.", nullptr},
@@ -324,7 +341,8 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       kwnames = Object(PyList_AsTuple(keys.get()));
     }
     bool sizes = positional > 1;
-    for (Py_ssize_t i = 0; i < positional && sizes; ++i) sizes = PyLong_Check(all[static_cast<size_t>(i)]) && !PyBool_Check(all[static_cast<size_t>(i)]);
+    for (Py_ssize_t i = 0; i < positional && sizes; ++i)
+      sizes = PyLong_Check(all[static_cast<size_t>(i)]) && !PyBool_Check(all[static_cast<size_t>(i)]);
     if (sizes && !kwnames) {
       Dims shape;
       for (PyObject* o : all) shape.push_back(to_index(o, "Tensor"));
@@ -379,14 +397,20 @@ void init_tensor_type(PyObject* module) {
       {Py_nb_subtract, slot(binary<"sub", [](const Operand& x, const Operand& y) { return ops::sub(x, y); }>)},
       {Py_nb_multiply, slot(binary<"mul", [](const Operand& x, const Operand& y) { return ops::mul(x, y); }>)},
       {Py_nb_true_divide, slot(binary<"div", [](const Operand& x, const Operand& y) { return ops::div(x, y); }>)},
-      {Py_nb_floor_divide, slot(binary<"floor_divide", [](const Operand& x, const Operand& y) { return ops::floor_divide(x, y); }>)},
-      {Py_nb_remainder, slot(binary<"remainder", [](const Operand& x, const Operand& y) { return ops::remainder(x, y); }>)},
+      {Py_nb_floor_divide,
+       slot(binary<"floor_divide", [](const Operand& x, const Operand& y) { return ops::floor_divide(x, y); }>)},
+      {Py_nb_remainder,
+       slot(binary<"remainder", [](const Operand& x, const Operand& y) { return ops::remainder(x, y); }>)},
       {Py_nb_divmod, slot(watched<"divmod", divmod_slot>)},
-      {Py_nb_and, slot(binary<"bitwise_and", [](const Operand& x, const Operand& y) { return ops::bitwise_and(x, y); }>)},
+      {Py_nb_and,
+       slot(binary<"bitwise_and", [](const Operand& x, const Operand& y) { return ops::bitwise_and(x, y); }>)},
       {Py_nb_or, slot(binary<"bitwise_or", [](const Operand& x, const Operand& y) { return ops::bitwise_or(x, y); }>)},
-      {Py_nb_xor, slot(binary<"bitwise_xor", [](const Operand& x, const Operand& y) { return ops::bitwise_xor(x, y); }>)},
-      {Py_nb_lshift, slot(binary<"bitwise_left_shift", [](const Operand& x, const Operand& y) { return ops::bitwise_left_shift(x, y); }>)},
-      {Py_nb_rshift, slot(binary<"bitwise_right_shift", [](const Operand& x, const Operand& y) { return ops::bitwise_right_shift(x, y); }>)},
+      {Py_nb_xor,
+       slot(binary<"bitwise_xor", [](const Operand& x, const Operand& y) { return ops::bitwise_xor(x, y); }>)},
+      {Py_nb_lshift, slot(binary<"bitwise_left_shift",
+                                 [](const Operand& x, const Operand& y) { return ops::bitwise_left_shift(x, y); }>)},
+      {Py_nb_rshift, slot(binary<"bitwise_right_shift",
+                                 [](const Operand& x, const Operand& y) { return ops::bitwise_right_shift(x, y); }>)},
       {Py_nb_invert, slot(unary<"bitwise_not", [](const Tensor& x) { return ops::bitwise_not(x); }>)},
       {Py_nb_inplace_floor_divide, slot(inplace_operator<"floor_divide_", ops::floor_divide>)},
       {Py_nb_inplace_remainder, slot(inplace_operator<"remainder_", ops::remainder>)},
@@ -402,9 +426,12 @@ void init_tensor_type(PyObject* module) {
       {Py_nb_negative, slot(unary<"neg", [](const Tensor& x) { return ops::neg(x); }>)},
       {Py_nb_positive, slot(compute_unary<[](const Tensor& x) { return x; }>)},
       {Py_nb_inplace_add, slot(inplace_binary<"add_", [](const Tensor& x, const Operand& y) { ops::add_(x, y); }>)},
-      {Py_nb_inplace_subtract, slot(inplace_binary<"sub_", [](const Tensor& x, const Operand& y) { ops::sub_(x, y); }>)},
-      {Py_nb_inplace_multiply, slot(inplace_binary<"mul_", [](const Tensor& x, const Operand& y) { ops::mul_(x, y); }>)},
-      {Py_nb_inplace_true_divide, slot(inplace_binary<"div_", [](const Tensor& x, const Operand& y) { ops::div_(x, y); }>)},
+      {Py_nb_inplace_subtract,
+       slot(inplace_binary<"sub_", [](const Tensor& x, const Operand& y) { ops::sub_(x, y); }>)},
+      {Py_nb_inplace_multiply,
+       slot(inplace_binary<"mul_", [](const Tensor& x, const Operand& y) { ops::mul_(x, y); }>)},
+      {Py_nb_inplace_true_divide,
+       slot(inplace_binary<"div_", [](const Tensor& x, const Operand& y) { ops::div_(x, y); }>)},
       {Py_nb_bool, slot(truth)},
       {Py_nb_float, slot(as_float)},
       {Py_nb_int, slot(as_int)},

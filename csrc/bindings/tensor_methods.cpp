@@ -38,8 +38,9 @@ static Tensor to(Args& a) {
 }
 
 // The names of PyTorch's types by dtype: x.type() is 'genesis.FloatTensor'.
-static constexpr const char* kTypeNames[kNumDTypes] = {"BoolTensor", "ByteTensor", "CharTensor",     "ShortTensor", "IntTensor",
-                                                       "LongTensor", "HalfTensor", "BFloat16Tensor", "FloatTensor", "DoubleTensor"};
+static constexpr const char* kTypeNames[kNumDTypes] = {"BoolTensor",  "ByteTensor",  "CharTensor", "ShortTensor",
+                                                       "IntTensor",   "LongTensor",  "HalfTensor", "BFloat16Tensor",
+                                                       "FloatTensor", "DoubleTensor"};
 
 static PyObject* type_of(Args& a) {
   const Tensor& x = a.tensor(0);
@@ -62,21 +63,23 @@ static Tensor as(Args& a) {
 static const Family family([] {
   def<"numel(input)", [](Args& a) { return a.tensor(0).numel(); }>(kBoth | kTool, "The number of elements.");
   def<"nelement(input)", [](Args& a) { return a.tensor(0).numel(); }>(kMethod | kTool, "The number of elements.");
-  def<"dim(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(kMethod | kTool, "The number of dimensions.");
-  def<"ndimension(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(kMethod | kTool,
-                                                                                           "The number of dimensions.");
-  def<"element_size(input)", [](Args& a) { return itemsize(a.tensor(0).dtype()); }>(kMethod | kTool, "Bytes of one element.");
+  def<"dim(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(kMethod | kTool,
+                                                                                     "The number of dimensions.");
+  def<"ndimension(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(
+      kMethod | kTool, "The number of dimensions.");
+  def<"element_size(input)", [](Args& a) { return itemsize(a.tensor(0).dtype()); }>(kMethod | kTool,
+                                                                                    "Bytes of one element.");
   def<"storage_offset(input)", [](Args& a) { return a.tensor(0).offset(); }>(
       kMethod | kTool, "Where the tensor begins in its memory, in elements.");
   def<"data_ptr(input)", [](Args& a) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data)); }>(
       kMethod | kTool, "The address of the first element.");
   def<"is_contiguous(input, memory_format=None)", [](Args& a) {
     return ops::has_format(a.tensor(0), memory_format(a, 1, ops::MemoryFormat::Contiguous));
-  }>(
-      kMethod | kTool, "Whether the elements lie one after another in memory.");
-  def<"is_floating_point(input)", [](Args& a) { return is_floating(a.tensor(0).dtype()); }>(kBoth | kTool,
-                                                                                           "Whether the dtype is floating.");
-  def<"is_complex(input)", [](Args& a) { return (a.tensor(0), false); }>(kBoth | kTool, "Whether the dtype is complex: never.");
+  }>(kMethod | kTool, "Whether the elements lie one after another in memory.");
+  def<"is_floating_point(input)", [](Args& a) { return is_floating(a.tensor(0).dtype()); }>(
+      kBoth | kTool, "Whether the dtype is floating.");
+  def<"is_complex(input)", [](Args& a) { return (a.tensor(0), false); }>(kBoth | kTool,
+                                                                         "Whether the dtype is complex: never.");
   def<"is_signed(input)", [](Args& a) {
     const DType t = a.tensor(0).dtype();
     return t != DType::Bool && t != DType::UInt8;
@@ -88,9 +91,11 @@ static const Family family([] {
       kBoth | kTool, "Whether two tensors have one shape.");
   def<"_shares_storage(input, other)", [](Args& a) { return a.tensor(0)->storage == a.tensor(1)->storage; }>(kFunction);
 
-  def<"to(input, target=None, dtype=None, non_blocking=False, copy=False, *, device=None, other=None, memory_format=None)", to>(
-      kMethod, "The tensor in another dtype or on another device, or like another tensor; itself if that changes nothing. "
-               "On a CPU every copy is finished when it returns, so non_blocking makes no difference.");
+  def<"to(input, target=None, dtype=None, non_blocking=False, copy=False, *, device=None, other=None, "
+      "memory_format=None)",
+      to>(kMethod,
+          "The tensor in another dtype or on another device, or like another tensor; itself if that changes nothing. "
+          "On a CPU every copy is finished when it returns, so non_blocking makes no difference.");
   def<"type(input, dtype=None)", type_of>(kMethod, "The name of the type, or the tensor in another dtype.");
   def<"type_as(input, other)", [](Args& a) { return converted(a.tensor(0), a.tensor(1).dtype(), false); }>(
       kMethod, "The tensor in the dtype of another.");
@@ -105,10 +110,12 @@ static const Family family([] {
   def<"byte(input, memory_format=None)", as<DType::UInt8>>(kMethod, "The tensor as uint8, towards zero.");
   def<"bool(input, memory_format=None)", as<DType::Bool>>(kMethod, "Whether each element is not zero.");
   def<"cpu(input)", [](Args& a) { return a.tensor(0); }>(kMethod | kTool, "The tensor itself: it is on the CPU.");
-  def<"get_device(input)", [](Args& a) { return (a.tensor(0), int64_t{-1}); }>(kBoth | kTool, "The number of the device: -1, a CPU.");
+  def<"get_device(input)", [](Args& a) { return (a.tensor(0), int64_t{-1}); }>(kBoth | kTool,
+                                                                               "The number of the device: -1, a CPU.");
   def<"pin_memory(input)", [](Args& a) { return a.tensor(0); }>(
       kMethod | kTool, "The tensor itself: there is no device for whose sake memory would be pinned.");
-  def<"is_pinned(input)", [](Args& a) { return (a.tensor(0), false); }>(kMethod | kTool, "Whether the memory is pinned: never.");
+  def<"is_pinned(input)", [](Args& a) { return (a.tensor(0), false); }>(kMethod | kTool,
+                                                                        "Whether the memory is pinned: never.");
 });
 
 }  // namespace genesis::py

@@ -26,9 +26,8 @@ static void composed(const char* doc) {
   def<join<Name, "(input, *, out=None)">(), [](Args& a) { return F(a.tensor(0)); }>(kBoth, doc);
   def<join<Name, "_(input)">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
-    return ops::inplace(name.text, a.tensor(0), {}, [](const Tensor& x, ops::Out out) {
-      return ops::deliver(name.text, F(x), out);
-    });
+    return ops::inplace(name.text, a.tensor(0), {},
+                        [](const Tensor& x, ops::Out out) { return ops::deliver(name.text, F(x), out); });
   }>(kBoth, "In-place form.");
 }
 

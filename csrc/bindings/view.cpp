@@ -75,8 +75,8 @@ static std::vector<Tensor> split_at(Args& a, int64_t dim) {
   PyObject* o = a[1];
   if (is_tensor(o) && unwrap(o).dim() > 0) {
     const Tensor& given = unwrap(o);
-    require(given.dim() == 1 && !is_floating(given.dtype()), a.name(), ": indices must be a 1-d tensor of integers, got ",
-            given.dtype(), " of shape ", given.shape());
+    require(given.dim() == 1 && !is_floating(given.dtype()), a.name(),
+            ": indices must be a 1-d tensor of integers, got ", given.dtype(), " of shape ", given.shape());
     Dims cuts;
     for (const Tensor& cut : ops::unbind(given, 0)) cuts.push_back(tensor_item(cut).to_int());
     return ops::tensor_split(x, cuts, dim);
@@ -87,12 +87,13 @@ static std::vector<Tensor> split_at(Args& a, int64_t dim) {
 // hsplit and its kin differ in that an int must divide the size.
 static std::vector<Tensor> even_split(Args& a, int64_t dim, int at_least) {
   const Tensor& x = a.tensor(0);
-  require(x.dim() >= at_least, a.name(), ": needs a tensor of at least ", at_least, " dimension", at_least > 1 ? "s" : "",
-          ", got shape ", x.shape());
+  require(x.dim() >= at_least, a.name(), ": needs a tensor of at least ", at_least, " dimension",
+          at_least > 1 ? "s" : "", ", got shape ", x.shape());
   PyObject* o = a[1];
   if (PyLong_Check(o)) {
     const int64_t n = a.integer(1), size = x.size(static_cast<int>(dim));
-    require(n > 0 && size % n == 0, a.name(), ": ", n, " parts of equal size cannot be made of dimension ", dim, " of size ", size);
+    require(n > 0 && size % n == 0, a.name(), ": ", n, " parts of equal size cannot be made of dimension ", dim,
+            " of size ", size);
   }
   return split_at(a, dim);
 }
@@ -109,43 +110,41 @@ static Tensor written(const char* op, const Tensor& x, const Tensor& src, Part p
 }
 
 static const Family family([] {
-  def<"reshape(input, *shape)", [](Args& a) { return ops::reshape(a.tensor(0), a.dims(1)); }>(kBoth,
-      "The same elements in another shape: a view where the memory allows it, else a copy.");
-  def<"reshape_as(input, other)", [](Args& a) { return ops::reshape(a.tensor(0), a.tensor(1).shape()); }>(kMethod,
-      "reshape() to the shape of other.");
+  def<"reshape(input, *shape)", [](Args& a) { return ops::reshape(a.tensor(0), a.dims(1)); }>(
+      kBoth, "The same elements in another shape: a view where the memory allows it, else a copy.");
+  def<"reshape_as(input, other)", [](Args& a) { return ops::reshape(a.tensor(0), a.tensor(1).shape()); }>(
+      kMethod, "reshape() to the shape of other.");
   def<"view(input, *shape, dtype=None)", view>(kMethod,
-      "The same memory in another shape, or its bytes as another dtype.");
-  def<"view_as(input, other)", [](Args& a) { return ops::view(a.tensor(0), a.tensor(1).shape()); }>(kMethod,
-      "view() with the shape of other.");
+                                               "The same memory in another shape, or its bytes as another dtype.");
+  def<"view_as(input, other)", [](Args& a) { return ops::view(a.tensor(0), a.tensor(1).shape()); }>(
+      kMethod, "view() with the shape of other.");
   def<"flatten(input, start_dim=0, end_dim=-1)", [](Args& a) {
     return ops::flatten(a.tensor(0), a.integer(1, 0), a.integer(2, -1));
   }>(kBoth, "Dimensions start_dim to end_dim as one.");
-  def<"unflatten(input, dim, sizes)", [](Args& a) {
-    return ops::unflatten(a.tensor(0), a.integer(1), a.dims(2));
-  }>(kBoth, "One dimension as several.");
+  def<"unflatten(input, dim, sizes)", [](Args& a) { return ops::unflatten(a.tensor(0), a.integer(1), a.dims(2)); }>(
+      kBoth, "One dimension as several.");
   def<"ravel(input)", [](Args& a) { return ops::reshape(a.tensor(0), {-1}); }>(kBoth, "All elements in one dimension.");
-  def_view<"squeeze", "(input, dim=None)", squeeze>(kBoth, "Without dimensions of size 1: all of them, or those named.");
-  def_view<"unsqueeze", "(input, dim)", [](Args& a, const Tensor& x) { return ops::unsqueeze(x, a.integer(1)); }>(kBoth,
-      "With a new dimension of size 1.");
-  def_view<"transpose", "(input, *dims, dim0=None, dim1=None)", transpose>(kBoth,
-      "Two dims swap; more are an order for all; none swaps the last two.");
+  def_view<"squeeze", "(input, dim=None)", squeeze>(kBoth,
+                                                    "Without dimensions of size 1: all of them, or those named.");
+  def_view<"unsqueeze", "(input, dim)", [](Args& a, const Tensor& x) { return ops::unsqueeze(x, a.integer(1)); }>(
+      kBoth, "With a new dimension of size 1.");
+  def_view<"transpose", "(input, *dims, dim0=None, dim1=None)", transpose>(
+      kBoth, "Two dims swap; more are an order for all; none swaps the last two.");
   def_view<"swapaxes", "(input, axis0, axis1)", swap_dims>(kBoth, "Two dimensions swapped.");
   def_view<"swapdims", "(input, dim0, dim1)", swap_dims>(kBoth, "Two dimensions swapped.");
   def_view<"t", "(input)", [](Args&, const Tensor& x) { return t(x); }>(kBoth, "The transpose of a matrix.");
-  def<"permute(input, *dims)", [](Args& a) { return ops::permute(a.tensor(0), a.dims(1)); }>(kBoth,
-      "The dimensions in another order.");
-  def<"movedim(input, source, destination)", [](Args& a) {
-    return ops::movedim(a.tensor(0), a.dims(1), a.dims(2));
-  }>(kBoth, "Dimensions moved to other places, the others in their order.");
-  def<"moveaxis(input, source, destination)", [](Args& a) {
-    return ops::movedim(a.tensor(0), a.dims(1), a.dims(2));
-  }>(kBoth, "Dimensions moved to other places, the others in their order.");
-  def<"expand(input, *sizes)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(kMethod,
-      "Dimensions of size 1 seen as larger ones, without a copy; -1 keeps a size.");
-  def<"expand_as(input, other)", [](Args& a) { return ops::expand(a.tensor(0), a.tensor(1).shape()); }>(kMethod,
-      "expand() to the shape of other.");
-  def<"broadcast_to(input, *size)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(kBoth,
-      "Dimensions of size 1 seen as larger ones, without a copy.");
+  def<"permute(input, *dims)", [](Args& a) { return ops::permute(a.tensor(0), a.dims(1)); }>(
+      kBoth, "The dimensions in another order.");
+  def<"movedim(input, source, destination)", [](Args& a) { return ops::movedim(a.tensor(0), a.dims(1), a.dims(2)); }>(
+      kBoth, "Dimensions moved to other places, the others in their order.");
+  def<"moveaxis(input, source, destination)", [](Args& a) { return ops::movedim(a.tensor(0), a.dims(1), a.dims(2)); }>(
+      kBoth, "Dimensions moved to other places, the others in their order.");
+  def<"expand(input, *sizes)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(
+      kMethod, "Dimensions of size 1 seen as larger ones, without a copy; -1 keeps a size.");
+  def<"expand_as(input, other)", [](Args& a) { return ops::expand(a.tensor(0), a.tensor(1).shape()); }>(
+      kMethod, "expand() to the shape of other.");
+  def<"broadcast_to(input, *size)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(
+      kBoth, "Dimensions of size 1 seen as larger ones, without a copy.");
   def<"select_scatter(input, src, dim, index)", [](Args& a) {
     return written("select_scatter", a.tensor(0), a.tensor(1),
                    [&](const Tensor& y) { return ops::select(y, a.integer(2), a.integer(3)); });
@@ -161,9 +160,8 @@ static const Family family([] {
       return ops::diagonal(y, a.integer(2, 0), a.integer(3, 0), a.integer(4, 1));
     });
   }>(kBoth, "A copy of input whose diagonal is src.");
-  def<"select(input, dim, index)", [](Args& a) {
-    return ops::select(a.tensor(0), a.integer(1), a.integer(2));
-  }>(kBoth, "One element of a dimension, which goes away.");
+  def<"select(input, dim, index)", [](Args& a) { return ops::select(a.tensor(0), a.integer(1), a.integer(2)); }>(
+      kBoth, "One element of a dimension, which goes away.");
   def<"slice(input, dim=0, start=None, end=None, step=1)", slice>(kMethod, "x[start:end:step] along dim.");
   def<"narrow(input, dim, start, length)", narrow>(kBoth, "length elements of a dimension, from start on.");
   def<"diagonal(input, offset=0, dim1=0, dim2=1)", [](Args& a) {
@@ -179,17 +177,18 @@ static const Family family([] {
   def<"split_with_sizes(input, split_sizes, dim=0)", [](Args& a) {
     return ops::split_sizes(a.tensor(0), a.dims(1), a.integer(2, 0));
   }>(kBoth, "Parts of the given sizes.");
-  def<"chunk(input, chunks, dim=0)", [](Args& a) {
-    return ops::chunk(a.tensor(0), a.integer(1), a.integer(2, 0));
-  }>(kBoth, "At most that many parts of one size; the last may be smaller.");
-  def<"tensor_split(input, indices_or_sections, dim=0)", [](Args& a) { return split_at(a, a.integer(2, 0)); }>(kBoth,
-      "Parts of nearly equal size, or cut at the given indices.");
+  def<"chunk(input, chunks, dim=0)", [](Args& a) { return ops::chunk(a.tensor(0), a.integer(1), a.integer(2, 0)); }>(
+      kBoth, "At most that many parts of one size; the last may be smaller.");
+  def<"tensor_split(input, indices_or_sections, dim=0)", [](Args& a) { return split_at(a, a.integer(2, 0)); }>(
+      kBoth, "Parts of nearly equal size, or cut at the given indices.");
   def<"hsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, a.tensor(0).dim() > 1 ? 1 : 0, 1); }>(
       kBoth, "tensor_split() by columns.");
-  def<"vsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, 0, 2); }>(kBoth, "tensor_split() by rows.");
-  def<"dsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, 2, 3); }>(kBoth, "tensor_split() by depth.");
-  def<"unbind(input, dim=0)", [](Args& a) { return ops::unbind(a.tensor(0), a.integer(1, 0)); }>(kBoth,
-      "All elements of a dimension, as a tuple.");
+  def<"vsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, 0, 2); }>(kBoth,
+                                                                                         "tensor_split() by rows.");
+  def<"dsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, 2, 3); }>(kBoth,
+                                                                                         "tensor_split() by depth.");
+  def<"unbind(input, dim=0)", [](Args& a) { return ops::unbind(a.tensor(0), a.integer(1, 0)); }>(
+      kBoth, "All elements of a dimension, as a tuple.");
 });
 
 }  // namespace genesis::py

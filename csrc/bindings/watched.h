@@ -13,7 +13,8 @@ PyObject* observed_run(const char* name, std::span<PyObject* const> args, PyObje
 
 template <class F>
 PyObject* observed_as(const char* name, std::span<PyObject* const> args, F&& f) {
-  return observed_run(name, args, [](void* context) { return (*static_cast<std::remove_reference_t<F>*>(context))(); }, &f);
+  return observed_run(
+      name, args, [](void* context) { return (*static_cast<std::remove_reference_t<F>*>(context))(); }, &f);
 }
 
 template <class F>
@@ -23,12 +24,14 @@ PyObject* observed_as(const char* name, std::initializer_list<PyObject*> args, F
 
 template <FixedString Name, auto Slot>
 PyObject* watched(PyObject* a, PyObject* b) {
-  if (observer) [[unlikely]] return observed_as(Name.text, {a, b}, [&] { return Slot(a, b); });
+  if (observer) [[unlikely]]
+    return observed_as(Name.text, {a, b}, [&] { return Slot(a, b); });
   return Slot(a, b);
 }
 template <FixedString Name, auto Slot>
 PyObject* watched_unary(PyObject* a) {
-  if (observer) [[unlikely]] return observed_as(Name.text, {a}, [&] { return Slot(a); });
+  if (observer) [[unlikely]]
+    return observed_as(Name.text, {a}, [&] { return Slot(a); });
   return Slot(a);
 }
 

@@ -24,12 +24,12 @@ constinit Heap heap;
 namespace {
 
 constexpr size_t kSlabBytes = size_t{1} << 20;
-constexpr size_t kSlabMax = 8 << 10;             // blocks up to this are carved
-constexpr size_t kMapMin = size_t{4} << 20;      // blocks from this are mapped, on huge pages
+constexpr size_t kSlabMax = 8 << 10;         // blocks up to this are carved
+constexpr size_t kMapMin = size_t{4} << 20;  // blocks from this are mapped, on huge pages
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kMaxBytes = size_t{1} << 47;    // no address space holds more
+constexpr size_t kMaxBytes = size_t{1} << 47;  // no address space holds more
 constexpr size_t kAlwaysKeep = size_t{256} << 20;
-constexpr int kWindow = 4096;                    // large frees over which "recently" is counted
+constexpr int kWindow = 4096;  // large frees over which "recently" is counted
 constexpr size_t kClasses = kSmallClasses + 4 * (47 - 10);
 
 struct SizeClass {
@@ -48,7 +48,7 @@ SizeClass class_of(size_t bytes) {
 }
 
 struct LargeBlock {
-  LargeBlock *newer, *older;        // by age, over all classes
+  LargeBlock *newer, *older;         // by age, over all classes
   LargeBlock *previous, *following;  // within the class
   SizeClass size;
 };
@@ -59,12 +59,12 @@ struct Slab {
 };
 
 struct LargeHeap {
-  FreeBlock* medium[kClasses] = {};   // carved classes above kSmallMax
+  FreeBlock* medium[kClasses] = {};  // carved classes above kSmallMax
   LargeBlock* free[kClasses] = {};
   LargeBlock* newest = nullptr;
   LargeBlock* oldest = nullptr;
-  size_t reserved = 0;                // from the system, slabs included
-  size_t cached = 0;                  // in `free`
+  size_t reserved = 0;                 // from the system, slabs included
+  size_t cached = 0;                   // in `free`
   size_t peak = 0, previous_peak = 0;  // of heap.used, in this window of frees and the one before
   int frees = 0;
   Slab tensors, objects;
@@ -233,9 +233,7 @@ size_t memory_allocated() { return detail::heap.allocated; }
 size_t memory_peak() { return detail::heap.peak; }
 void reset_memory_peak() { detail::heap.peak = detail::heap.allocated; }
 
-size_t memory_cached() {
-  return kCacheMemory ? detail::large.reserved - detail::heap.used : 0;
-}
+size_t memory_cached() { return kCacheMemory ? detail::large.reserved - detail::heap.used : 0; }
 
 void empty_cache() {
   while (detail::large.oldest) detail::release_oldest();

@@ -32,6 +32,7 @@ inline bool is_half(DType t) { return t == DType::Float16 || t == DType::BFloat1
 
 template <class T>
 struct dtype_of_t;
+// clang-format off
 template <> struct dtype_of_t<bool> { static constexpr DType value = DType::Bool; };
 template <> struct dtype_of_t<uint8_t> { static constexpr DType value = DType::UInt8; };
 template <> struct dtype_of_t<int8_t> { static constexpr DType value = DType::Int8; };
@@ -42,6 +43,7 @@ template <> struct dtype_of_t<Half> { static constexpr DType value = DType::Floa
 template <> struct dtype_of_t<BFloat16> { static constexpr DType value = DType::BFloat16; };
 template <> struct dtype_of_t<float> { static constexpr DType value = DType::Float32; };
 template <> struct dtype_of_t<double> { static constexpr DType value = DType::Float64; };
+// clang-format on
 template <class T>
 inline constexpr DType dtype_of = dtype_of_t<T>::value;
 

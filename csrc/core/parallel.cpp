@@ -13,6 +13,9 @@
 // first.
 #include "core/parallel.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -23,9 +26,6 @@
 #include <string>
 #include <system_error>
 #include <thread>
-
-#include <pthread.h>
-#include <signal.h>
 #ifdef __linux__
 #include <sched.h>
 #endif

@@ -76,8 +76,7 @@ inline void parallel_for(int64_t n, int64_t grain, F&& f) {
   }
   using Fn = std::remove_reference_t<F>;
   detail::run_chunks(
-      n, grain,
-      [](void* fn, int64_t begin, int64_t end) { (*static_cast<Fn*>(fn))(begin, end); },
+      n, grain, [](void* fn, int64_t begin, int64_t end) { (*static_cast<Fn*>(fn))(begin, end); },
       const_cast<void*>(static_cast<const void*>(std::addressof(f))));
 }
 

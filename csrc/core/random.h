@@ -17,8 +17,8 @@ namespace genesis {
 #define GENESIS_INLINE [[gnu::always_inline]] inline
 
 /// The bijection itself: ten rounds over a 128-bit counter under a 64-bit key.
-GENESIS_INLINE std::array<uint32_t, 4> philox4x32(uint32_t c0, uint32_t c1, uint32_t c2,
-                                                  uint32_t c3, uint32_t k0, uint32_t k1) {
+GENESIS_INLINE std::array<uint32_t, 4> philox4x32(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0,
+                                                  uint32_t k1) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53} * c0;
     const uint64_t p1 = uint64_t{0xCD9E8D57} * c2;
@@ -38,9 +38,7 @@ GENESIS_INLINE std::array<uint32_t, 4> philox(uint64_t seed, uint64_t counter) {
                     static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
 }
 
-GENESIS_INLINE uint64_t join_words(uint32_t high, uint32_t low) {
-  return uint64_t{high} << 32 | low;
-}
+GENESIS_INLINE uint64_t join_words(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low; }
 
 /// floor(x / 2^8) 2^-24: uniform on [0, 1), 24 bits, exact in float32.
 GENESIS_INLINE float uniform_float(uint32_t x) {
@@ -55,9 +53,7 @@ GENESIS_INLINE double uniform_double(uint64_t x) { return static_cast<double>(x 
 GENESIS_INLINE float uniform_open(uint32_t x) {
   return static_cast<float>(static_cast<int32_t>(x >> 1)) * 0x1p-31f + 0x1p-32f;
 }
-GENESIS_INLINE double uniform_open(uint64_t x) {
-  return static_cast<double>((x >> 11) + 1) * 0x1p-53;
-}
+GENESIS_INLINE double uniform_open(uint64_t x) { return static_cast<double>((x >> 11) + 1) * 0x1p-53; }
 
 /// Box-Muller: r = sqrt(-2 ln u), t = 2 pi v; {r cos t, r sin t}, with u = uniform_open(a) and
 /// v = uniform(b).

@@ -10,8 +10,8 @@ namespace genesis {
 struct Storage {
   int64_t refs = 0;
   uint32_t version = 0;
-  bool writable = true;              // false for read-only NumPy memory
-  const char* writer = nullptr;      // the operation that wrote last
+  bool writable = true;          // false for read-only NumPy memory
+  const char* writer = nullptr;  // the operation that wrote last
   char* data = nullptr;
   size_t nbytes = 0;
   void (*free)(Storage*) = nullptr;  // frees memory and header

@@ -105,25 +105,29 @@ Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t of
                 __builtin_add_overflow(last, reach, &last);
   }
   const int64_t first = t.offset() + offset;
-  require(!overflow && first >= 0 && last < static_cast<int64_t>(t->storage->nbytes) / item - first,
-          "view: shape ", shape, " with strides ", strides, " and offset ", first,
-          " reaches outside a storage of ", t->storage->nbytes / static_cast<size_t>(item), " elements");
+  require(!overflow && first >= 0 && last < static_cast<int64_t>(t->storage->nbytes) / item - first, "view: shape ",
+          shape, " with strides ", strides, " and offset ", first, " reaches outside a storage of ",
+          t->storage->nbytes / static_cast<size_t>(item), " elements");
   return out;
 }
 
-[[noreturn, gnu::cold]] static void fail_broadcast(const char* op, const Dims& a, const Dims& b, int dim, int64_t x, int64_t y) {
+[[noreturn, gnu::cold]] static void fail_broadcast(const char* op, const Dims& a, const Dims& b, int dim, int64_t x,
+                                                   int64_t y) {
   const Dims& longer = a.size() >= b.size() ? a : b;
   const Dims& shorter = a.size() >= b.size() ? b : a;
   bool from_left = longer.size() > shorter.size();  // would they fit if dimensions were matched from the left?
-  for (int d = 0; d < shorter.size(); ++d) from_left = from_left && (longer[d] == shorter[d] || longer[d] == 1 || shorter[d] == 1);
+  for (int d = 0; d < shorter.size(); ++d)
+    from_left = from_left && (longer[d] == shorter[d] || longer[d] == 1 || shorter[d] == 1);
   std::string way = "; reshape one of them";
   if (from_left) {
     Dims wide = shorter;
     while (wide.size() < longer.size()) wide.push_back(1);
-    way = str("; dimensions are matched from the right: use ", wide.size() == shorter.size() + 1 ? "unsqueeze(-1)" : str("reshape", wide),
-              " to make ", shorter, " ", wide);
+    way = str("; dimensions are matched from the right: use ",
+              wide.size() == shorter.size() + 1 ? "unsqueeze(-1)" : str("reshape", wide), " to make ", shorter, " ",
+              wide);
   }
-  fail(op, ": shapes ", a, " and ", b, " do not broadcast: dimension ", dim, " is ", x, " and ", y, "; sizes must be equal or 1", way);
+  fail(op, ": shapes ", a, " and ", b, " do not broadcast: dimension ", dim, " is ", x, " and ", y,
+       "; sizes must be equal or 1", way);
 }
 
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
@@ -144,8 +148,8 @@ Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
 
 int wrap_dim(const char* op, int64_t dim, int ndim) {
   const int n = std::max(ndim, 1);
-  require<IndexError>(dim >= -n && dim < n, op, ": dim ", dim, " is out of range for a tensor of ",
-                      ndim, " dimension", ndim == 1 ? "" : "s", "; valid: ", -n, "..", n - 1);
+  require<IndexError>(dim >= -n && dim < n, op, ": dim ", dim, " is out of range for a tensor of ", ndim, " dimension",
+                      ndim == 1 ? "" : "s", "; valid: ", -n, "..", n - 1);
   return static_cast<int>(dim < 0 ? dim + n : dim);
 }
 

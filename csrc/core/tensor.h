@@ -75,9 +75,7 @@ class Tensor {
   T* data() const {
     return reinterpret_cast<T*>(impl_->data);
   }
-  View view() const {
-    return {impl_->data, impl_->dtype, dim(), impl_->shape.data(), impl_->strides.data()};
-  }
+  View view() const { return {impl_->data, impl_->dtype, dim(), impl_->shape.data(), impl_->strides.data()}; }
   // Ours alone and without overlaps: nobody else sees this tensor or its memory, so it may be written at will.
   bool exclusive() const {
     return !impl_->foreign() && impl_->count() == 1 && impl_->storage->refs == 1 && impl_->contiguous &&

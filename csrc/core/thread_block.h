@@ -1,5 +1,5 @@
-// Memory that each thread keeps from call to call, on the heap. What is declared thread_local lies in a segment that the
-// loader fits into a small reserve shared with other libraries opened at run time (PyTorch's OpenMP among them), so
+// Memory that each thread keeps from call to call, on the heap. What is declared thread_local lies in a segment that
+// the loader fits into a small reserve shared with other libraries opened at run time (PyTorch's OpenMP among them), so
 // kernels, which exist once for each instruction set, keep only an address there, or nothing.
 #pragma once
 

@@ -28,7 +28,7 @@ struct Slot {
   uint32_t next_child = 0;  // of the walk in discover()
   bool needed = true;
   bool captured = false;
-  Grads grads = {};         // one for each output of the node
+  Grads grads = {};  // one for each output of the node
 };
 
 class Pass {
@@ -347,8 +347,9 @@ std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, 
     const Tensor& root = roots[i];
     Tensor grad = i < grads.size() ? grads[i] : Tensor();
     Edge edge = gradient_edge(root);
-    require<GraphError>(static_cast<bool>(edge.node), caller, ": tensor ", i, " of shape ", root.shape(),
-                        " does not require grad and has no grad_fn; call requires_grad_() on an input before computing it");
+    require<GraphError>(
+        static_cast<bool>(edge.node), caller, ": tensor ", i, " of shape ", root.shape(),
+        " does not require grad and has no grad_fn; call requires_grad_() on an input before computing it");
     if (!grad.defined()) {
       require<GraphError>(root.numel() == 1, caller, ": the tensor has shape ", root.shape(),
                           "; pass gradient= of that shape, or reduce it to a scalar first, e.g. with .sum()");

@@ -225,7 +225,9 @@ void softsign_backward(View dx, View dy, View x) { zip_floating<SoftsignBackward
 GENESIS_KERNEL(softsign_backward)
 void glu(View y, View a, View b) { zip_floating<Glu>(y, a, b, nullptr, kGrain); }
 GENESIS_KERNEL(glu)
-void glu_gate_backward(View db, View dy, View a, View b) { zip3_floating<GluGateBackward>(db, dy, a, b, nullptr, kGrain); }
+void glu_gate_backward(View db, View dy, View a, View b) {
+  zip3_floating<GluGateBackward>(db, dy, a, b, nullptr, kGrain);
+}
 GENESIS_KERNEL(glu_gate_backward)
 void softplus_backward(View dx, View dy, View x, double beta, double threshold) {
   const Softplus::Params params{beta, threshold};

@@ -7,7 +7,8 @@
 namespace genesis::kernels {
 
 inline constinit Kernel<void(View y, View x)> relu, silu, mish, logsigmoid, softsign;
-inline constinit Kernel<void(View dx, View dy, View x)> silu_backward, mish_backward, logsigmoid_backward, softsign_backward;
+inline constinit Kernel<void(View dx, View dy, View x)> silu_backward, mish_backward, logsigmoid_backward,
+    softsign_backward;
 inline constinit Kernel<void(View dx, View dy, View y)> relu_backward;
 
 inline constinit Kernel<void(View y, View x, bool tanh)> gelu;

@@ -64,8 +64,8 @@ void forward_task(View out, View lse, View q, View k, View v, View mask, const A
         total[i] += added;
       }
       if (dropout) dropout.apply(w, head_row);
-      block_product<T, Order::row_major>(rows, s.value_dim, w.cols, T(1), w.data, width, value.data + key * value.stride,
-                                         value.stride, T(1), sum, s.value_dim);
+      block_product<T, Order::row_major>(rows, s.value_dim, w.cols, T(1), w.data, width,
+                                         value.data + key * value.stride, value.stride, T(1), sum, s.value_dim);
     }
     for (int64_t i = 0; i < rows; ++i) {
       const bool none = most[i] == kNone<T>;
@@ -86,12 +86,12 @@ void forward(View out, View lse, View q, View k, View v, View mask, const Attent
   const int64_t parts = std::min(blocks, heads >= kTasks ? 1 : ceil_div(kTasks, heads));
   parallel_for(heads * parts, std::max<int64_t>(1, 32768 / (s.queries * s.keys * (s.dim + s.value_dim) / 32 + 1)),
                [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t head = t / parts, part = t % parts;
-      forward_task<T>(out, lse, q, k, v, mask, o, s, head / s.heads, head % s.heads, part * blocks / parts,
-                      (part + 1) * blocks / parts);
-    }
-  });
+                 for (int64_t t = begin; t < end; ++t) {
+                   const int64_t head = t / parts, part = t % parts;
+                   forward_task<T>(out, lse, q, k, v, mask, o, s, head / s.heads, head % s.heads, part * blocks / parts,
+                                   (part + 1) * blocks / parts);
+                 }
+               });
 }
 
 // ----- Backward -----
@@ -163,8 +163,8 @@ void backward_task(View dq, View dk, View dv, View dout, View out, View lse, Vie
           }
         }
         if (dv.data)
-          block_product<T, Order::column_major>(w.cols, s.value_dim, rows, T(1), w.data, width, dor.data, dor.stride, T(1),
-                                                dvalues + at * s.value_dim, s.value_dim);
+          block_product<T, Order::column_major>(w.cols, s.value_dim, rows, T(1), w.data, width, dor.data, dor.stride,
+                                                T(1), dvalues + at * s.value_dim, s.value_dim);
         if (dk.data)
           block_product<T, Order::column_major>(w.cols, s.dim, rows, scale, d.data, width, qr.data, qr.stride, T(1),
                                                 dkeys + at * s.dim, s.dim);
@@ -181,7 +181,8 @@ void backward_task(View dq, View dk, View dv, View dout, View out, View lse, Vie
   if (dk.data)
     for (int64_t i = 0; i < count; ++i) write_row(Head(dk, b, key_head), first + i, dkeys + i * s.dim, s.dim);
   if (dv.data)
-    for (int64_t i = 0; i < count; ++i) write_row(Head(dv, b, key_head), first + i, dvalues + i * s.value_dim, s.value_dim);
+    for (int64_t i = 0; i < count; ++i)
+      write_row(Head(dv, b, key_head), first + i, dvalues + i * s.value_dim, s.value_dim);
 }
 
 template <class T>
@@ -189,7 +190,8 @@ void backward(View dq, View dk, View dv, View dout, View out, View lse, View q, 
               const AttentionOptions& o) {
   const Shape s(q, k, v);
   const int64_t heads = s.batch * s.key_heads, width = s.width(), panels = ceil_div(s.keys, width);
-  const int64_t parts = std::clamp<int64_t>(heads >= kTasks ? 1 : ceil_div(kTasks, heads), 1, std::max<int64_t>(1, panels));
+  const int64_t parts =
+      std::clamp<int64_t>(heads >= kTasks ? 1 : ceil_div(kTasks, heads), 1, std::max<int64_t>(1, panels));
   // With keys in several parts, each makes its part of dq; they are added up in order.
   const int64_t size = s.batch * s.heads * s.queries * s.dim;
   std::vector<T> partial(parts > 1 && dq.data ? static_cast<size_t>(parts * size) : 0);
@@ -232,8 +234,8 @@ void attention_dropout(View factors, double p, Draw draw) {
     for (int64_t key = 0; key < keys; key += kKeys) {
       const int64_t cols = std::min(kKeys, keys - key), item = itemsize(factors.dtype);
       dropout.factors(row, r, key, cols);
-      kernels::scatter(static_cast<char*>(factors.data) + (r * keys + key) * item, item, factors.dtype, row, DType::Float64,
-                       cols);
+      kernels::scatter(static_cast<char*>(factors.data) + (r * keys + key) * item, item, factors.dtype, row,
+                       DType::Float64, cols);
     }
 }
 GENESIS_KERNEL(attention)

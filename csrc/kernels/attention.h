@@ -13,17 +13,17 @@ namespace genesis::kernels {
 
 struct AttentionOptions {
   double scale;
-  bool causal;   // query i sees keys 0..i
+  bool causal;  // query i sees keys 0..i
   double dropout;
-  Draw draw;     // of attention_dropout
+  Draw draw;  // of attention_dropout
 };
 
 // `mask` is (batch, heads, queries, keys), broadcast by strides: bool (true: takes part) or added to the scores.
 inline constinit Kernel<void(View out, View lse, View q, View k, View v, View mask, const AttentionOptions& options)>
     attention;
 // Gradients of q, k and v; those without data are not computed.
-inline constinit Kernel<void(View dq, View dk, View dv, View dout, View out, View lse, View q, View k, View v, View mask,
-                             const AttentionOptions& options)>
+inline constinit Kernel<void(View dq, View dk, View dv, View dout, View out, View lse, View q, View k, View v,
+                             View mask, const AttentionOptions& options)>
     attention_backward;
 
 // What a backward pass works on; of `lse`, `q`, ... above. `mask` may be without data.
@@ -42,8 +42,8 @@ struct AttentionSecond {
 inline constinit Kernel<void(const AttentionSecond& to, const AttentionInputs& in, const AttentionArrived& arrived,
                              const AttentionOptions& options)>
     attention_second;
-// Adds the gradient of a mask to `dmask`, which is contiguous, in the compute type, and of the mask's own shape: 1 where
-// the mask is broadcast.
+// Adds the gradient of a mask to `dmask`, which is contiguous, in the compute type, and of the mask's own shape: 1
+// where the mask is broadcast.
 inline constinit Kernel<void(View dmask, View out, const AttentionInputs& in, const AttentionOptions& options)>
     attention_mask_backward;
 // The factors that dropout multiplies weights with, (batch, heads, queries, keys), contiguous: 0 or 1 / (1 - p).

@@ -25,9 +25,14 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 struct Shape {
   int64_t batch, heads, key_heads, queries, keys, dim, value_dim;
   Shape(const View& q, const View& k, const View& v)
-      : batch(q.shape[0]), heads(q.shape[1]), key_heads(k.shape[1]), queries(q.shape[2]), keys(k.shape[2]),
-        dim(q.shape[3]), value_dim(v.shape[3]) {}
-  int64_t share() const { return heads / key_heads; }  // heads to a key head
+      : batch(q.shape[0]),
+        heads(q.shape[1]),
+        key_heads(k.shape[1]),
+        queries(q.shape[2]),
+        keys(k.shape[2]),
+        dim(q.shape[3]),
+        value_dim(v.shape[3]) {}
+  int64_t share() const { return heads / key_heads; }                      // heads to a key head
   int64_t width() const { return keys <= kKeys / 2 ? kKeys / 2 : kKeys; }  // of a block
 };
 
@@ -38,7 +43,8 @@ struct Head {
   DType dtype;
   Head(const View& v, int64_t b, int64_t h)
       : data(static_cast<char*>(v.data) + (b * v.strides[0] + h * v.strides[1]) * itemsize(v.dtype)),
-        stride(v.strides[2]), dtype(v.dtype) {}
+        stride(v.strides[2]),
+        dtype(v.dtype) {}
   char* row(int64_t i) const { return data + i * stride * itemsize(dtype); }
 };
 
@@ -138,7 +144,8 @@ void apply_mask(const Block<T>& s, const MaskRows& mask) {
   const Vec<float> c = x < least ? least : x;
   const Vec<float> t = fma(c, all(vec::log2e), biased), n = t - biased;
   const Vec<float> r = fma(n, all(-vec::ln2_lo), fma(n, all(-vec::ln2_hi), c)), z = r * r;
-  const Vec<float> low = fma(r, all(0.166665167f), all(0.49999994f)), high = fma(r, all(0.00836925022f), all(0.041668281f));
+  const Vec<float> low = fma(r, all(0.166665167f), all(0.49999994f)),
+                   high = fma(r, all(0.00836925022f), all(0.041668281f));
   const Vec<float> y = fma(z, fma(z, fma(z, all(0.00138208002f), high), low), r);  // expm1(r)
   const Vec<float> scale = (Vec<float>)((Bits)t << 23);
   return x < least ? Vec<float>{} : fma(y, scale, scale);
@@ -227,7 +234,8 @@ class Dropout {
 
 // Scores of a block, masked but for causality.
 template <class T>
-void scores(const Block<T>& s, const HeadRows<T>& q, const T* keys_transposed, int64_t dim, T scale, const MaskRows& mask) {
+void scores(const Block<T>& s, const HeadRows<T>& q, const T* keys_transposed, int64_t dim, T scale,
+            const MaskRows& mask) {
   block_product<T, Order::row_major>(s.rows, s.cols, dim, scale, q.data, q.stride, keys_transposed, s.width, T(0),
                                      s.data, s.width);
   if (mask.data) apply_mask(s, mask);

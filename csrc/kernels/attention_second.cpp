@@ -43,13 +43,18 @@ struct KeySide {
 
   static int64_t bytes(const Shape& s, int64_t count) {
     const int64_t padded = ceil_div(count, s.width()) * s.width();
-    return 2 * (Arena::bytes<T>(count * s.dim) + Arena::bytes<T>(count * s.value_dim) + Arena::bytes<T>(padded * s.dim) +
-                Arena::bytes<T>(padded * s.value_dim));
+    return 2 * (Arena::bytes<T>(count * s.dim) + Arena::bytes<T>(count * s.value_dim) +
+                Arena::bytes<T>(padded * s.dim) + Arena::bytes<T>(padded * s.value_dim));
   }
-  KeySide(const AttentionInputs& in, const AttentionArrived& g, const Shape& s, int64_t b, int64_t key_head, int64_t first,
-          int64_t end)
-      : first(first), count(end - first), width(s.width()), k(rows(in.k, b, key_head)), v(rows(in.v, b, key_head)),
-        gk(rows(g.gk, b, key_head)), gv(rows(g.gv, b, key_head)) {}
+  KeySide(const AttentionInputs& in, const AttentionArrived& g, const Shape& s, int64_t b, int64_t key_head,
+          int64_t first, int64_t end)
+      : first(first),
+        count(end - first),
+        width(s.width()),
+        k(rows(in.k, b, key_head)),
+        v(rows(in.v, b, key_head)),
+        gk(rows(g.gk, b, key_head)),
+        gv(rows(g.gv, b, key_head)) {}
 
  private:
   Rows rows(const View& x, int64_t b, int64_t key_head) const {
@@ -72,7 +77,8 @@ struct QuerySide {
     return 2 * Arena::bytes<T>(height * s.dim) + Arena::bytes<T>(height * s.value_dim);
   }
   QuerySide(const Shape& s, int64_t height)
-      : q_copy_(arena.take<T>(height * s.dim)), gq_copy_(arena.take<T>(height * s.dim)),
+      : q_copy_(arena.take<T>(height * s.dim)),
+        gq_copy_(arena.take<T>(height * s.dim)),
         dout_copy_(arena.take<T>(height * s.value_dim)) {}
   void load(const AttentionInputs& in, const AttentionArrived& g, const Shape& s, int64_t b, int64_t h, int64_t from,
             int64_t count) {
@@ -236,8 +242,8 @@ void statistics(RowSums<T>& sums, const AttentionInputs& in, const AttentionArri
 // Keys [first, end) of one key head, and all queries; ddout and dq take their parts from these keys.
 template <class T>
 void gradients_task(View ddout, View dq, const AttentionSecond& to, const RowSums<T>& sums, const AttentionInputs& in,
-                    const AttentionArrived& g, const AttentionOptions& o, const Shape& s, int64_t batch, int64_t key_head,
-                    int64_t first, int64_t end) {
+                    const AttentionArrived& g, const AttentionOptions& o, const Shape& s, int64_t batch,
+                    int64_t key_head, int64_t first, int64_t end) {
   const QueryBlocks blocks(s.queries);
   const int64_t count = end - first, height = blocks.height;
   arena.reset(task_bytes<T>(s, count) + Arena::bytes<T>(count * s.dim) + Arena::bytes<T>(count * s.value_dim) +
@@ -259,8 +265,8 @@ void gradients_task(View ddout, View dq, const AttentionSecond& to, const RowSum
       std::fill_n(dd, rows * s.value_dim, T(0));
       // rows of queries += x (rows x keys) y, and rows of keys += x^T y
       const auto to_queries = [&](T* sum, const T* x, const typename KeySide<T>::Rows& y, int64_t at, T alpha) {
-        block_product<T, Order::row_major>(rows, y.cols, t.cols, alpha, x, t.width, y.from(at), y.rows.stride, T(1), sum,
-                                           y.cols);
+        block_product<T, Order::row_major>(rows, y.cols, t.cols, alpha, x, t.width, y.from(at), y.rows.stride, T(1),
+                                           sum, y.cols);
       };
       const auto to_keys = [&](T* sum, const T* x, const HeadRows<T>& y, int64_t cols, int64_t at, T alpha) {
         block_product<T, Order::column_major>(t.cols, cols, rows, alpha, x, t.width, y.data, y.stride, T(1),
@@ -347,12 +353,12 @@ void gradients(const AttentionSecond& to, const RowSums<T>& sums, const Attentio
 
 // ----- The gradient of the mask -----
 
-// S', or Z where something arrived, of queries [first_query, last_query) and keys [first_key, last_key) in all heads that
-// use the head (mb, mh) of the mask.
+// S', or Z where something arrived, of queries [first_query, last_query) and keys [first_key, last_key) in all heads
+// that use the head (mb, mh) of the mask.
 template <class T>
 void mask_task(const View& dmask, const RowSums<T>& sums, const AttentionInputs& in, const AttentionArrived& g,
-               const AttentionOptions& o, const Shape& s, int64_t mb, int64_t mh, int64_t first_query, int64_t last_query,
-               int64_t first_key, int64_t last_key) {
+               const AttentionOptions& o, const Shape& s, int64_t mb, int64_t mh, int64_t first_query,
+               int64_t last_query, int64_t first_key, int64_t last_key) {
   const int64_t height = QueryBlocks(s.queries).height;
   const bool one_query = dmask.shape[2] == 1, one_key = dmask.shape[3] == 1;
   T* sum = dmask.as<T>() + mb * dmask.strides[0] + mh * dmask.strides[1];
@@ -373,7 +379,8 @@ void mask_task(const View& dmask, const RowSums<T>& sums, const AttentionInputs&
             const int64_t at = i * t.width;
             if (!g.any)
 #pragma GCC ivdep
-              for (int64_t j = 0; j < t.cols; ++j) t.b[at + j] = t.p[at + j] * (t.x[at + j] - sums.d[row + static_cast<size_t>(i)]);
+              for (int64_t j = 0; j < t.cols; ++j)
+                t.b[at + j] = t.p[at + j] * (t.x[at + j] - sums.d[row + static_cast<size_t>(i)]);
             T* to = sum + (one_query ? 0 : (query + i) * dmask.strides[2]) + (one_key ? 0 : key);
             if (one_key) {
               for (int64_t j = 0; j < t.cols; ++j) *to += t.b[at + j];
@@ -398,7 +405,9 @@ void mask_gradient(const View& dmask, const RowSums<T>& sums, const AttentionInp
   parallel_for(heads * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t mb = task / parts / dmask.shape[1], mh = task / parts % dmask.shape[1], part = task % parts;
-      const auto cut = [&](int64_t n, int64_t i, int64_t unit, int64_t most) { return std::min(most, i * n / parts * unit); };
+      const auto cut = [&](int64_t n, int64_t i, int64_t unit, int64_t most) {
+        return std::min(most, i * n / parts * unit);
+      };
       const bool q = by_query, k = by_key;
       mask_task<T>(dmask, sums, in, g, o, s, mb, mh, q ? cut(blocks.count, part, blocks.height, s.queries) : 0,
                    q ? cut(blocks.count, part + 1, blocks.height, s.queries) : s.queries,
@@ -408,7 +417,8 @@ void mask_gradient(const View& dmask, const RowSums<T>& sums, const AttentionInp
 }
 
 template <class T>
-void second(const AttentionSecond& to, const AttentionInputs& in, const AttentionArrived& g, const AttentionOptions& o) {
+void second(const AttentionSecond& to, const AttentionInputs& in, const AttentionArrived& g,
+            const AttentionOptions& o) {
   const Shape s(in.q, in.k, in.v);
   RowSums<T> sums(s);
   statistics(sums, in, g, o, s);

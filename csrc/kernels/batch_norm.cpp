@@ -1,6 +1,8 @@
-// Batch norm. The statistics of a channel are its own, so channels are what threads share. x is (outer, channels, inner):
+// Batch norm. The statistics of a channel are its own, so channels are what threads share. x is (outer, channels,
+// inner):
 // - lines: `inner` is long. A channel is `outer` pieces of contiguous elements, read once and then found in the cache.
-// - columns: `inner` is short, or 1 (a matrix, or channels last). Tiles of neighbouring channels, all their inner elements
+// - columns: `inner` is short, or 1 (a matrix, or channels last). Tiles of neighbouring channels, all their inner
+// elements
 //   side by side, are walked row by row.
 #include <vector>
 
@@ -38,7 +40,8 @@ struct Channel {
     const double n = static_cast<double>(s.count());
     for (int64_t i = 0; i < s.outer; ++i) mean += sum_of(in.at(s.piece(i, c), s.inner), s.inner);
     mean /= n;
-    for (int64_t i = 0; i < s.outer; ++i) var += squares_of(in.at(s.piece(i, c), s.inner), s.inner, static_cast<T>(mean));
+    for (int64_t i = 0; i < s.outer; ++i)
+      var += squares_of(in.at(s.piece(i, c), s.inner), s.inner, static_cast<T>(mean));
     var /= n;
   }
 };
@@ -54,7 +57,8 @@ void scale_line(T* y, const T* x, int64_t n, T mean, T scale, T shift) {
 // A tile of whole channels: columns [begin * inner, end * inner) of a matrix of `outer` rows.
 struct ColumnTiles {
   int64_t each, count;  // channels of a tile; tiles
-  explicit ColumnTiles(const Shape& s) : each(std::max<int64_t>(1, kWide / s.inner)), count(ceil_div(s.channels, each)) {}
+  explicit ColumnTiles(const Shape& s)
+      : each(std::max<int64_t>(1, kWide / s.inner)), count(ceil_div(s.channels, each)) {}
 };
 template <class F>
 void each_tile(const Shape& s, F&& f) {
@@ -154,7 +158,7 @@ void train(View y, View mean, View rstd, View x, View weight, View bias, double 
       double total[1][kWide], means[kWide];
       Columns<T> columns;
       T scale[kWide];
-      column_sums<1, T>(s, channels, total, [&](int64_t i, T (*part)[kWide]) {
+      column_sums<1, T>(s, channels, total, [&](int64_t i, T(*part)[kWide]) {
         const T* row = in.at(i * s.row() + begin * s.inner, width);
 #pragma GCC ivdep
         for (int64_t j = 0; j < width; ++j) part[0][j] += row[j];
@@ -163,7 +167,7 @@ void train(View y, View mean, View rstd, View x, View weight, View bias, double 
         means[c] = total[0][c] / n;
         std::fill_n(columns.mean + c * s.inner, s.inner, static_cast<T>(means[c]));
       }
-      column_sums<1, T>(s, channels, total, [&](int64_t i, T (*part)[kWide]) {
+      column_sums<1, T>(s, channels, total, [&](int64_t i, T(*part)[kWide]) {
         const T* row = in.at(i * s.row() + begin * s.inner, width);
 #pragma GCC ivdep
         for (int64_t j = 0; j < width; ++j) {
@@ -198,7 +202,8 @@ void apply(View y, View x, View mean, View rstd, View weight, View bias) {
       Writer<T> out(y, s.inner);
       for (int64_t p = begin; p < end; ++p) {
         const int64_t c = p % s.channels, at = p * s.inner;
-        scale_line(out.at(at), in.at(at, s.inner), s.inner, mean.as<T>()[c], rstd.as<T>()[c] * w.data()[c], b.data()[c]);
+        scale_line(out.at(at), in.at(at, s.inner), s.inner, mean.as<T>()[c], rstd.as<T>()[c] * w.data()[c],
+                   b.data()[c]);
         out.done(at, s.inner);
       }
     });
@@ -224,7 +229,8 @@ struct Gradient {
   T factor, from_mean, from_std;
   // From the sums of dy and of dy (x - mean).
   Gradient(double sum, double dot, double n, T weight, T rstd, bool training)
-      : factor(weight * rstd), from_mean(training ? static_cast<T>(sum / n) * factor : T(0)),
+      : factor(weight * rstd),
+        from_mean(training ? static_cast<T>(sum / n) * factor : T(0)),
         from_std(training ? static_cast<T>(dot * rstd / n) * rstd * factor : T(0)) {}
 };
 
@@ -275,7 +281,7 @@ void backward(View dx, View dweight, View dbias, View dy, View x, View mean, Vie
       double total[2][kWide];
       alignas(64) T m[kWide], factor[kWide], from_mean[kWide], from_std[kWide];
       spread_columns(m, mean.as<T>() + begin, channels, s.inner);
-      column_sums<2, T>(s, channels, total, [&](int64_t i, T (*part)[kWide]) {
+      column_sums<2, T>(s, channels, total, [&](int64_t i, T(*part)[kWide]) {
         const int64_t at = i * s.row() + begin * s.inner;
         const T *xi = in.at(at, width), *gi = grad.at(at, width);
 #pragma GCC ivdep
@@ -317,8 +323,8 @@ void batch_norm_apply(View y, View x, View mean, View rstd, View weight, View bi
 }
 void batch_norm_backward(View dx, View dweight, View dbias, View dy, View x, View mean, View rstd, View weight,
                          bool training) {
-  with_floating_compute_type(
-      x.dtype, [&]<class T>() { backward<T>(dx, dweight, dbias, dy, x, mean, rstd, weight, training); });
+  with_floating_compute_type(x.dtype,
+                             [&]<class T>() { backward<T>(dx, dweight, dbias, dy, x, mean, rstd, weight, training); });
 }
 GENESIS_KERNEL(batch_norm)
 GENESIS_KERNEL(batch_norm_apply)

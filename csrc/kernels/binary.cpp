@@ -13,9 +13,11 @@ namespace {
 
 constexpr int64_t kGrain = 8192;
 
+// clang-format off
 struct Atan2 { template <class T> static T apply(T y, T x) { return vatan2(y, x); } };
 struct Hypot { template <class T> static T apply(T a, T b) { return vhypot(a, b); } };
 struct CopySign { template <class T> static T apply(T a, T b) { return std::copysign(a, b); } };
+// clang-format on
 
 // max + log(1 + exp(-|a - b|)). Equal infinities differ by nothing, though inf - inf is NaN.
 struct LogAddExp {
@@ -92,7 +94,8 @@ void addcmul_integer(View y, View x, View a, View b, int64_t value) {
   const DType t = compute_type(y.dtype);
   elementwise({{y, t}, {x, t}, {a, t}, {b, t}},
               t == DType::Int64 ? ternary_loop<AddCMulInteger, int64_t, int64_t, int64_t, int64_t>
-                                : ternary_loop<AddCMulInteger, int32_t, int32_t, int32_t, int32_t>, &params);
+                                : ternary_loop<AddCMulInteger, int32_t, int32_t, int32_t, int32_t>,
+              &params);
 }
 GENESIS_KERNEL(atan2)
 GENESIS_KERNEL(hypot)

@@ -6,10 +6,12 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
+// clang-format off
 struct And { template <class T> static T apply(T a, T b) { return static_cast<T>(a & b); } };
 struct Or { template <class T> static T apply(T a, T b) { return static_cast<T>(a | b); } };
 struct Xor { template <class T> static T apply(T a, T b) { return static_cast<T>(a ^ b); } };
 struct Not { template <class T> static T apply(T x) { return static_cast<T>(~x); } };
+// clang-format on
 struct LeftShift {
   template <class T>
   static T apply(T a, T b) {
@@ -68,7 +70,8 @@ Inner with_integer(DType t, F&& f) {
 template <class Op>
 void zip_integer(View y, View a, View b) {
   const DType t = compute_type(y.dtype);
-  elementwise({{y, t}, {a, t}, {b, t}}, with_integer(y.dtype, []<class T>() -> Inner { return binary_loop<Op, T, T>; }));
+  elementwise({{y, t}, {a, t}, {b, t}},
+              with_integer(y.dtype, []<class T>() -> Inner { return binary_loop<Op, T, T>; }));
 }
 // A bool is a byte of 0 or 1, which &, | and ^ keep: no conversion.
 template <class Op>

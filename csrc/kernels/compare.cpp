@@ -11,6 +11,7 @@ namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 // Bitwise & and | in place of && and ||: no branches, so the loops vectorise.
+// clang-format off
 struct Eq { template <class T> static bool apply(T a, T b) { return a == b; } };
 struct Ne { template <class T> static bool apply(T a, T b) { return a != b; } };
 struct Lt { template <class T> static bool apply(T a, T b) { return a < b; } };
@@ -20,6 +21,7 @@ struct Or { template <class T> static bool apply(T a, T b) { return (a != 0) | (
 struct Xor { template <class T> static bool apply(T a, T b) { return (a != 0) ^ (b != 0); } };
 struct Not { template <class T> static bool apply(T x) { return x == T(0); } };
 struct IsNan { template <class T> static bool apply(T x) { return x != x; } };
+// clang-format on
 struct IsInf {
   template <class T>
   static bool apply(T x) {

@@ -1,15 +1,16 @@
 // Convolution as a matrix product whose right-hand side is never stored.
 //
 // correlate() is the whole of it; the forward map is one correlation, its transpose one for each residue of the output
-// position modulo the stride. Of a block (images, or groups or lines of an image), the planes are copied once into a grid
-// with the padding in it (conv_planes.h), small enough to stay in cache. There, 16 neighbouring outputs read 16
-// neighbouring inputs, whatever the tap, so a register tile of some channels by some such vectors runs over k = (channel,
-// tap) like the tile of a matrix product: it broadcasts packed weights, and finds the row of its right-hand side by a
-// table of offsets. A vector may run over the end of a line into the padding; the lanes that are no outputs are left out
-// when it is stored.
+// position modulo the stride. Of a block (images, or groups or lines of an image), the planes are copied once into a
+// grid with the padding in it (conv_planes.h), small enough to stay in cache. There, 16 neighbouring outputs read 16
+// neighbouring inputs, whatever the tap, so a register tile of some channels by some such vectors runs over k =
+// (channel, tap) like the tile of a matrix product: it broadcasts packed weights, and finds the row of its right-hand
+// side by a table of offsets. A vector may run over the end of a line into the padding; the lanes that are no outputs
+// are left out when it is stored.
 //
-// With many channels to make, the right-hand side is gathered from the grid after all, some panels at a time, for the tiles
-// of the matrix product (conv_panels.h): they read it again and again, aligned and without the lanes that are no outputs.
+// With many channels to make, the right-hand side is gathered from the grid after all, some panels at a time, for the
+// tiles of the matrix product (conv_panels.h): they read it again and again, aligned and without the lanes that are no
+// outputs.
 //
 // An output is always summed in the same order, whatever block, tile or thread it falls to.
 #include "kernels/conv.h"
@@ -80,34 +81,48 @@ struct Block {
     const Planes<T>& planes = layout.planes;
     const int64_t k = layout.taps * x.channels;
     if (x.rows == 1) {
-      parallel_for(images * groups, std::max<int64_t>(1, kTaskWork / (layout.outputs() * (k + 4))), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t n = i / groups, g = i % groups;
-          conv_row(k, weights + (group + g) * k, layout.offsets.data(), source + n * image_step + g * x.channels * planes.plane(),
-                   layout.spots, x.bias ? x.bias[group + g] : T(0), out + n * out_step + g * out_plane);
-        }
-      });
+      parallel_for(images * groups, std::max<int64_t>(1, kTaskWork / (layout.outputs() * (k + 4))),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t i = begin; i < end; ++i) {
+                       const int64_t n = i / groups, g = i % groups;
+                       conv_row(k, weights + (group + g) * k, layout.offsets.data(),
+                                source + n * image_step + g * x.channels * planes.plane(), layout.spots,
+                                x.bias ? x.bias[group + g] : T(0), out + n * out_step + g * out_plane);
+                     }
+                   });
       return;
     }
-    if (panels) return multiply_panels(x, layout, weights, height, group, groups, images, source, image_step, out, out_step, out_plane);
+    if (panels)
+      return multiply_panels(x, layout, weights, height, group, groups, images, source, image_step, out, out_step,
+                             out_plane);
     const int64_t per_image = static_cast<int64_t>(layout.spots.size()), total = images * per_image;
-    const int64_t tiles = ceil_div(total, kMaxVectors), work = kMaxVectors * kLanes<T> * std::max<int64_t>(k, 16) * x.rows;
+    const int64_t tiles = ceil_div(total, kMaxVectors),
+                  work = kMaxVectors * kLanes<T> * std::max<int64_t>(k, 16) * x.rows;
     parallel_for(groups * tiles, std::max<int64_t>(1, kTaskWork / work), [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
         const int64_t g = task / tiles, vector = task % tiles * kMaxVectors;
-        rows_of(g, source + g * x.channels * planes.plane(), image_step, out + g * x.rows * out_plane, out_step, out_plane, vector,
-                std::min<int64_t>(kMaxVectors, total - vector));
+        rows_of(g, source + g * x.channels * planes.plane(), image_step, out + g * x.rows * out_plane, out_step,
+                out_plane, vector, std::min<int64_t>(kMaxVectors, total - vector));
       }
     });
   }
 
   // All rows of some vectors, so that what they read stays in L1.
-  void rows_of(int64_t g, const T* source, int64_t image_step, T* out, int64_t out_step, int64_t out_plane, int64_t vector,
-               int64_t filled) const {
+  void rows_of(int64_t g, const T* source, int64_t image_step, T* out, int64_t out_step, int64_t out_plane,
+               int64_t vector, int64_t filled) const {
     const int64_t k = layout.taps * x.channels, row_tiles = ceil_div(x.rows, height);
     const int64_t per_image = static_cast<int64_t>(layout.spots.size());
-    ConvTile<T> t{.k = 0, .filled = filled, .a = nullptr, .a_k = height, .offsets = layout.offsets.data(), .b = {}, .spot = {},
-                  .out = {}, .out_row = out_plane, .bias = nullptr, .add = false};
+    ConvTile<T> t{.k = 0,
+                  .filled = filled,
+                  .a = nullptr,
+                  .a_k = height,
+                  .offsets = layout.offsets.data(),
+                  .b = {},
+                  .spot = {},
+                  .out = {},
+                  .out_row = out_plane,
+                  .bias = nullptr,
+                  .add = false};
     const T* b[kMaxVectors];
     T* to[kMaxVectors];
     for (int64_t j = 0; j < kMaxVectors; ++j) {
@@ -161,7 +176,8 @@ void correlate(const std::vector<Correlation<T>>& passes) {
     for (int64_t strip = 0; strip < cut.strips; ++strip) layouts.emplace_back(pass, cut, strip, panels);
   }
 
-  const int64_t group_blocks = ceil_div(x.groups, cut.groups), blocks = ceil_div(x.batch, cut.images) * group_blocks * cut.strips;
+  const int64_t group_blocks = ceil_div(x.groups, cut.groups),
+                blocks = ceil_div(x.batch, cut.images) * group_blocks * cut.strips;
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t strip = i % cut.strips, group = i / cut.strips % group_blocks * cut.groups;
@@ -169,8 +185,16 @@ void correlate(const std::vector<Correlation<T>>& passes) {
       for (size_t pass = 0; pass < passes.size(); ++pass) {
         const Layout<T>& layout = layouts[pass * static_cast<size_t>(cut.strips) + static_cast<size_t>(strip)];
         if (layout.outputs() > 0)
-          Block<T>{passes[pass], layout, weights[pass], height, panels, image, std::min(cut.images, x.batch - image), group,
-                   std::min(cut.groups, x.groups - group)}.run();
+          Block<T>{passes[pass],
+                   layout,
+                   weights[pass],
+                   height,
+                   panels,
+                   image,
+                   std::min(cut.images, x.batch - image),
+                   group,
+                   std::min(cut.groups, x.groups - group)}
+              .run();
       }
     }
   };
@@ -181,26 +205,51 @@ void correlate(const std::vector<Correlation<T>>& passes) {
 template <class T>
 void forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   const int64_t taps = s.taps();
-  correlate<T>({{s.batch, s.groups, s.in_channels, s.out_channels,
-                {forward_axis(s, 0), forward_axis(s, 1), forward_axis(s, 2)}, x, w,
-                s.out_channels * s.in_channels * taps, s.in_channels * taps, taps,
-                {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, y, {s.out[0], s.out[1], s.out[2]}, {0, 0, 0}, {1, 1, 1}}});
+  correlate<T>({{s.batch,
+                 s.groups,
+                 s.in_channels,
+                 s.out_channels,
+                 {forward_axis(s, 0), forward_axis(s, 1), forward_axis(s, 2)},
+                 x,
+                 w,
+                 s.out_channels * s.in_channels * taps,
+                 s.in_channels * taps,
+                 taps,
+                 {s.kernel[0], s.kernel[1], s.kernel[2]},
+                 bias,
+                 y,
+                 {s.out[0], s.out[1], s.out[2]},
+                 {0, 0, 0},
+                 {1, 1, 1}}});
 }
 
 template <class T>
 void input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   const int64_t taps = s.taps(), strides = s.stride[0] * s.stride[1] * s.stride[2];
-  if (s.out_channels >= 8 && s.out_size() > 0 && s.in_size() >= 2 * strides * s.out_size()) return add_columns(s, dy, w, bias, dx);
+  if (s.out_channels >= 8 && s.out_size() > 0 && s.in_size() >= 2 * strides * s.out_size())
+    return add_columns(s, dy, w, bias, dx);
   std::vector<Correlation<T>> passes;
   for (int64_t r0 = 0; r0 < s.stride[0]; ++r0)
     for (int64_t r1 = 0; r1 < s.stride[1]; ++r1)
       for (int64_t r2 = 0; r2 < s.stride[2]; ++r2) {
         const Residue a = residue_axis(s, 0, r0), b = residue_axis(s, 1, r1), c = residue_axis(s, 2, r2);
         if (a.axis.out == 0 || b.axis.out == 0 || c.axis.out == 0) continue;
-        passes.push_back({s.batch, s.groups, s.out_channels, s.in_channels, {a.axis, b.axis, c.axis}, dy, w,
-                          s.out_channels * s.in_channels * taps, taps, s.in_channels * taps,
-                          {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, dx, {s.in[0], s.in[1], s.in[2]},
-                          {a.first, b.first, c.first}, {s.stride[0], s.stride[1], s.stride[2]}});
+        passes.push_back({s.batch,
+                          s.groups,
+                          s.out_channels,
+                          s.in_channels,
+                          {a.axis, b.axis, c.axis},
+                          dy,
+                          w,
+                          s.out_channels * s.in_channels * taps,
+                          taps,
+                          s.in_channels * taps,
+                          {s.kernel[0], s.kernel[1], s.kernel[2]},
+                          bias,
+                          dx,
+                          {s.in[0], s.in[1], s.in[2]},
+                          {a.first, b.first, c.first},
+                          {s.stride[0], s.stride[1], s.stride[2]}});
       }
   if (!passes.empty()) correlate(passes);
 }

@@ -52,7 +52,8 @@ struct Residue {
 inline Residue residue_axis(const ConvShape& s, int d, int64_t residue) {
   const int64_t stride = s.stride[d], padding = s.padding[d];
   const int64_t first = ((residue - padding) % stride + stride) % stride;
-  Axis axis{s.out[d], first < s.in[d] ? (s.in[d] - 1 - first) / stride + 1 : 0, 1, (first + padding - residue) / stride, {}};
+  Axis axis{
+      s.out[d], first < s.in[d] ? (s.in[d] - 1 - first) / stride + 1 : 0, 1, (first + padding - residue) / stride, {}};
   for (int64_t t = 0; t < s.kernel[d]; ++t)
     if (t * s.dilation[d] % stride == residue) axis.taps.push_back({t, t * s.dilation[d] / stride});
   if (!axis.taps.empty()) {

@@ -8,7 +8,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kColumnBytes = 2 << 20;        // of columns of small images that are stored at once
+constexpr int64_t kColumnBytes = 2 << 20;  // of columns of small images that are stored at once
 
 template <class T>
 void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* c) {
@@ -16,8 +16,8 @@ void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* 
   else dgemm(m, n, k, 1, a, b, 0, c, n, 1);
 }
 
-// Whether each output sees the one input at its own position, and too few rows are made to repay gathering that input: the
-// fewer channels it has, the better it is read where it lies.
+// Whether each output sees the one input at its own position, and too few rows are made to repay gathering that input:
+// the fewer channels it has, the better it is read where it lies.
 template <class T>
 bool plain(const Correlation<T>& x) {
   const int64_t few = x.channels <= 64 ? 64 : 32;
@@ -28,7 +28,8 @@ bool plain(const Correlation<T>& x) {
 
 template <class T>
 void multiply_images(const Correlation<T>& x) {
-  const int64_t size = x.outputs(), tap = (x.axes[0].taps[0].index * x.kernel[1] + x.axes[1].taps[0].index) * x.kernel[2];
+  const int64_t size = x.outputs(),
+                tap = (x.axes[0].taps[0].index * x.kernel[1] + x.axes[1].taps[0].index) * x.kernel[2];
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t g = i % x.groups;
@@ -60,8 +61,8 @@ void add_columns(const ConvShape& s, const T* dy, const T* w, const T* bias, T* 
       T* gathered = columns + k * n;
       for (int64_t i = 0; i < here; ++i)
         for (int64_t m = 0; m < s.out_channels; ++m)
-          copy_run(gathered + m * n + i * out_size,
-                   dy + (((first + i) * s.groups + g) * s.out_channels + m) * out_size, out_size);
+          copy_run(gathered + m * n + i * out_size, dy + (((first + i) * s.groups + g) * s.out_channels + m) * out_size,
+                   out_size);
       gemm<T>(k, n, s.out_channels, {w + g * s.out_channels * k, 1, k}, {gathered, n, 1}, columns);
       parallel_for(here * s.in_channels, (1 << 14) / (taps * out_size) + 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {

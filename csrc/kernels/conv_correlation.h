@@ -35,8 +35,8 @@ const Scratch<T> copied_planes;
 template <class T>
 const Scratch<T> dense_outputs;
 
-// Weights of each tile of `height` rows: step p of k, (channel, tap), at p * height. A bias, if `with_bias` and there is
-// one, is one more step.
+// Weights of each tile of `height` rows: step p of k, (channel, tap), at p * height. A bias, if `with_bias` and there
+// is one, is one more step.
 template <class T>
 void pack_weights(const Correlation<T>& x, int64_t height, bool with_bias, T* dst) {
   std::vector<int64_t> taps;
@@ -46,30 +46,31 @@ void pack_weights(const Correlation<T>& x, int64_t height, bool with_bias, T* ds
   const int64_t count = static_cast<int64_t>(taps.size()), k = count * x.channels, tiles = ceil_div(x.rows, height);
   const bool biased = with_bias && x.bias;
   const bool whole = count == x.kernel[0] * x.kernel[1] * x.kernel[2] && std::is_sorted(taps.begin(), taps.end());
-  parallel_for(x.groups * tiles, std::max<int64_t>(1, kTaskWork / 16 / (k * height + 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t row = t % tiles * height, filled = std::min(height, x.rows - row);
-      const T* src = x.w + t / tiles * x.w_group + row * x.w_row;
-      T* panel = dst + t * (k + biased) * height;
-      if (biased) std::copy_n(x.bias + t / tiles * x.rows + row, filled, panel + k * height);
-      if (whole && x.w_channel == count) {
-        pack(src, x.w_row, 1, filled, k, panel, height);
-        continue;
-      }
-      if (whole && count == 1) {
-        pack(src, x.w_row, x.w_channel, filled, k, panel, height);
-        continue;
-      }
-      for (int64_t c = 0; c < x.channels; ++c, src += x.w_channel, panel += count * height) {
-        if (whole) {
-          pack(src, x.w_row, 1, filled, count, panel, height);
-          continue;
-        }
-        for (int64_t p = 0; p < count; ++p)
-          for (int64_t i = 0; i < filled; ++i) panel[p * height + i] = src[i * x.w_row + taps[p]];
-      }
-    }
-  });
+  parallel_for(x.groups * tiles, std::max<int64_t>(1, kTaskWork / 16 / (k * height + 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t t = begin; t < end; ++t) {
+                   const int64_t row = t % tiles * height, filled = std::min(height, x.rows - row);
+                   const T* src = x.w + t / tiles * x.w_group + row * x.w_row;
+                   T* panel = dst + t * (k + biased) * height;
+                   if (biased) std::copy_n(x.bias + t / tiles * x.rows + row, filled, panel + k * height);
+                   if (whole && x.w_channel == count) {
+                     pack(src, x.w_row, 1, filled, k, panel, height);
+                     continue;
+                   }
+                   if (whole && count == 1) {
+                     pack(src, x.w_row, x.w_channel, filled, k, panel, height);
+                     continue;
+                   }
+                   for (int64_t c = 0; c < x.channels; ++c, src += x.w_channel, panel += count * height) {
+                     if (whole) {
+                       pack(src, x.w_row, 1, filled, count, panel, height);
+                       continue;
+                     }
+                     for (int64_t p = 0; p < count; ++p)
+                       for (int64_t i = 0; i < filled; ++i) panel[p * height + i] = src[i * x.w_row + taps[p]];
+                   }
+                 }
+               });
 }
 
 }  // namespace

@@ -45,10 +45,23 @@ void multiply_pixels(const ConvShape& s, const T* x, GemmMatrix<T> w, const T* b
 template <class T>
 void sum_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   const int64_t k = s.taps() * s.in_channels;
-  make_sums<T>({s.batch, s.groups, s.in_channels, s.out_channels,
-                {forward_axis(s, 0), forward_axis(s, 1), forward_axis(s, 2)}, x, w, s.out_channels * k, k,
-                s.in_channels, 1, {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, y, {s.out[0], s.out[1], s.out[2]},
-                {0, 0, 0}, {1, 1, 1}});
+  make_sums<T>({s.batch,
+                s.groups,
+                s.in_channels,
+                s.out_channels,
+                {forward_axis(s, 0), forward_axis(s, 1), forward_axis(s, 2)},
+                x,
+                w,
+                s.out_channels * k,
+                k,
+                s.in_channels,
+                1,
+                {s.kernel[0], s.kernel[1], s.kernel[2]},
+                bias,
+                y,
+                {s.out[0], s.out[1], s.out[2]},
+                {0, 0, 0},
+                {1, 1, 1}});
 }
 
 // One sum for each residue of the position modulo the stride.
@@ -59,9 +72,22 @@ void sum_input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx
     for (int64_t r1 = 0; r1 < s.stride[1]; ++r1)
       for (int64_t r2 = 0; r2 < s.stride[2]; ++r2) {
         const Residue a = residue_axis(s, 0, r0), b = residue_axis(s, 1, r1), c = residue_axis(s, 2, r2);
-        make_sums<T>({s.batch, s.groups, s.out_channels, s.in_channels, {a.axis, b.axis, c.axis}, dy, w,
-                      s.out_channels * k, 1, s.in_channels, k, {s.kernel[0], s.kernel[1], s.kernel[2]}, bias, dx,
-                      {s.in[0], s.in[1], s.in[2]}, {a.first, b.first, c.first},
+        make_sums<T>({s.batch,
+                      s.groups,
+                      s.out_channels,
+                      s.in_channels,
+                      {a.axis, b.axis, c.axis},
+                      dy,
+                      w,
+                      s.out_channels * k,
+                      1,
+                      s.in_channels,
+                      k,
+                      {s.kernel[0], s.kernel[1], s.kernel[2]},
+                      bias,
+                      dx,
+                      {s.in[0], s.in[1], s.in[2]},
+                      {a.first, b.first, c.first},
                       {s.stride[0], s.stride[1], s.stride[2]}});
       }
 }
@@ -119,9 +145,8 @@ void conv_input_last(DType dtype, const ConvShape& shape, const void* dy, const 
 }
 
 void conv_weight_last(DType dtype, const ConvShape& shape, const void* x, const void* dy, void* dw) {
-  by_type(dtype, [&]<class T>(T) {
-    weight(shape, static_cast<const T*>(x), static_cast<const T*>(dy), static_cast<T*>(dw));
-  });
+  by_type(dtype,
+          [&]<class T>(T) { weight(shape, static_cast<const T*>(x), static_cast<const T*>(dy), static_cast<T*>(dw)); });
 }
 
 GENESIS_KERNEL(conv_forward_last)

@@ -96,9 +96,17 @@ void add_runs(const std::vector<Run>& runs, const std::vector<Line>& lines, cons
         const int64_t tiles = ceil_div(line.count, height);
         for (int64_t t = 0; t < tiles; ++t) {
           const int64_t i = t * line.count / tiles, rows = (t + 1) * line.count / tiles - i;
-          const Tile<T> tile{.k = k, .a = a + line.a + run.a + p + i * a_row, .a_row = a_row, .a_k = 1,
-                             .b = b + (run.b + p) * width, .b_k = width, .c = c + line.c + i * c_row, .c_row = c_row,
-                             .alpha = T(1), .beta = T(begun ? 1 : 0), .last = last};
+          const Tile<T> tile{.k = k,
+                             .a = a + line.a + run.a + p + i * a_row,
+                             .a_row = a_row,
+                             .a_k = 1,
+                             .b = b + (run.b + p) * width,
+                             .b_k = width,
+                             .c = c + line.c + i * c_row,
+                             .c_row = c_row,
+                             .alpha = T(1),
+                             .beta = T(begun ? 1 : 0),
+                             .last = last};
           find_tile<T, Order::row_major>(rows, vectors, last < lanes)(tile);
         }
       }
@@ -129,9 +137,12 @@ template <class T>
 class Summing {
  public:
   Summing(const Sums<T>& sums, bool by_images)
-      : x_(sums), k_(sums.taps() * sums.channels), by_images_(by_images),
+      : x_(sums),
+        k_(sums.taps() * sums.channels),
+        by_images_(by_images),
         vectors_(Tiling(by_images ? sums.batch : sums.axes[2].out, ceil_div(sums.rows, kLanes<T>)).vectors),
-        width_(vectors_ * kLanes<T>), panels_(ceil_div(sums.rows, width_)) {
+        width_(vectors_ * kLanes<T>),
+        panels_(ceil_div(sums.rows, width_)) {
     for (Axis& axis : x_.axes)
       std::sort(axis.taps.begin(), axis.taps.end(), [](const Tap& a, const Tap& b) { return a.offset < b.offset; });
   }

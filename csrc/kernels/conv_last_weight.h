@@ -10,7 +10,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kWeightChunks = 16;       // of blocks, with sums of their own
+constexpr int64_t kWeightChunks = 16;        // of blocks, with sums of their own
 constexpr int64_t kSums = int64_t{1} << 20;  // most partial sums that are kept
 constexpr int64_t kPieceBytes = 32 << 10;    // of packed dy, and of the lines of memory that the rows of a tile are in
 
@@ -23,9 +23,14 @@ template <class T>
 class WeightSums {
  public:
   WeightSums(const ConvShape& s, const T* x, const T* dy)
-      : s_(s), x_(x), dy_(dy), rows_(s.taps() * s.in_channels),
+      : s_(s),
+        x_(x),
+        dy_(dy),
+        rows_(s.taps() * s.in_channels),
         width_(Tiling(s.in_channels, ceil_div(s.out_channels, kLanes<T>)).vectors * kLanes<T>),
-        panels_(ceil_div(s.out_channels, width_)), columns_(panels_ * width_), sums_(s.groups * rows_ * columns_) {}
+        panels_(ceil_div(s.out_channels, width_)),
+        columns_(panels_ * width_),
+        sums_(s.groups * rows_ * columns_) {}
 
   void run(T* dw) {
     if (s_.out[1] * s_.out[2] < s_.batch) sum_images();
@@ -44,8 +49,17 @@ class WeightSums {
     const int64_t tiles = ceil_div(channels, kMaxRows[vectors - 1]);
     for (int64_t t = 0; t < tiles; ++t) {
       const int64_t i = t * channels / tiles, rows = (t + 1) * channels / tiles - i;
-      const Tile<T> tile{.k = k, .a = a + i, .a_row = 1, .a_k = step, .b = b, .b_k = width_, .c = c + i * columns_,
-                         .c_row = columns_, .alpha = T(1), .beta = T(add ? 1 : 0), .last = last};
+      const Tile<T> tile{.k = k,
+                         .a = a + i,
+                         .a_row = 1,
+                         .a_k = step,
+                         .b = b,
+                         .b_k = width_,
+                         .c = c + i * columns_,
+                         .c_row = columns_,
+                         .alpha = T(1),
+                         .beta = T(add ? 1 : 0),
+                         .last = last};
       find_tile<T, Order::column_major>(rows, vectors, last < kLanes<T>)(tile);
     }
   }
@@ -56,9 +70,12 @@ class WeightSums {
   struct Lines {
     int64_t begin, count, extent, per_residue, size, stride, dilation;
     Lines(const ConvShape& s, int d, int64_t begin, int64_t count)
-        : begin(begin * s.stride[d] - s.padding[d]), count(count),
+        : begin(begin * s.stride[d] - s.padding[d]),
+          count(count),
           extent((count - 1) * s.stride[d] + (s.kernel[d] - 1) * s.dilation[d] + 1),
-          per_residue(ceil_div(extent, s.stride[d])), size(per_residue * s.stride[d]), stride(s.stride[d]),
+          per_residue(ceil_div(extent, s.stride[d])),
+          size(per_residue * s.stride[d]),
+          stride(s.stride[d]),
           dilation(s.dilation[d]) {}
     int64_t at(int64_t e) const { return e % stride * per_residue + e / stride; }
   };

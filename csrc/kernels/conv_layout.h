@@ -6,16 +6,16 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kBlockBytes = 512 << 10;       // of copied planes that stay in L2
-constexpr int64_t kGroupBytes = 32 << 10;        // of copied planes of some groups, in L1
-constexpr int64_t kTileBytes = 32 << 10;         // of input that a tile reads again and again, in L1
-// Panels: steps of k in one pass, and memory of those that are gathered at once. Weights that stay in L2 are read for each
-// panel, which then is best in L1; others are read for as many panels as fit L2, as is x itself, in longer runs.
+constexpr int64_t kBlockBytes = 512 << 10;  // of copied planes that stay in L2
+constexpr int64_t kGroupBytes = 32 << 10;   // of copied planes of some groups, in L1
+constexpr int64_t kTileBytes = 32 << 10;    // of input that a tile reads again and again, in L1
+// Panels: steps of k in one pass, and memory of those that are gathered at once. Weights that stay in L2 are read for
+// each panel, which then is best in L1; others are read for as many panels as fit L2, as is x itself, in longer runs.
 constexpr int64_t kLightWeights = 512 << 10;
 constexpr int64_t kLightDepth = 200, kLightRun = 40 << 10;
 constexpr int64_t kHeavyDepth = 384, kHeavyRun = 384 << 10;
-constexpr int64_t kManyOutputs = 384;            // that repay reading all weights
-constexpr int64_t kFewRows = 32;                 // that do not repay gathering panels
+constexpr int64_t kManyOutputs = 384;  // that repay reading all weights
+constexpr int64_t kFewRows = 32;       // that do not repay gathering panels
 
 // How a correlation is cut into blocks: of `images` whole images; or of `groups` of one; or of `lines` outputs along
 // `axis` of that.
@@ -25,9 +25,8 @@ struct Cut {
 
   template <class T>
   explicit Cut(const std::vector<Correlation<T>>& passes) : groups(passes[0].groups) {
-    const Correlation<T>& x = *std::max_element(passes.begin(), passes.end(), [](const auto& a, const auto& b) {
-      return a.taps() < b.taps();
-    });
+    const Correlation<T>& x = *std::max_element(passes.begin(), passes.end(),
+                                                [](const auto& a, const auto& b) { return a.taps() < b.taps(); });
     const Planes<T> planes(x.axes, true);
     axis = x.axes[0].out > 1 ? 0 : x.axes[1].out > 1 ? 1 : 2;
     int64_t out = 0;
@@ -54,14 +53,16 @@ struct Layout {
   Axis axes[3];
   int64_t first[3];  // of the outputs in y
   Planes<T> planes;
-  int64_t taps, depth;  // channels in one pass over k
-  int64_t run_bytes;    // of panels that are gathered at once
-  int64_t readable;     // how far one may read from output 0 under the highest tap
+  int64_t taps, depth;           // channels in one pass over k
+  int64_t run_bytes;             // of panels that are gathered at once
+  int64_t readable;              // how far one may read from output 0 under the highest tap
   std::vector<int64_t> offsets;  // of that many channels
   std::vector<Spot> spots;       // unless the outputs are made in panels
 
   Layout(const Correlation<T>& x, const Cut& cut, int64_t strip, bool panels)
-      : axes{x.axes[0], x.axes[1], x.axes[2]}, first{x.first[0], x.first[1], x.first[2]}, planes(restricted(x, cut, strip), true),
+      : axes{x.axes[0], x.axes[1], x.axes[2]},
+        first{x.first[0], x.first[1], x.first[2]},
+        planes(restricted(x, cut, strip), true),
         taps(x.taps()) {
     std::vector<int64_t> under = planes.offsets();
     const int64_t reach = under.empty() ? 0 : *std::max_element(under.begin(), under.end());
@@ -79,11 +80,14 @@ struct Layout {
       spots = cover(planes, axes, readable);
       // k is cut so that what a tile reads of the input stays in L1 for the next rows.
       constexpr int64_t line = 64 / sizeof(T);
-      const int64_t lines_read = ceil_div(kMaxVectors * kLanes<T> + static_cast<int64_t>(axes[2].taps.size()), line) + 1;
-      const int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(axes[0].taps.size() * axes[1].taps.size()) * lines_read * 64);
+      const int64_t lines_read =
+          ceil_div(kMaxVectors * kLanes<T> + static_cast<int64_t>(axes[2].taps.size()), line) + 1;
+      const int64_t bytes =
+          std::max<int64_t>(1, static_cast<int64_t>(axes[0].taps.size() * axes[1].taps.size()) * lines_read * 64);
       if (x.rows > kTileRows) most = std::max<int64_t>(4, kTileBytes / bytes);
     }
-    depth = std::max<int64_t>(1, ceil_div(x.channels, std::max<int64_t>(1, ceil_div(x.channels, std::max<int64_t>(1, most)))));
+    depth = std::max<int64_t>(
+        1, ceil_div(x.channels, std::max<int64_t>(1, ceil_div(x.channels, std::max<int64_t>(1, most)))));
     for (int64_t c = 0; c < std::min(depth, x.channels); ++c)
       for (int64_t tap : under) offsets.push_back(c * planes.plane() + tap);
   }

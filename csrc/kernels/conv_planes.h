@@ -112,7 +112,8 @@ template <class T>
 class Planes {
  public:
   // may_stay: use x itself if that can be.
-  Planes(const Axis (&axes)[3], bool may_stay) : axes_{axes[0], axes[1], axes[2]}, sides_{Side(axes[0]), Side(axes[1]), Side(axes[2])} {
+  Planes(const Axis (&axes)[3], bool may_stay)
+      : axes_{axes[0], axes[1], axes[2]}, sides_{Side(axes[0]), Side(axes[1]), Side(axes[2])} {
     in_place_ = may_stay;
     for (const Axis& axis : axes_)
       in_place_ = in_place_ && axis.step == 1 && axis.low >= 0 && axis.low + axis.extent() <= axis.in;
@@ -133,15 +134,16 @@ class Planes {
       if (plane_ * int64_t{sizeof(T)} % 2048 == 0) plane_ += line;
       readable_ = std::numeric_limits<int64_t>::max();
       // There are no grids where no tap meets the input, as in some phases of a transposed convolution.
-      if (kExpands && grids == 1 && axes_[0].step * axes_[1].step * axes_[2].step == 1 && size_[2] < 2 * kLanes<T>) expand_lines();
+      if (kExpands && grids == 1 && axes_[0].step * axes_[1].step * axes_[2].step == 1 && size_[2] < 2 * kLanes<T>)
+        expand_lines();
     }
   }
 
   bool in_place() const { return in_place_; }
   int64_t plane() const { return plane_; }
-  int64_t start() const { return start_; }         // of output 0 under the lowest tap, within a plane
-  int64_t readable() const { return readable_; }   // how far one may read from there
-  int64_t size(int d) const { return size_[d]; }   // neighbours in dimension 1 are size(2) apart
+  int64_t start() const { return start_; }        // of output 0 under the lowest tap, within a plane
+  int64_t readable() const { return readable_; }  // how far one may read from there
+  int64_t size(int d) const { return size_[d]; }  // neighbours in dimension 1 are size(2) apart
   int64_t position(int64_t o0, int64_t o1, int64_t o2) const { return (o0 * size_[1] + o1) * size_[2] + o2; }
 
   int64_t offset(int64_t e0, int64_t e1, int64_t e2) const {
@@ -215,8 +217,8 @@ class Planes {
   bool in_place_;
 };
 
-// Vectors that cover the outputs [begin, end) of an image once, in order, lines being n2 long and n1 to a plane; those that
-// hit padding between lines skip it. f(spot) is called for each, with spot.first counted from `begin`.
+// Vectors that cover the outputs [begin, end) of an image once, in order, lines being n2 long and n1 to a plane; those
+// that hit padding between lines skip it. f(spot) is called for each, with spot.first counted from `begin`.
 template <class T, class F>
 void cover(const Planes<T>& planes, int64_t n1, int64_t n2, int64_t readable, int64_t begin, int64_t end, F f) {
   int64_t o0 = begin / n2 / n1, o1 = begin / n2 % n1, o2 = begin % n2, next = begin;

@@ -8,8 +8,8 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// rows x kMaxVectors vectors of outputs: sums over k of a[p * a_k + row] * b[vector][offsets[p] + lane]. Of the vectors,
-// `filled` are stored; the others must be readable.
+// rows x kMaxVectors vectors of outputs: sums over k of a[p * a_k + row] * b[vector][offsets[p] + lane]. Of the
+// vectors, `filled` are stored; the others must be readable.
 template <class T>
 struct ConvTile {
   int64_t k;
@@ -80,7 +80,8 @@ void run_tile(const ConvTile<T>& t, int64_t rows) {
 
 // One row of outputs, at all spots: sums over k of a[p] * b[spot.at + offsets[p] + lane].
 template <class T>
-void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const std::vector<Spot>& spots, T bias, T* out) {
+void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const std::vector<Spot>& spots, T bias,
+              T* out) {
   const Spot *spot = spots.data(), *end = spot + spots.size();
   auto step = [&]<int n>(std::integral_constant<int, n>) __attribute__((always_inline)) {
     Vec<T> sum[n];

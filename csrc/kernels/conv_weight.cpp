@@ -6,8 +6,8 @@
 // convolution), dot_sums() runs vectors along the positions instead. With one tap, on x itself, the gradient is a plain
 // product of each image (gemm.h).
 //
-// The order of summation follows from the shape alone: positions are cut into blocks, blocks into at most kChunks chunks
-// with sums of their own, which are added up in order. Threads share chunks, groups and channels.
+// The order of summation follows from the shape alone: positions are cut into blocks, blocks into at most kChunks
+// chunks with sums of their own, which are added up in order. Threads share chunks, groups and channels.
 #include <array>
 
 #include "core/parallel.h"
@@ -38,8 +38,8 @@ struct Segment {
   int64_t start, size;
 };
 
-// rows x vectors of c (+)= sum over segments of x[row][position] * b[position, columns]. There are tiles of a third, two
-// thirds and all of the rows that the registers allow; `filled` rows are stored, the others must be readable.
+// rows x vectors of c (+)= sum over segments of x[row][position] * b[position, columns]. There are tiles of a third,
+// two thirds and all of the rows that the registers allow; `filled` rows are stored, the others must be readable.
 template <class T>
 struct WeightTile {
   int64_t filled;
@@ -150,14 +150,16 @@ std::vector<Strip<T>> all_strips(const ConvShape& s, const Strips& strips, bool 
   return list;
 }
 
-// `count` planes of each of some images, image_step apart, copied if need be, and then with another image_step; where the
-// first output reads its lowest tap.
+// `count` planes of each of some images, image_step apart, copied if need be, and then with another image_step; where
+// the first output reads its lowest tap.
 template <class T>
-const T* read_planes(const Planes<T>& planes, const T* x, int64_t in_size, int64_t images, int64_t& image_step, int64_t count) {
+const T* read_planes(const Planes<T>& planes, const T* x, int64_t in_size, int64_t images, int64_t& image_step,
+                     int64_t count) {
   if (planes.in_place()) return x + planes.start();
   T* copy = planes_of_x<T>.get(images * count * planes.plane());
   for (int64_t n = 0; n < images; ++n)
-    for (int64_t c = 0; c < count; ++c) planes.fill(copy + (n * count + c) * planes.plane(), x + n * image_step + c * in_size);
+    for (int64_t c = 0; c < count; ++c)
+      planes.fill(copy + (n * count + c) * planes.plane(), x + n * image_step + c * in_size);
   image_step = count * planes.plane();
   return copy;
 }
@@ -194,99 +196,106 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   T* partial = partial_sums<T>.get(plan.chunks * sums);
   const int64_t work = s.batch * out_size * s.groups * rows * columns, tasks = plan.chunks * s.groups * plan.parts;
 
-  parallel_for(tasks, std::max<int64_t>(1, tasks * kTaskWork / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
-    std::vector<Segment> segments;
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t chunk = task % plan.chunks, g = task / plan.chunks % s.groups, part = task / plan.chunks / s.groups;
-      const int64_t c_begin = part * s.in_channels / plan.parts, c_end = (part + 1) * s.in_channels / plan.parts;
-      const int64_t height = ceil_div((c_end - c_begin) * taps, ceil_div((c_end - c_begin) * taps, kMaxRows[vectors - 1]));
-      T* c = partial + chunk * sums + (g * rows + c_begin * taps) * columns;
-      bool add = false;
-      for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
-        const int64_t image = i / strips.count * together, images = std::min(together, s.batch - image);
-        const Strip<T>& strip = layouts[static_cast<size_t>(i % strips.count)];
-        const Planes<T>& planes = strip.planes;
-        int64_t image_step = s.groups * s.in_channels * in_size;
-        const T* source = read_planes(planes, x + ((image * s.groups + g) * s.in_channels + c_begin) * in_size, in_size, images,
-                                      image_step, c_end - c_begin);
-        const T* dy_rows = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
-        auto multiply = [&](T* b, int64_t k) {
-          // What memory held before may be denormal numbers, which are slow.
-          if (const int64_t missing = columns - s.out_channels; missing > 0)
-            for (int64_t p = 0; p < k; ++p) std::fill_n(b + (columns - width) * k + (p + 1) * width - missing, missing, T(0));
-          for (int64_t panel = 0; panel < panels; ++panel)
-            for (int64_t row = 0; row < (c_end - c_begin) * taps; row += height) {
-              const int64_t filled = std::min(height, (c_end - c_begin) * taps - row);
-              const T* pointers[kMostRows];
-              for (int64_t r = 0; r < kMostRows; ++r) {
-                const int64_t at = row + std::min(r, filled - 1);
-                pointers[r] = source + at / taps * planes.plane() + strip.offsets[at % taps];
+  parallel_for(
+      tasks, std::max<int64_t>(1, tasks * kTaskWork / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
+        std::vector<Segment> segments;
+        for (int64_t task = begin; task < end; ++task) {
+          const int64_t chunk = task % plan.chunks, g = task / plan.chunks % s.groups,
+                        part = task / plan.chunks / s.groups;
+          const int64_t c_begin = part * s.in_channels / plan.parts, c_end = (part + 1) * s.in_channels / plan.parts;
+          const int64_t height =
+              ceil_div((c_end - c_begin) * taps, ceil_div((c_end - c_begin) * taps, kMaxRows[vectors - 1]));
+          T* c = partial + chunk * sums + (g * rows + c_begin * taps) * columns;
+          bool add = false;
+          for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
+            const int64_t image = i / strips.count * together, images = std::min(together, s.batch - image);
+            const Strip<T>& strip = layouts[static_cast<size_t>(i % strips.count)];
+            const Planes<T>& planes = strip.planes;
+            int64_t image_step = s.groups * s.in_channels * in_size;
+            const T* source = read_planes(planes, x + ((image * s.groups + g) * s.in_channels + c_begin) * in_size,
+                                          in_size, images, image_step, c_end - c_begin);
+            const T* dy_rows = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
+            auto multiply = [&](T* b, int64_t k) {
+              // What memory held before may be denormal numbers, which are slow.
+              if (const int64_t missing = columns - s.out_channels; missing > 0)
+                for (int64_t p = 0; p < k; ++p)
+                  std::fill_n(b + (columns - width) * k + (p + 1) * width - missing, missing, T(0));
+              for (int64_t panel = 0; panel < panels; ++panel)
+                for (int64_t row = 0; row < (c_end - c_begin) * taps; row += height) {
+                  const int64_t filled = std::min(height, (c_end - c_begin) * taps - row);
+                  const T* pointers[kMostRows];
+                  for (int64_t r = 0; r < kMostRows; ++r) {
+                    const int64_t at = row + std::min(r, filled - 1);
+                    pointers[r] = source + at / taps * planes.plane() + strip.offsets[at % taps];
+                  }
+                  run_tile<T>({filled, pointers, s.stride[2], segments.data(), static_cast<int64_t>(segments.size()),
+                               b + panel * width * k, c + row * columns + panel * width, columns, add},
+                              vectors);
+                }
+              add = true;
+            };
+            auto segment = [&](int64_t line, int64_t from, int64_t size) {
+              return Segment{planes.position(line / strip.size[1] * s.stride[0], line % strip.size[1] * s.stride[1],
+                                             from * s.stride[2]),
+                             size};
+            };
+
+            if (together > 1) {
+              segments.clear();
+              const int64_t k = images * out_size;
+              T* b = packed_dy<T>.get(k * columns);
+              for (int64_t n = 0; n < images; ++n) {
+                for (int64_t line = 0; line < s.out[0] * s.out[1]; ++line) {
+                  segments.push_back(segment(line, 0, s.out[2]));
+                  segments.back().start += n * image_step;
+                }
+                for (int64_t panel = 0; panel < panels; ++panel)
+                  pack(dy_rows + (n * s.groups * s.out_channels + panel * width) * out_size, out_size, 1,
+                       std::min(width, s.out_channels - panel * width), out_size,
+                       b + (panel * k + n * out_size) * width, width);
               }
-              run_tile<T>({filled, pointers, s.stride[2], segments.data(), static_cast<int64_t>(segments.size()),
-                           b + panel * width * k, c + row * columns + panel * width, columns, add},
-                          vectors);
+              multiply(b, k);
+              continue;
             }
-          add = true;
-        };
-        auto segment = [&](int64_t line, int64_t from, int64_t size) {
-          return Segment{planes.position(line / strip.size[1] * s.stride[0], line % strip.size[1] * s.stride[1],
-                                         from * s.stride[2]), size};
-        };
 
-        if (together > 1) {
-          segments.clear();
-          const int64_t k = images * out_size;
-          T* b = packed_dy<T>.get(k * columns);
-          for (int64_t n = 0; n < images; ++n) {
-            for (int64_t line = 0; line < s.out[0] * s.out[1]; ++line) {
-              segments.push_back(segment(line, 0, s.out[2]));
-              segments.back().start += n * image_step;
+            const int64_t lines = strip.size[0] * strip.size[1], width_out = strip.size[2],
+                          pieces = ceil_div(width_out, block);
+            int64_t at = 0;  // positions done
+            for (int64_t piece = 0; piece < lines * pieces;) {
+              segments.clear();
+              int64_t k = 0;
+              for (; piece < lines * pieces; ++piece) {
+                const int64_t line = piece / pieces, from = piece % pieces * width_out / pieces;
+                const int64_t size = (piece % pieces + 1) * width_out / pieces - from;
+                if (k > 0 && k + size > block) break;
+                segments.push_back(segment(line, from, size));
+                k += size;
+              }
+              T* b = packed_dy<T>.get(k * columns);
+              pack(dy_rows + at, out_size, 1, s.out_channels, k, b, width);
+              at += k;
+              multiply(b, k);
             }
-            for (int64_t panel = 0; panel < panels; ++panel)
-              pack(dy_rows + (n * s.groups * s.out_channels + panel * width) * out_size, out_size, 1,
-                   std::min(width, s.out_channels - panel * width), out_size, b + (panel * k + n * out_size) * width, width);
           }
-          multiply(b, k);
-          continue;
         }
-
-        const int64_t lines = strip.size[0] * strip.size[1], width_out = strip.size[2], pieces = ceil_div(width_out, block);
-        int64_t at = 0;  // positions done
-        for (int64_t piece = 0; piece < lines * pieces;) {
-          segments.clear();
-          int64_t k = 0;
-          for (; piece < lines * pieces; ++piece) {
-            const int64_t line = piece / pieces, from = piece % pieces * width_out / pieces;
-            const int64_t size = (piece % pieces + 1) * width_out / pieces - from;
-            if (k > 0 && k + size > block) break;
-            segments.push_back(segment(line, from, size));
-            k += size;
-          }
-          T* b = packed_dy<T>.get(k * columns);
-          pack(dy_rows + at, out_size, 1, s.out_channels, k, b, width);
-          at += k;
-          multiply(b, k);
-        }
-      }
-    }
-  });
+      });
 
   // Adds up the chunks and transposes to (channel out, channel in, tap).
   parallel_for(s.groups * rows, std::max<int64_t>(kLanes<T>, kTaskWork / 16 / (plan.chunks * columns)),
                [&](int64_t begin, int64_t end) {
-    T* total = partial + begin * columns;
-    for (int64_t chunk = 1; chunk < plan.chunks; ++chunk) {
-      const T* more = total + chunk * sums;
+                 T* total = partial + begin * columns;
+                 for (int64_t chunk = 1; chunk < plan.chunks; ++chunk) {
+                   const T* more = total + chunk * sums;
 #pragma GCC ivdep
-      for (int64_t i = 0; i < (end - begin) * columns; ++i) total[i] += more[i];
-    }
-    for (int64_t row = begin; row < end;) {
-      const int64_t g = row / rows, stop = std::min(end, (g + 1) * rows);
-      scatter(partial + row * columns, columns, stop - row, s.out_channels, T(0),
-              dw + g * s.out_channels * rows + row - g * rows, 1, rows);
-      row = stop;
-    }
-  });
+                   for (int64_t i = 0; i < (end - begin) * columns; ++i) total[i] += more[i];
+                 }
+                 for (int64_t row = begin; row < end;) {
+                   const int64_t g = row / rows, stop = std::min(end, (g + 1) * rows);
+                   scatter(partial + row * columns, columns, stop - row, s.out_channels, T(0),
+                           dw + g * s.out_channels * rows + row - g * rows, 1, rows);
+                   row = stop;
+                 }
+               });
 }
 
 // Vectors of the outputs of a strip. Where lanes cannot be spread cheaply, each is of one line.
@@ -343,34 +352,37 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   const Plan plan(s, s.batch * strips.count, sums, s.in_channels + 1);
   T* partial = partial_sums<T>.get(plan.chunks * sums);
   const int64_t work = s.batch * out_size * sums, tasks = plan.chunks * s.groups;
-  parallel_for(tasks, std::max<int64_t>(1, tasks * kTaskWork / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
-    std::vector<T> lane_sums(static_cast<size_t>(per_group * kLanes<T>));
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t chunk = task % plan.chunks, g = task / plan.chunks;
-      std::fill(lane_sums.begin(), lane_sums.end(), T(0));
-      for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
-        const int64_t image = i / strips.count;
-        const Strip<T>& strip = layouts[static_cast<size_t>(i % strips.count)];
-        const T* images = x + (image * s.groups + g) * s.in_channels * in_size;
-        const T* dys = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
-        for (int64_t c = 0; c < s.in_channels; ++c) {
-          int64_t image_step = 0;
-          const T* source = read_planes(strip.planes, images + c * in_size, in_size, 1, image_step, 1);
-          for (int64_t m = 0; m < s.out_channels; ++m)
-            for (int64_t t = 0; t < taps; t += most) {
-              const int64_t count = std::min<int64_t>(most, taps - t);
-              table[count - 1](spots[static_cast<size_t>(i % strips.count)], source, strip.offsets.data() + t, dys + m * out_size,
-                               lane_sums.data() + ((m * s.in_channels + c) * taps + t) * kLanes<T>);
-            }
-        }
-      }
-      T* out = partial + chunk * sums + g * per_group;
-      for (int64_t i = 0; i < per_group; ++i) {
-        out[i] = 0;
-        for (int64_t lane = 0; lane < kLanes<T>; ++lane) out[i] += lane_sums[static_cast<size_t>(i * kLanes<T> + lane)];
-      }
-    }
-  });
+  parallel_for(tasks, std::max<int64_t>(1, tasks * kTaskWork / std::max<int64_t>(1, work)),
+               [&](int64_t begin, int64_t end) {
+                 std::vector<T> lane_sums(static_cast<size_t>(per_group * kLanes<T>));
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t chunk = task % plan.chunks, g = task / plan.chunks;
+                   std::fill(lane_sums.begin(), lane_sums.end(), T(0));
+                   for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
+                     const int64_t image = i / strips.count;
+                     const Strip<T>& strip = layouts[static_cast<size_t>(i % strips.count)];
+                     const T* images = x + (image * s.groups + g) * s.in_channels * in_size;
+                     const T* dys = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
+                     for (int64_t c = 0; c < s.in_channels; ++c) {
+                       int64_t image_step = 0;
+                       const T* source = read_planes(strip.planes, images + c * in_size, in_size, 1, image_step, 1);
+                       for (int64_t m = 0; m < s.out_channels; ++m)
+                         for (int64_t t = 0; t < taps; t += most) {
+                           const int64_t count = std::min<int64_t>(most, taps - t);
+                           table[count - 1](spots[static_cast<size_t>(i % strips.count)], source,
+                                            strip.offsets.data() + t, dys + m * out_size,
+                                            lane_sums.data() + ((m * s.in_channels + c) * taps + t) * kLanes<T>);
+                         }
+                     }
+                   }
+                   T* out = partial + chunk * sums + g * per_group;
+                   for (int64_t i = 0; i < per_group; ++i) {
+                     out[i] = 0;
+                     for (int64_t lane = 0; lane < kLanes<T>; ++lane)
+                       out[i] += lane_sums[static_cast<size_t>(i * kLanes<T> + lane)];
+                   }
+                 }
+               });
   for (int64_t i = 0; i < sums; ++i) {
     T total = partial[i];
     for (int64_t chunk = 1; chunk < plan.chunks; ++chunk) total += partial[chunk * sums + i];
@@ -399,7 +411,9 @@ void image_products(const ConvShape& s, const T* x, const T* dy, T* dw) {
   };
   // Few large products are cut by themselves.
   if (chunks * s.groups < 2 * get_num_threads()) run(0, chunks * s.groups);
-  else parallel_for(chunks * s.groups, std::max<int64_t>(1, kTaskWork / (ceil_div(s.batch, chunks) * per_group * size)), run);
+  else
+    parallel_for(chunks * s.groups, std::max<int64_t>(1, kTaskWork / (ceil_div(s.batch, chunks) * per_group * size)),
+                 run);
   if (chunks == 1) return;
   parallel_for(sums, kTaskWork / 16, [&](int64_t begin, int64_t end) {
     std::copy(partial + begin, partial + end, dw + begin);
@@ -431,8 +445,7 @@ void weight(const ConvShape& s, const T* x, const T* dy, T* dw) {
 void conv_weight(DType dtype, const ConvShape& shape, const void* x, const void* dy, void* dw) {
   if (dtype == DType::Float32)
     weight<float>(shape, static_cast<const float*>(x), static_cast<const float*>(dy), static_cast<float*>(dw));
-  else
-    weight<double>(shape, static_cast<const double*>(x), static_cast<const double*>(dy), static_cast<double*>(dw));
+  else weight<double>(shape, static_cast<const double*>(x), static_cast<const double*>(dy), static_cast<double*>(dw));
 }
 
 GENESIS_KERNEL(conv_weight)

@@ -109,8 +109,7 @@ void convert_inner(char* const* data, unsigned scalars, int64_t n, const void* p
   const int64_t item = *static_cast<const int64_t*>(params);
   if (scalars & 2)
     for (int64_t i = 0; i < n; ++i) std::memcpy(data[0] + i * item, data[1], static_cast<size_t>(item));
-  else
-    std::memcpy(data[0], data[1], static_cast<size_t>(n * item));
+  else std::memcpy(data[0], data[1], static_cast<size_t>(n * item));
 }
 
 // Copies of one dtype: only the width of an element matters.
@@ -141,7 +140,8 @@ struct Square {
     Vector r[N], t[N];
     for (int i = 0; i < N; ++i) std::memcpy(&r[i], src + i * src_row, sizeof(Vector));
     for (int round = 1; round < N; round *= 2) {
-      for (int i = 0; i < N / 2; ++i) interleave(r[i], r[i + N / 2], t[2 * i], t[2 * i + 1], std::make_index_sequence<N>());
+      for (int i = 0; i < N / 2; ++i)
+        interleave(r[i], r[i + N / 2], t[2 * i], t[2 * i + 1], std::make_index_sequence<N>());
       for (int i = 0; i < N; ++i) r[i] = t[i];
     }
     for (int i = 0; i < N; ++i) std::memcpy(dst + i * dst_row, &r[i], sizeof(Vector));
@@ -156,7 +156,8 @@ void transpose_block(T* dst, int64_t dst_row, const T* src, int64_t src_col, int
   alignas(64) T tile[kBlock<T>][width];
   const int64_t whole_rows = rows / n * n, whole_cols = cols / n * n;
   for (int64_t j = 0; j < whole_cols; j += n)
-    for (int64_t i = 0; i < whole_rows; i += n) Square<T>::transpose(&tile[i][j], width, src + i + j * src_col, src_col);
+    for (int64_t i = 0; i < whole_rows; i += n)
+      Square<T>::transpose(&tile[i][j], width, src + i + j * src_col, src_col);
   for (int64_t j = 0; j < cols; ++j)
     for (int64_t i = j < whole_cols ? whole_rows : 0; i < rows; ++i) tile[i][j] = src[i + j * src_col];
   const size_t bytes = static_cast<size_t>(cols) * sizeof(T);
@@ -233,7 +234,8 @@ void copy_rows(const Strided& loop, T* out, const T* in) {
   int64_t outer = 1;
   for (int d = 0; d < last; ++d) outer *= loop.shape[d];
   if (outer == 1) {  // a long row is cut
-    parallel_for(n, 65536, [&](int64_t begin, int64_t end) { copy_row(out + begin * ds, in + begin * ss, end - begin, ds, ss); });
+    parallel_for(n, 65536,
+                 [&](int64_t begin, int64_t end) { copy_row(out + begin * ds, in + begin * ss, end - begin, ds, ss); });
     return;
   }
   // Short ones are grouped.

@@ -1,5 +1,5 @@
-// plan() or flatten() turns the operands into a loop over few dimensions; run() walks one chunk of it, in one of two ways:
-// run_stretch() along the innermost dimension, or, where that is short, run_rows() over many rows of it at once.
+// plan() or flatten() turns the operands into a loop over few dimensions; run() walks one chunk of it, in one of two
+// ways: run_stretch() along the innermost dimension, or, where that is short, run_rows() over many rows of it at once.
 #include "kernels/elementwise.h"
 
 #include <algorithm>
@@ -35,8 +35,8 @@ struct Loop {
 };
 
 constexpr int64_t kShortRow = 48;
-// Of an output this large, little would still be in the cache when somebody reads it (measured: 4 MB gain nothing, 16 MB
-// a fifth to two fifths).
+// Of an output this large, little would still be in the cache when somebody reads it (measured: 4 MB gain nothing, 16
+// MB a fifth to two fifths).
 constexpr int64_t kStreamedBytes = int64_t{1} << 24;
 
 // Every operand is either one value or has the shape and layout of the output: one long dimension.
@@ -82,8 +82,7 @@ void plan(Loop& loop, std::initializer_list<Operand> operands) {
     const int k = loop.n++;
     const int lead = out.ndim - v.ndim;
     for (int d = 0; d < out.ndim; ++d)
-      loop.strides[k][d] =
-          d < lead || v.shape[d - lead] == 1 ? 0 : v.strides[d - lead] * itemsize(v.dtype);
+      loop.strides[k][d] = d < lead || v.shape[d - lead] == 1 ? 0 : v.strides[d - lead] * itemsize(v.dtype);
     loop.data[k] = static_cast<char*>(v.data);
     loop.dtype[k] = v.dtype;
     loop.compute[k] = op.compute;
@@ -105,8 +104,7 @@ void plan(Loop& loop, std::initializer_list<Operand> operands) {
   for (int d = 0; d < loop.ndim; ++d) {
     if (loop.shape[d] == 1) continue;
     bool merge = kept > 0;
-    for (int k = 0; k < loop.n && merge; ++k)
-      merge = loop.strides[k][kept - 1] == loop.strides[k][d] * loop.shape[d];
+    for (int k = 0; k < loop.n && merge; ++k) merge = loop.strides[k][kept - 1] == loop.strides[k][d] * loop.shape[d];
     const int64_t size = loop.shape[d];  // read first: kept may be d
     if (merge) loop.shape[kept - 1] *= size;
     else loop.shape[kept++] = size;
@@ -190,7 +188,8 @@ void move_rows(char* here, char* there, int64_t rows, int64_t cols, int64_t row_
     }
 }
 template <bool Collect>
-void move_rows(int64_t item, char* here, char* there, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) {
+void move_rows(int64_t item, char* here, char* there, int64_t rows, int64_t cols, int64_t row_stride,
+               int64_t col_stride) {
   switch (item) {
     case 1: return move_rows<uint8_t, Collect>(here, there, rows, cols, row_stride, col_stride);
     case 2: return move_rows<uint16_t, Collect>(here, there, rows, cols, row_stride, col_stride);

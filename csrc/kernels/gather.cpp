@@ -83,8 +83,7 @@ bool all_inside(const int64_t* index, int64_t si, int64_t n, int64_t size) {
   uint64_t outside = 0;
   if (si == 1)
     for (int64_t i = 0; i < n; ++i) outside |= static_cast<uint64_t>(index[i]) >= static_cast<uint64_t>(size);
-  else if (si == 0)
-    outside = static_cast<uint64_t>(*index) >= static_cast<uint64_t>(size);
+  else if (si == 0) outside = static_cast<uint64_t>(*index) >= static_cast<uint64_t>(size);
   else
     for (int64_t i = 0; i < n; ++i) outside |= static_cast<uint64_t>(index[i * si]) >= static_cast<uint64_t>(size);
   return outside == 0;
@@ -149,7 +148,8 @@ bool gather_typed(const View& out, const View& x, const View& index, int dim) {
         good.store(false, std::memory_order_relaxed);
         return;
       }
-      gather_row(out.as<T>() + o.moved, w.moved[last], x.as<const T>() + o.x, w.x[last], indices, w.index[last], w.step, n);
+      gather_row(out.as<T>() + o.moved, w.moved[last], x.as<const T>() + o.x, w.x[last], indices, w.index[last], w.step,
+                 n);
       begin += n;
       if (at[last] + n < w.shape[last]) {
         o.step(w, last, n);
@@ -210,7 +210,8 @@ struct Add {
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_same_v<T, bool>) return a || b;
-    else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
     else return a + b;
   }
 };
@@ -218,7 +219,8 @@ struct Mul {
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_same_v<T, bool>) return a && b;
-    else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
     else return a * b;
   }
 };
@@ -255,13 +257,14 @@ void combine_row(T* x, int64_t sx, const T* src, int64_t ss, int64_t n) {
   }
 }
 
-// How elements of one type are combined. The walks below know only their size: they are compiled once, not for each type
-// and operation.
+// How elements of one type are combined. The walks below know only their size: they are compiled once, not for each
+// type and operation.
 struct Combiner {
   // Rows of n elements.
   void (*row)(void* x, int64_t sx, const void* src, int64_t ss, int64_t n);
   // Element i of src goes to x[i * sx + index[i * si] * step].
-  void (*each)(void* x, int64_t sx, int64_t step, const int64_t* index, int64_t si, const void* src, int64_t ss, int64_t n);
+  void (*each)(void* x, int64_t sx, int64_t step, const int64_t* index, int64_t si, const void* src, int64_t ss,
+               int64_t n);
   int64_t item;
 };
 
@@ -282,8 +285,8 @@ constexpr Combiner combiner_of{
 
 // Whole rows share an index (index_add, embedding): each thread owns a range of destinations, reads the whole index and
 // takes what falls into its range. The range is small enough to stay in cache while it is filled.
-bool scatter_rows(const Walk& w, const Combiner& combine, const View& x, int64_t size, const View& src, const int64_t* index,
-                  bool check, bool clear) {
+bool scatter_rows(const Walk& w, const Combiner& combine, const View& x, int64_t size, const View& src,
+                  const int64_t* index, bool check, bool clear) {
   const int64_t n = w.shape[0], width = w.shape[1];
   if (check && !all_inside(index, w.index[0], n, size)) return false;
   char* const to = x.as<char>();
@@ -292,7 +295,8 @@ bool scatter_rows(const Walk& w, const Combiner& combine, const View& x, int64_t
   const int64_t parts = std::clamp<int64_t>(work / (4 * kGrain), 1, 16);
   const int64_t part = std::max<int64_t>((size + parts - 1) / parts, 1);
   parallel_for(size, part, [&](int64_t begin, int64_t end) {
-    if (clear) std::memset(to + begin * width * combine.item, 0, static_cast<size_t>((end - begin) * width * combine.item));
+    if (clear)
+      std::memset(to + begin * width * combine.item, 0, static_cast<size_t>((end - begin) * width * combine.item));
     for (int64_t j = 0; j < n; ++j) {
       const int64_t at = index[j * w.index[0]];
       if (at < begin || at >= end) continue;

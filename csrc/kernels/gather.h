@@ -1,7 +1,8 @@
 // Moving elements by index: the kernels under gather, scatter, index_select, index_add, embedding and the masked forms.
 //
-// Indices are int64. A kernel that returns false met one that is out of range, and stopped before using it. A view's strides may be 0, so one index for a whole row is an expanded
-// index. Every destination receives its contributions in the order of the index, whatever the number of threads.
+// Indices are int64. A kernel that returns false met one that is out of range, and stopped before using it. A view's
+// strides may be 0, so one index for a whole row is an expanded index. Every destination receives its contributions in
+// the order of the index, whatever the number of threads.
 #pragma once
 
 #include "core/view.h"
@@ -20,8 +21,8 @@ inline constinit Kernel<void(int64_t* index, int64_t n, int64_t size)> wrap_nega
 // as `out` and may be larger in the other dimensions.
 inline constinit Kernel<bool(View out, View x, View index, int dim)> gather_along;
 
-// out[i] = the sum of the rows x[index[i * size .. i * size + size)], times `scale`. Matrices in float32 or float64, out
-// and the rows of x contiguous; size > 0.
+// out[i] = the sum of the rows x[index[i * size .. i * size + size)], times `scale`. Matrices in float32 or float64,
+// out and the rows of x contiguous; size > 0.
 inline constinit Kernel<bool(View out, View x, const int64_t* index, int64_t size, double scale)> sum_rows;
 
 // The other way round: x[..., index[..., j, ...], ...] takes in src[..., j, ...]. `index` has the shape of `src`.

@@ -69,8 +69,12 @@ void tiled(const Problem<T>& x, bool packs_a, bool packs_b) {
       }
       for (int64_t i = 0; i < x.m; i += block_rows) {
         const int64_t rows = std::min(block_rows, x.m - i);
-        Left<T> a{x.a.data + i * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.row_stride, x.a.col_stride,
-                  even_height(rows, height), false};
+        Left<T> a{x.a.data + i * x.a.row_stride + p * x.a.col_stride,
+                  x.a.row_stride,
+                  x.a.row_stride,
+                  x.a.col_stride,
+                  even_height(rows, height),
+                  false};
         if (packs_a) {
           pack(a.data, a.row, a.k, rows, d, a_packed, height);
           a = {a_packed, d, 1, height, height, true};

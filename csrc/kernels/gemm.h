@@ -1,5 +1,5 @@
-// Matrix products on raw memory: C = alpha * A @ B + beta * C, in float32 and float64; half types are widened on the way
-// and the result is rounded once.
+// Matrix products on raw memory: C = alpha * A @ B + beta * C, in float32 and float64; half types are widened on the
+// way and the result is rounded once.
 //
 // Strides count elements and may be anything, zero (a broadcast operand) included; C must not overlap A or B.
 // With beta == 0, C is written and never read, so it may be uninitialised. With k == 0 or alpha == 0, A and B are

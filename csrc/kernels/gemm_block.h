@@ -8,8 +8,8 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// C (m x n) = alpha A @ B + beta C over k. Rows of B and of C are contiguous, b_row and c_row apart. A is row-major with
-// rows a_stride apart, or column-major with columns a_stride apart.
+// C (m x n) = alpha A @ B + beta C over k. Rows of B and of C are contiguous, b_row and c_row apart. A is row-major
+// with rows a_stride apart, or column-major with columns a_stride apart.
 template <class T, Order order>
 void block_product(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t a_stride, const T* b, int64_t b_row,
                    T beta, T* c, int64_t c_row) {
@@ -20,15 +20,24 @@ void block_product(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t
     const int64_t tiles = (m + most - 1) / most, height = tiles > 0 ? (m + tiles - 1) / tiles : 0;
     for (int64_t i = 0; i < m; i += height) {
       const int64_t rows = std::min(height, m - i);
-      Tile<T> t{.k = k, .a = order == Order::row_major ? a + i * a_stride : a + i, .a_row = a_stride, .a_k = a_stride,
-                .b = b + j, .b_k = b_row, .c = c + i * c_row + j, .c_row = c_row, .alpha = alpha, .beta = beta,
+      Tile<T> t{.k = k,
+                .a = order == Order::row_major ? a + i * a_stride : a + i,
+                .a_row = a_stride,
+                .a_k = a_stride,
+                .b = b + j,
+                .b_k = b_row,
+                .c = c + i * c_row + j,
+                .c_row = c_row,
+                .alpha = alpha,
+                .beta = beta,
                 .last = last};
       find_tile<T, order>(rows, vectors, last < lanes)(t);
     }
   }
 }
 
-// Memory of the calling thread, handed out piece by piece from the start after each reset(). Contents do not survive that.
+// Memory of the calling thread, handed out piece by piece from the start after each reset(). Contents do not survive
+// that.
 class Arena {
  public:
   // Makes room for pieces of `bytes` in all.

@@ -1,4 +1,5 @@
-// Products of half-precision matrices: widened to float32 where they are packed, rounded once, after the last step of k.
+// Products of half-precision matrices: widened to float32 where they are packed, rounded once, after the last step of
+// k.
 //
 // The tiles accumulate in a block of float32 that stays in the cache. Both operands are always packed, since that is
 // where they are widened: B once for all rows of C, A once for each span of columns.
@@ -7,8 +8,8 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kHalfRows = 96;    // rows of C in a block
-constexpr int64_t kHalfPanels = 8;   // least panels of B in a span, if B is packed over all of k
+constexpr int64_t kHalfRows = 96;   // rows of C in a block
+constexpr int64_t kHalfPanels = 8;  // least panels of B in a span, if B is packed over all of k
 
 const Scratch<float> block_sums;
 
@@ -83,8 +84,8 @@ void hgemm_batched(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k, 
     auto matrix = [](GemmMatrix<uint16_t> x) {
       return GemmMatrix<S>{reinterpret_cast<const S*>(x.data), x.row_stride, x.col_stride};
     };
-    const Problem<float, S> x{m, n, k, alpha, beta, matrix(a), matrix(b), reinterpret_cast<S*>(c), c_row_stride,
-                              c_col_stride};
+    const Problem<float, S> x{
+        m, n, k, alpha, beta, matrix(a), matrix(b), reinterpret_cast<S*>(c), c_row_stride, c_col_stride};
     gemm_batched(batch, x, a_batch_stride, b_batch_stride, c_batch_stride, half_gemm<S>);
   };
   dtype == DType::Float16 ? run(Half{}) : run(BFloat16{});

@@ -106,8 +106,9 @@ template <class T, int unit, bool upper>
 [[gnu::always_inline]] inline Vec<T> interleave(Vec<T> x, Vec<T> y) {
   return [&]<int... i>(std::integer_sequence<int, i...>) {
     constexpr int quad = kQuad<T>, lanes = kLanes<T>;
-    return __builtin_shufflevector(x, y, (i / quad * quad + i % quad / unit % 2 * lanes + i % quad / unit / 2 * unit +
-                                          i % unit + (upper ? quad / 2 : 0))...);
+    return __builtin_shufflevector(x, y,
+                                   (i / quad * quad + i % quad / unit % 2 * lanes + i % quad / unit / 2 * unit +
+                                    i % unit + (upper ? quad / 2 : 0))...);
   }(std::make_integer_sequence<int, kLanes<T>>{});
 }
 

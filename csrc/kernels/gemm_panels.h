@@ -137,7 +137,7 @@ struct Problem {
   int64_t c_row, c_col;
 
   Problem transposed() const {
-    return {n, m, k, alpha, beta, {b.data, b.col_stride, b.row_stride}, {a.data, a.col_stride, a.row_stride},
+    return {n, m,     k,    alpha, beta, {b.data, b.col_stride, b.row_stride}, {a.data, a.col_stride, a.row_stride},
             c, c_col, c_row};
   }
   Problem part(Range rows, Range cols) const {
@@ -149,8 +149,8 @@ struct Problem {
   }
 };
 
-// Calls run(part) for parts of x. Whoever packs gets one block of C for each thread, or up to four if they are huge, and
-// what is packed is not cut if it can be helped: every block would pack it again. Where nothing is packed, more and
+// Calls run(part) for parts of x. Whoever packs gets one block of C for each thread, or up to four if they are huge,
+// and what is packed is not cut if it can be helped: every block would pack it again. Where nothing is packed, more and
 // smaller blocks cost little, and a thread that is held up holds up the others for less.
 template <class T, class S, class Run>
 void cut_for_threads(const Problem<T, S>& x, bool packs_a, bool packs_b, Run run) {
@@ -213,9 +213,16 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
     const int64_t i = tile * a.height, tile_rows = std::min(a.height, rows - i);
     const int64_t j = panels.start(panel), cols = panels.start(panel + 1) - j, vectors = ceil_div(cols, lanes);
     T* out = c + i * c_row + j * c_col;
-    Tile<T> t{.k = depth, .a = a.data + i * a.step, .a_row = a.row, .a_k = a.k, .b = b.data + (j - b.origin) * b.step,
-              .b_k = b.packed ? vectors * lanes : b.k, .c = in_place ? out : buffer,
-              .c_row = in_place ? c_row : buffer_row, .alpha = alpha, .beta = in_place ? beta : T(0),
+    Tile<T> t{.k = depth,
+              .a = a.data + i * a.step,
+              .a_row = a.row,
+              .a_k = a.k,
+              .b = b.data + (j - b.origin) * b.step,
+              .b_k = b.packed ? vectors * lanes : b.k,
+              .c = in_place ? out : buffer,
+              .c_row = in_place ? c_row : buffer_row,
+              .alpha = alpha,
+              .beta = in_place ? beta : T(0),
               .last = cols - (vectors - 1) * lanes};
     if (a.packed && panel + 1 < end) {  // each tile fetches its share of the next panel of B
       t.ahead_lines = ceil_div(kSegment * panels.width, tiles * line), t.ahead_stride = line;

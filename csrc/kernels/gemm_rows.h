@@ -78,8 +78,7 @@ void dot_products(const Problem<T, S>& x) {
   if (widened || x.a.col_stride != 1) {
     T* copy = packed_a<T>.get(x.m * x.k);
     for (int64_t i = 0; i < x.m; ++i)
-      for (int64_t p = 0; p < x.k; ++p)
-        copy[i * x.k + p] = to_float(x.a.data[i * x.a.row_stride + p * x.a.col_stride]);
+      for (int64_t p = 0; p < x.k; ++p) copy[i * x.k + p] = to_float(x.a.data[i * x.a.row_stride + p * x.a.col_stride]);
     a = {copy, x.k, 1};
   }
   static constexpr auto tiles = []<int... i>(std::integer_sequence<int, i...>) {
@@ -107,8 +106,7 @@ void dot_products(const Problem<T, S>& x) {
         }
       }
       for (int64_t i = 0; i < x.m; ++i)
-        for (int64_t q = 0; q < cols; ++q)
-          finish(x.c + i * x.c_row + (j + q) * x.c_col, sums[i][q], x.alpha, x.beta);
+        for (int64_t q = 0; q < cols; ++q) finish(x.c + i * x.c_row + (j + q) * x.c_col, sums[i][q], x.alpha, x.beta);
     }
   });
 }
@@ -135,7 +133,8 @@ double tiled_cost(const Problem<T, S>& x) {
   // hardly two go into a cycle.
   const int64_t vectors = ceil_div(x.n, kLanes<T>), rest = vectors % kMaxVectors;
   double row = 0.5 * static_cast<double>(vectors - rest);
-  if (rest > 0) row += std::max(0.5 * static_cast<double>(rest), 0.6 * (1 + static_cast<double>(rest) / kMaxRows[rest - 1]));
+  if (rest > 0)
+    row += std::max(0.5 * static_cast<double>(rest), 0.6 * (1 + static_cast<double>(rest) / kMaxRows[rest - 1]));
   double cycles = row * static_cast<double>(x.m * x.k);
   if (x.b.col_stride != 1) cycles += 0.4 * static_cast<double>(x.n * x.k);
   if (x.c_col != 1) cycles += 0.5 * static_cast<double>(x.m * x.n * ceil_div(x.k, kDepth));

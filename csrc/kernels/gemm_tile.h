@@ -47,8 +47,8 @@ enum class Order { column_major, row_major };
 template <class T>
 using TileFn = void (*)(const Tile<T>&);
 
-// The tile of so many rows (1..kMaxRows[vectors - 1]) and vectors. masked: t.last < lanes, and what lies behind the last
-// column is neither read nor written.
+// The tile of so many rows (1..kMaxRows[vectors - 1]) and vectors. masked: t.last < lanes, and what lies behind the
+// last column is neither read nor written.
 template <class T, Order order>
 TileFn<T> find_tile(int64_t rows, int64_t vectors, bool masked);
 

@@ -256,7 +256,8 @@ void index_get(View values, View table, int at, const int64_t* places, int64_t s
 }
 GENESIS_KERNEL(index_get)
 
-void index_put(View table, View values, int at, const int64_t* places, int64_t step, int64_t num_places, bool distinct) {
+void index_put(View table, View values, int at, const int64_t* places, int64_t step, int64_t num_places,
+               bool distinct) {
   const Loop loop(table, values, at, places, step);
   if (loop.total() == 0) return;
   with_width(table.dtype, [&]<class T>() {

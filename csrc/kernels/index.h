@@ -14,8 +14,10 @@ namespace genesis::kernels {
 inline constinit Kernel<void(View values, View table, int at, const int64_t* places, int64_t step)> index_get;
 // `distinct` promises that no place is listed twice.
 inline constinit Kernel<void(View table, View values, int at, const int64_t* places, int64_t step, int64_t num_places,
-                             bool distinct)> index_put;
-inline constinit Kernel<void(View table, View values, int at, const int64_t* places, int64_t step, int64_t num_places)> index_add;
+                             bool distinct)>
+    index_put;
+inline constinit Kernel<void(View table, View values, int at, const int64_t* places, int64_t step, int64_t num_places)>
+    index_add;
 
 // out = so_far * size + index, where a negative index counts from the end. False if an index was out of range. All
 // int64, except index, which may be of any integral dtype; out has the shape to which the others broadcast.
@@ -27,7 +29,8 @@ inline constinit Kernel<void(int64_t* counts, const uint8_t* mask, int64_t n)> c
 // The positions of those bytes; starts[b] says how many come before block b.
 inline constinit Kernel<void(int64_t* positions, const uint8_t* mask, int64_t n, const int64_t* starts)> true_positions;
 // A position in a contiguous tensor of `shape` as one index for each dimension: out is (n, ndim), contiguous.
-inline constinit Kernel<void(int64_t* out, const int64_t* positions, int64_t n, const int64_t* shape, int ndim)> unravel;
+inline constinit Kernel<void(int64_t* out, const int64_t* positions, int64_t n, const int64_t* shape, int ndim)>
+    unravel;
 
 // The part of each matrix (the last two dimensions) on and above the diagonal `k`, or on and below it; zero elsewhere.
 inline constinit Kernel<void(View y, View x, int64_t k, bool upper)> triangle;

@@ -38,7 +38,7 @@ struct Kernel<R(Args...)> {
 }  // namespace genesis::kernels
 
 #if defined(GENESIS_ISA)
-#define GENESIS_KERNEL(name)                    \
+#define GENESIS_KERNEL(name)                          \
   [[maybe_unused]] static const bool offered_##name = \
       ::genesis::kernels::name.offer(&name, ::genesis::Isa::GENESIS_ISA);
 #endif

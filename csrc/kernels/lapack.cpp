@@ -1,5 +1,6 @@
 // Read lu_factor() first: a Worker holds the scratch memory for one matrix at a time, each() copies it for every chunk
-// of the stack and calls it for every matrix. LAPACK wants columns contiguous, so matrices go through load() and store().
+// of the stack and calls it for every matrix. LAPACK wants columns contiguous, so matrices go through load() and
+// store().
 #include "kernels/lapack.h"
 
 #include <dlfcn.h>
@@ -187,7 +188,8 @@ LapackFailure each(int64_t n, double operations, const Worker& worker) {
 template <class T>
 int work_size(T answer, int64_t least) {
   const double wanted = static_cast<double>(answer) * (1 + 2 * static_cast<double>(std::numeric_limits<T>::epsilon()));
-  return static_cast<int>(std::clamp<int64_t>(static_cast<int64_t>(std::ceil(wanted)), std::max<int64_t>(least, 1), INT_MAX));
+  return static_cast<int>(
+      std::clamp<int64_t>(static_cast<int64_t>(std::ceil(wanted)), std::max<int64_t>(least, 1), INT_MAX));
 }
 
 template <class F>
@@ -292,16 +294,17 @@ LapackFailure inverse(View a, View y) {
     int info = 0;
     routine.getri(&n, nullptr, &n, nullptr, &answer, &kQuery, &info);
     const int lwork = work_size(answer, n);
-    return each(count(a), 2 * cube(n), [&, lwork, m = std::vector<T>(area(n, n)), work = std::vector<T>(area(lwork, 1)),
-                                        pivots = std::vector<int>(area(n, 1))](int64_t i) mutable {
-      load(m.data(), matrix<T>(a, i));
-      int info = 0;
-      routine.getrf(&n, &n, m.data(), &n, pivots.data(), &info);
-      if (info != 0) return info;
-      routine.getri(&n, m.data(), &n, pivots.data(), work.data(), &lwork, &info);
-      store(matrix<T>(y, i), m.data(), n);
-      return info;
-    });
+    return each(count(a), 2 * cube(n),
+                [&, lwork, m = std::vector<T>(area(n, n)), work = std::vector<T>(area(lwork, 1)),
+                 pivots = std::vector<int>(area(n, 1))](int64_t i) mutable {
+                  load(m.data(), matrix<T>(a, i));
+                  int info = 0;
+                  routine.getrf(&n, &n, m.data(), &n, pivots.data(), &info);
+                  if (info != 0) return info;
+                  routine.getri(&n, m.data(), &n, pivots.data(), work.data(), &lwork, &info);
+                  store(matrix<T>(y, i), m.data(), n);
+                  return info;
+                });
   });
 }
 
@@ -330,14 +333,14 @@ void solve_triangular(View a, View b, View x, bool upper, bool unit) {
     if (n == 0 || nrhs == 0) return;
     each(count(b), static_cast<double>(n) * n * nrhs,
          [&, m = std::vector<T>(area(n, n)), right = std::vector<T>(area(n, nrhs))](int64_t i) mutable {
-      load(m.data(), matrix<T>(a, i));
-      load(right.data(), matrix<T>(b, i));
-      const T one = 1;
-      routine.trsm("L", upper ? "U" : "L", "N", unit ? "U" : "N", &n, &nrhs, &one, m.data(), &n, right.data(), &n, 1, 1, 1,
-                   1);
-      store(matrix<T>(x, i), right.data(), n);
-      return 0;
-    });
+           load(m.data(), matrix<T>(a, i));
+           load(right.data(), matrix<T>(b, i));
+           const T one = 1;
+           routine.trsm("L", upper ? "U" : "L", "N", unit ? "U" : "N", &n, &nrhs, &one, m.data(), &n, right.data(), &n,
+                        1, 1, 1, 1);
+           store(matrix<T>(x, i), right.data(), n);
+           return 0;
+         });
   });
 }
 
@@ -356,17 +359,18 @@ void qr(View a, View q, View r) {
     routine.geqrf(&m, &n, nullptr, &m, nullptr, &first, &kQuery, &info);
     routine.orgqr(&m, &q_cols, &k, nullptr, &m, nullptr, &second, &kQuery, &info);
     const int lwork = work_size(std::max(first, second), std::max(n, q_cols));
-    each(count(a), 4.0 * m * n * k, [&, lwork, f = std::vector<T>(area(m, std::max(n, q_cols))),
-                                     tau = std::vector<T>(area(k, 1)),
-                                     work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
-      load(f.data(), matrix<T>(a, i));
-      int info = 0;
-      routine.geqrf(&m, &n, f.data(), &m, tau.data(), work.data(), &lwork, &info);
-      tiles(matrix<T>(r, i), [&](int64_t row, int64_t col, T& value) { value = row <= col ? f[area(m, col) + row] : T(0); });
-      routine.orgqr(&m, &q_cols, &k, f.data(), &m, tau.data(), work.data(), &lwork, &info);
-      store(matrix<T>(q, i), f.data(), m);
-      return 0;
-    });
+    each(count(a), 4.0 * m * n * k,
+         [&, lwork, f = std::vector<T>(area(m, std::max(n, q_cols))), tau = std::vector<T>(area(k, 1)),
+          work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
+           load(f.data(), matrix<T>(a, i));
+           int info = 0;
+           routine.geqrf(&m, &n, f.data(), &m, tau.data(), work.data(), &lwork, &info);
+           tiles(matrix<T>(r, i),
+                 [&](int64_t row, int64_t col, T& value) { value = row <= col ? f[area(m, col) + row] : T(0); });
+           routine.orgqr(&m, &q_cols, &k, f.data(), &m, tau.data(), work.data(), &lwork, &info);
+           store(matrix<T>(q, i), f.data(), m);
+           return 0;
+         });
   });
 }
 
@@ -379,14 +383,14 @@ void reflections(View a, View factors, View tau) {
     int info = 0;
     routine.geqrf(&m, &n, nullptr, &m, nullptr, &answer, &kQuery, &info);
     const int lwork = work_size(answer, n);
-    each(count(a), 2.0 * m * n * k, [&, lwork, f = std::vector<T>(area(m, n)),
-                                     work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
-      load(f.data(), matrix<T>(a, i));
-      int info = 0;
-      routine.geqrf(&m, &n, f.data(), &m, tau.as<T>() + i * k, work.data(), &lwork, &info);
-      store(matrix<T>(factors, i), f.data(), m);
-      return 0;
-    });
+    each(count(a), 2.0 * m * n * k,
+         [&, lwork, f = std::vector<T>(area(m, n)), work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
+           load(f.data(), matrix<T>(a, i));
+           int info = 0;
+           routine.geqrf(&m, &n, f.data(), &m, tau.as<T>() + i * k, work.data(), &lwork, &info);
+           store(matrix<T>(factors, i), f.data(), m);
+           return 0;
+         });
   });
 }
 
@@ -402,19 +406,21 @@ LapackFailure eigh(View a, View w, View v, bool upper) {
     routine.syevd(jobz, uplo, &n, nullptr, &n, nullptr, &answer, &kQuery, &int_answer, &kQuery, &info, 1, 1);
     const int lwork = work_size(answer, vectors ? 1 + 6 * int64_t{n} + 2 * int64_t{n} * n : 2 * int64_t{n} + 1);
     const int liwork = std::max(int_answer, vectors ? 3 + 5 * n : 1);
-    return each(count(a), (vectors ? 9 : 2) * cube(n),
-                [&, jobz, uplo, vectors, lwork, liwork, m = std::vector<T>(area(n, n)), values = std::vector<T>(area(n, 1)),
-                 work = std::vector<T>(area(lwork, 1)), iwork = std::vector<int>(area(liwork, 1))](int64_t i) mutable {
-      load(m.data(), matrix<T>(a, i));
-      for (int64_t j = 0; j < n; ++j)  // of the triangle that is read
-        if (!finite(m.data() + j * n + (upper ? 0 : j), upper ? j + 1 : n - j)) return LapackFailure::kNotFinite;
-      int info = 0;
-      routine.syevd(jobz, uplo, &n, m.data(), &n, values.data(), work.data(), &lwork, iwork.data(), &liwork, &info, 1, 1);
-      T* to = start<T>(w, i, 1);
-      for (int k = 0; k < n; ++k) to[k * w.strides[w.ndim - 1]] = values[static_cast<size_t>(k)];
-      if (vectors) store(matrix<T>(v, i), m.data(), n);
-      return info;
-    });
+    return each(
+        count(a), (vectors ? 9 : 2) * cube(n),
+        [&, jobz, uplo, vectors, lwork, liwork, m = std::vector<T>(area(n, n)), values = std::vector<T>(area(n, 1)),
+         work = std::vector<T>(area(lwork, 1)), iwork = std::vector<int>(area(liwork, 1))](int64_t i) mutable {
+          load(m.data(), matrix<T>(a, i));
+          for (int64_t j = 0; j < n; ++j)  // of the triangle that is read
+            if (!finite(m.data() + j * n + (upper ? 0 : j), upper ? j + 1 : n - j)) return LapackFailure::kNotFinite;
+          int info = 0;
+          routine.syevd(jobz, uplo, &n, m.data(), &n, values.data(), work.data(), &lwork, iwork.data(), &liwork, &info,
+                        1, 1);
+          T* to = start<T>(w, i, 1);
+          for (int k = 0; k < n; ++k) to[k * w.strides[w.ndim - 1]] = values[static_cast<size_t>(k)];
+          if (vectors) store(matrix<T>(v, i), m.data(), n);
+          return info;
+        });
   });
 }
 
@@ -435,26 +441,27 @@ LapackFailure svd(View a, View s, View u, View vh) {
     const int ldu = vectors ? m : 1;
     T answer = 0;
     int info = 0;
-    routine.gesdd(jobz, &m, &n, nullptr, &m, nullptr, nullptr, &ldu, nullptr, &vh_rows, &answer, &kQuery, nullptr, &info, 1);
+    routine.gesdd(jobz, &m, &n, nullptr, &m, nullptr, nullptr, &ldu, nullptr, &vh_rows, &answer, &kQuery, nullptr,
+                  &info, 1);
     const int64_t least = 4 * int64_t{k} * k + 7 * int64_t{k} + std::max(m, n);
     const int lwork = work_size(answer, least);
     return each(count(a), (vectors ? 20.0 : 4.0) * m * n * k,
                 [&, jobz, vectors, lwork, f = std::vector<T>(area(m, n)), values = std::vector<T>(area(k, 1)),
                  left = std::vector<T>(area(ldu, u_cols)), right = std::vector<T>(area(vh_rows, vectors ? n : 1)),
                  work = std::vector<T>(area(lwork, 1)), iwork = std::vector<int>(area(8, k))](int64_t i) mutable {
-      load(f.data(), matrix<T>(a, i));
-      if (!finite(f.data(), m * int64_t{n})) return LapackFailure::kNotFinite;
-      int info = 0;
-      routine.gesdd(jobz, &m, &n, f.data(), &m, values.data(), left.data(), &ldu, right.data(), &vh_rows, work.data(), &lwork,
-                    iwork.data(), &info, 1);
-      T* to = start<T>(s, i, 1);
-      for (int j = 0; j < k; ++j) to[j * s.strides[s.ndim - 1]] = values[static_cast<size_t>(j)];
-      if (vectors) {
-        store(matrix<T>(u, i), left.data(), m);
-        store(matrix<T>(vh, i), right.data(), vh_rows);
-      }
-      return info;
-    });
+                  load(f.data(), matrix<T>(a, i));
+                  if (!finite(f.data(), m * int64_t{n})) return LapackFailure::kNotFinite;
+                  int info = 0;
+                  routine.gesdd(jobz, &m, &n, f.data(), &m, values.data(), left.data(), &ldu, right.data(), &vh_rows,
+                                work.data(), &lwork, iwork.data(), &info, 1);
+                  T* to = start<T>(s, i, 1);
+                  for (int j = 0; j < k; ++j) to[j * s.strides[s.ndim - 1]] = values[static_cast<size_t>(j)];
+                  if (vectors) {
+                    store(matrix<T>(u, i), left.data(), m);
+                    store(matrix<T>(vh, i), right.data(), vh_rows);
+                  }
+                  return info;
+                });
   });
 }
 

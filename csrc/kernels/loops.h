@@ -154,7 +154,8 @@ void map(View y, View x, const void* params = nullptr, int64_t grain = 32768) {
 template <class Op>
 void map_own(View y, View x, const void* params = nullptr) {
   const DType t = own_type(y.dtype);
-  elementwise({{y, t}, {x, t}}, with_own_type(y.dtype, []<class T>() -> Inner { return unary_loop<Op, T, T>; }), params);
+  elementwise({{y, t}, {x, t}}, with_own_type(y.dtype, []<class T>() -> Inner { return unary_loop<Op, T, T>; }),
+              params);
 }
 template <class Op>
 void zip_own(View y, View a, View b, const void* params = nullptr) {

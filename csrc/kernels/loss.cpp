@@ -173,9 +173,7 @@ class Cases {
   bool ignored(int64_t y) const { return y == p_.ignored; }
   // What the target distribution has at class y, beyond what smoothing gives every class.
   T peak(int64_t y) const { return T((1 - p_.smoothing) * (weight_ ? double(weight_[y]) : 1.0)); }
-  T share(int64_t c) const {
-    return T(p_.smoothing / static_cast<double>(p_.classes)) * (weight_ ? weight_[c] : T(1));
-  }
+  T share(int64_t c) const { return T(p_.smoothing / static_cast<double>(p_.classes)) * (weight_ ? weight_[c] : T(1)); }
   T total(int64_t y) const { return peak(y) + T(spread_); }
   bool smooth() const { return p_.smoothing != 0; }
   // -sum(t * (x - log_sum)), where x of class c is x[c * step].
@@ -187,7 +185,8 @@ class Cases {
     for (; c + 8 <= p_.classes; c += 8)
       for (int64_t j = 0; j < 8; ++j)
         part[j] += (weight_ ? double(weight_[c + j]) : 1.0) * (double(log_sum) - double(x[(c + j) * step]));
-    for (; c < p_.classes; ++c) part[0] += (weight_ ? double(weight_[c]) : 1.0) * (double(log_sum) - double(x[c * step]));
+    for (; c < p_.classes; ++c)
+      part[0] += (weight_ ? double(weight_[c]) : 1.0) * (double(log_sum) - double(x[c * step]));
     for (double sum : part) result += sum * p_.smoothing / static_cast<double>(p_.classes);
     return result;
   }
@@ -215,7 +214,9 @@ struct Pieces {
     const int64_t across = (p.inner + size - 1) / size, o = i / across, column = i % across * size;
     return {o * p.inner + column, std::min(size, p.inner - column), o * p.classes * p.inner + column};
   }
-  int64_t grain(const CrossEntropy& p) const { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, size * p.classes)); }
+  int64_t grain(const CrossEntropy& p) const {
+    return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, size * p.classes));
+  }
 };
 
 // The scores of a piece in the compute type: where they lie, or gathered. Element (class c, case j) is at
@@ -224,7 +225,8 @@ template <class T>
 struct Scores {
   const T* data;
   int64_t step, stride;
-  Scores(std::vector<T>& space, const View& x, const CrossEntropy& p, const Pieces& pieces, const Pieces::Piece& piece) {
+  Scores(std::vector<T>& space, const View& x, const CrossEntropy& p, const Pieces& pieces,
+         const Pieces::Piece& piece) {
     const int64_t item = itemsize(x.dtype);
     const char* from = static_cast<const char*>(x.data) + piece.x * item;
     step = pieces.rows ? 1 : p.inner;
@@ -316,7 +318,8 @@ double forward(View loss, View log_sum, View x, const CrossEntropy& p) {
       log_sums(sums, scores, p, pieces.rows, piece.cases);
       for (int64_t j = 0; j < piece.cases; ++j) {
         const int64_t y = p.y[piece.first_case + j];
-        const double value = target.ignored(y) ? 0 : target.loss(scores.data + j * scores.stride, scores.step, sums[j], y);
+        const double value =
+            target.ignored(y) ? 0 : target.loss(scores.data + j * scores.stride, scores.step, sums[j], y);
         total += value;
         if (to) to.put(piece.first_case + j, static_cast<T>(value));
       }
@@ -375,7 +378,8 @@ void backward(View dx, View dz, View x, View log_sum, double scale, const CrossE
           const T* row = scores.data + c * scores.step;
           T* row_out = out + c * out_step;
 #pragma GCC ivdep
-          for (int64_t j = 0; j < piece.cases; ++j) row_out[j] = factor[j] == T(0) ? T(0) : factor[j] * vexp(row[j] - sums[j]);
+          for (int64_t j = 0; j < piece.cases; ++j)
+            row_out[j] = factor[j] == T(0) ? T(0) : factor[j] * vexp(row[j] - sums[j]);
         }
       }
       const int64_t out_stride = pieces.rows ? p.classes : 1;

@@ -8,12 +8,12 @@ namespace genesis::kernels {
 
 // f(x, y), where x is a prediction and y its target.
 enum class PointwiseLoss : uint8_t {
-  Squared,          // (x - y)^2
-  Absolute,         // |x - y|
-  SmoothL1,         // (x - y)^2 / (2 beta) if |x - y| < beta, else |x - y| - beta / 2
-  Huber,            // delta times SmoothL1 with beta = delta
-  BinaryEntropy,    // -y log(x) - (1 - y) log(1 - x), logarithms at least -100
-  LogitEntropy,     // the same of sigmoid(x)
+  Squared,        // (x - y)^2
+  Absolute,       // |x - y|
+  SmoothL1,       // (x - y)^2 / (2 beta) if |x - y| < beta, else |x - y| - beta / 2
+  Huber,          // delta times SmoothL1 with beta = delta
+  BinaryEntropy,  // -y log(x) - (1 - y) log(1 - x), logarithms at least -100
+  LogitEntropy,   // the same of sigmoid(x)
 };
 
 // z = f(x, y), element by element.
@@ -36,7 +36,8 @@ struct CrossEntropy {
 };
 // Writes log(sum(exp(x))) of each case, and if `loss` has memory, the losses; returns their sum.
 inline constinit Kernel<double(View loss, View log_sum, View x, const CrossEntropy& problem)> cross_entropy;
-// dx = g * (softmax(x) * sum(t) - t), where g is dz * scale: one number if dz has no dimensions, else one for each case.
+// dx = g * (softmax(x) * sum(t) - t), where g is dz * scale: one number if dz has no dimensions, else one for each
+// case.
 inline constinit Kernel<void(View dx, View dz, View x, View log_sum, double scale, const CrossEntropy& problem)>
     cross_entropy_backward;
 // t itself.

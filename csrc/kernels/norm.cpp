@@ -1,8 +1,8 @@
-// Layer, RMS and group norm: the statistics of a row are its own, so rows are what threads share. Gradients of weight and
-// bias are summed over rows, in a partial sum for each chunk.
-#include <vector>
-
+// Layer, RMS and group norm: the statistics of a row are its own, so rows are what threads share. Gradients of weight
+// and bias are summed over rows, in a partial sum for each chunk.
 #include "kernels/norm.h"
+
+#include <vector>
 
 #include "kernels/norm_loops.h"
 
@@ -101,7 +101,8 @@ void layer_norm_backward_rows(View dx, View dweight, View dbias, View dy, View x
   const bool apart = rows <= kFewRows && n > kTile;
   if (apart && (dweight.data || dbias.data)) parameter_gradients<T>(dweight, dbias, dy, x, mean, rstd);
   const bool params = !apart && (dweight.data || dbias.data);
-  const int64_t chunk = std::max({int64_t{1}, kChunkWork / n, ceil_div(rows, kPartials)}), chunks = ceil_div(rows, chunk);
+  const int64_t chunk = std::max({int64_t{1}, kChunkWork / n, ceil_div(rows, kPartials)}),
+                chunks = ceil_div(rows, chunk);
   const Whole<T> scale(weight, n, T(1));
   std::vector<double> partial(params ? static_cast<size_t>(2 * n * chunks) : 0);  // of weight and bias, for each chunk
   parallel_for(rows, chunk, [&](int64_t begin, int64_t end) {
@@ -171,7 +172,8 @@ void scale_group(T* y, const T* x, const T* w, const T* b, int64_t channels, int
 
 template <class T>
 void group_norm_rows(View y, View mean, View rstd, View x, View weight, View bias, double eps) {
-  const int64_t channels = x.shape[1], inner = x.shape[2], groups = rstd.shape[1], each = channels / groups, n = each * inner;
+  const int64_t channels = x.shape[1], inner = x.shape[2], groups = rstd.shape[1], each = channels / groups,
+                n = each * inner;
   const Whole<T> scale(weight, channels, T(1)), shift(bias, channels, T(0));
   parallel_for(x.shape[0] * groups, std::max<int64_t>(1, kUnit / n), [&](int64_t begin, int64_t end) {
     Reader<T> in(x, n);
@@ -252,7 +254,8 @@ void group_norm_backward_rows(View dx, View dweight, View dbias, View dy, View x
 }  // namespace
 
 void layer_norm(View y, View mean, View rstd, View x, View weight, View bias, double eps, bool centered) {
-  with_floating_compute_type(x.dtype, [&]<class T>() { layer_norm_rows<T>(y, mean, rstd, x, weight, bias, eps, centered); });
+  with_floating_compute_type(x.dtype,
+                             [&]<class T>() { layer_norm_rows<T>(y, mean, rstd, x, weight, bias, eps, centered); });
 }
 void layer_norm_backward(View dx, View dweight, View dbias, View dy, View x, View mean, View rstd, View weight) {
   with_floating_compute_type(

@@ -1,8 +1,8 @@
 // Normalisation to mean 0 and variance 1, and its gradients.
 //
-// x, y and their gradients are contiguous and of one floating dtype; everything else is contiguous too. Statistics (mean,
-// rstd = 1 / sqrt(variance + eps)) are in the compute type of x. A View without data is an operand that does not exist,
-// or a result that nobody wants.
+// x, y and their gradients are contiguous and of one floating dtype; everything else is contiguous too. Statistics
+// (mean, rstd = 1 / sqrt(variance + eps)) are in the compute type of x. A View without data is an operand that does not
+// exist, or a result that nobody wants.
 #pragma once
 
 #include "core/view.h"
@@ -10,8 +10,8 @@
 
 namespace genesis::kernels {
 
-// Over rows of x, (rows, n): y = (x - mean) rstd weight + bias, weight and bias having n elements. With `centered` false
-// the mean counts as 0 (RMS norm), and is not written.
+// Over rows of x, (rows, n): y = (x - mean) rstd weight + bias, weight and bias having n elements. With `centered`
+// false the mean counts as 0 (RMS norm), and is not written.
 inline constinit Kernel<void(View y, View mean, View rstd, View x, View weight, View bias, double eps, bool centered)>
     layer_norm;
 inline constinit Kernel<void(View dx, View dweight, View dbias, View dy, View x, View mean, View rstd, View weight)>

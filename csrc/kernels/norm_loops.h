@@ -58,8 +58,15 @@ template <class T>
 double squares_of(const T* x, int64_t n, T center) {
   using V = std::array<Vector<T>, 1>;
   return sums<1, T>(
-      n, [=](int64_t i) { const Vector<T> d = load(x + i) - center; return V{d * d}; },
-      [=](int64_t i) { const T d = x[i] - center; return std::array<T, 1>{d * d}; })[0];
+      n,
+      [=](int64_t i) {
+        const Vector<T> d = load(x + i) - center;
+        return V{d * d};
+      },
+      [=](int64_t i) {
+        const T d = x[i] - center;
+        return std::array<T, 1>{d * d};
+      })[0];
 }
 
 // Contiguous elements in T: where they lie, or converted into a buffer.
@@ -88,13 +95,12 @@ template <class T>
 class Writer {
  public:
   explicit Writer(const View& v, int64_t most = 0)
-      : data_(static_cast<char*>(v.data)), dtype_(v.dtype),
+      : data_(static_cast<char*>(v.data)),
+        dtype_(v.dtype),
         buffer_(direct() || !data_ ? 0 : static_cast<size_t>(most)) {}
   explicit operator bool() const { return data_ != nullptr; }
   bool direct() const { return dtype_ == dtype_of<T>; }
-  T* at(int64_t offset) {
-    return direct() ? reinterpret_cast<T*>(data_) + offset : buffer_.data();
-  }
+  T* at(int64_t offset) { return direct() ? reinterpret_cast<T*>(data_) + offset : buffer_.data(); }
   void done(int64_t offset, int64_t n) {
     if (!direct()) scatter(data_ + offset * itemsize(dtype_), itemsize(dtype_), dtype_, buffer_.data(), dtype_of<T>, n);
   }
@@ -109,7 +115,8 @@ class Writer {
 template <class T>
 class Whole {
  public:
-  Whole(const View& v, int64_t n, T absent) : buffer_(v.data ? 0 : static_cast<size_t>(n), absent), reader_(v, v.data ? n : 0) {
+  Whole(const View& v, int64_t n, T absent)
+      : buffer_(v.data ? 0 : static_cast<size_t>(n), absent), reader_(v, v.data ? n : 0) {
     data_ = v.data ? reader_.at(0, n) : buffer_.data();
   }
   const T* data() const { return data_; }

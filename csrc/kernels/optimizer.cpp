@@ -120,7 +120,12 @@ struct MomentumSgd {
   T lr, momentum, fresh;
   bool nesterov, first;
   explicit MomentumSgd(const Sgd& a)
-      : gradient(a), lr(T(a.lr)), momentum(T(a.momentum)), fresh(T(1 - a.dampening)), nesterov(a.nesterov), first(a.first) {}
+      : gradient(a),
+        lr(T(a.lr)),
+        momentum(T(a.momentum)),
+        fresh(T(1 - a.dampening)),
+        nesterov(a.nesterov),
+        first(a.first) {}
   [[gnu::always_inline]] void operator()(T& p, T g, T& buffer) const {
     const T d = gradient(g, p);
     const T b = first ? d : buffer * momentum + fresh * d;
@@ -168,7 +173,10 @@ struct NAdamStep {
   Moments<T> moments;
   T eps, correction, grad_step, average_step;
   explicit NAdamStep(const NAdam& a)
-      : moments(a), eps(T(a.eps)), correction(T(a.correction)), grad_step(T(a.grad_step)),
+      : moments(a),
+        eps(T(a.eps)),
+        correction(T(a.correction)),
+        grad_step(T(a.grad_step)),
         average_step(T(a.average_step)) {}
   [[gnu::always_inline]] void operator()(T& p, T g, T& m, T& v) const {
     g = moments(p, g, m, v);
@@ -184,8 +192,13 @@ struct RAdamStep {
   T eps, lr, correction, root_correction, rectification;
   bool rectified;
   explicit RAdamStep(const RAdam& a)
-      : moments(a), eps(T(a.eps)), lr(T(a.lr)), correction(T(a.correction)), root_correction(T(a.root_correction)),
-        rectification(T(a.rectification)), rectified(a.rectified) {}
+      : moments(a),
+        eps(T(a.eps)),
+        lr(T(a.lr)),
+        correction(T(a.correction)),
+        root_correction(T(a.root_correction)),
+        rectification(T(a.rectification)),
+        rectified(a.rectified) {}
   [[gnu::always_inline]] void operator()(T& p, T g, T& m, T& v) const {
     moments(p, g, m, v);
     const T step = m / correction * lr;
@@ -308,8 +321,13 @@ template <class T>
 struct LionStep {
   T sign, shrink, lr, beta1, fresh1, beta2, fresh2;
   explicit LionStep(const Lion& a)
-      : sign(T(a.sign)), shrink(T(a.shrink)), lr(T(a.lr)), beta1(T(a.beta1)), fresh1(T(1 - a.beta1)),
-        beta2(T(a.beta2)), fresh2(T(1 - a.beta2)) {}
+      : sign(T(a.sign)),
+        shrink(T(a.shrink)),
+        lr(T(a.lr)),
+        beta1(T(a.beta1)),
+        fresh1(T(1 - a.beta1)),
+        beta2(T(a.beta2)),
+        fresh2(T(1 - a.beta2)) {}
   [[gnu::always_inline]] void operator()(T& p, T g, T& average) const {
     g *= sign;
     const T direction = average * beta1 + g * fresh1;

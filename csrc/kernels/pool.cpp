@@ -88,11 +88,14 @@ void max_vectors(const PoolShape& s, const T* x, T* y, Index* index) {
     for (int64_t lane = 0, o = spots[v].first; lane < lanes; ++lane) {
       if (!(spots[v].lanes >> lane & 1)) continue;
       const int64_t o0 = o / s.out[2] / s.out[1], o1 = o / s.out[2] % s.out[1], o2 = o % s.out[2];
-      const auto place = [&](int64_t i, int64_t j, int64_t k) { return static_cast<Int<T>>((i * s.in[1] + j) * s.in[2] + k); };
-      origin[v * lanes + static_cast<size_t>(lane)] = place(o0 * s.stride[0] - s.padding[0], o1 * s.stride[1] - s.padding[1],
-                                                            o2 * s.stride[2] - s.padding[2]);
-      first[v * lanes + static_cast<size_t>(lane)] = place(std::min(w0.begin[o0], s.in[0] - 1), std::min(w1.begin[o1], s.in[1] - 1),
-                                                           std::min(w2.begin[o2], s.in[2] - 1));
+      const auto place = [&](int64_t i, int64_t j, int64_t k) {
+        return static_cast<Int<T>>((i * s.in[1] + j) * s.in[2] + k);
+      };
+      origin[v * lanes + static_cast<size_t>(lane)] =
+          place(o0 * s.stride[0] - s.padding[0], o1 * s.stride[1] - s.padding[1], o2 * s.stride[2] - s.padding[2]);
+      first[v * lanes + static_cast<size_t>(lane)] =
+          place(std::min(w0.begin[o0], s.in[0] - 1), std::min(w1.begin[o1], s.in[1] - 1),
+                std::min(w2.begin[o2], s.in[2] - 1));
       ++o;
     }
 
@@ -137,8 +140,9 @@ void max_windows(const PoolShape& s, const T* x, T* y, Index* index) {
       const T* plane = x + line / lines * in_size;
       for (int64_t o = 0; o < n; ++o) {
         T best = -std::numeric_limits<T>::infinity();
-        int64_t where = (std::min(w0.begin[o0], s.in[0] - 1) * s.in[1] + std::min(w1.begin[o1], s.in[1] - 1)) * s.in[2] +
-                        std::min(w2.begin[o], s.in[2] - 1);
+        int64_t where =
+            (std::min(w0.begin[o0], s.in[0] - 1) * s.in[1] + std::min(w1.begin[o1], s.in[1] - 1)) * s.in[2] +
+            std::min(w2.begin[o], s.in[2] - 1);
         for (int64_t i = w0.begin[o0]; i < w0.end[o0]; i += w0.step)
           for (int64_t j = w1.begin[o1]; j < w1.end[o1]; j += w1.step)
             for (int64_t k = w2.begin[o]; k < w2.end[o]; k += w2.step) {
@@ -155,7 +159,8 @@ void max_windows(const PoolShape& s, const T* x, T* y, Index* index) {
 template <class T, class Index>
 void max_planes(const PoolShape& s, const T* x, T* y, Index* index) {
   const int64_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
-  if (s.adaptive || taps > 2 * s.out_size() || s.in_size() > std::numeric_limits<int32_t>::max()) max_windows(s, x, y, index);
+  if (s.adaptive || taps > 2 * s.out_size() || s.in_size() > std::numeric_limits<int32_t>::max())
+    max_windows(s, x, y, index);
   else max_vectors(s, x, y, index);
 }
 
@@ -203,8 +208,8 @@ void avg_line(const PoolShape& s, const std::vector<Reach>& reach, std::conditio
 // The same for windows that are taken one by one: `lines` of the input are first added up, or, backward, get the same
 // added. `whole` has room for a line.
 template <class T, bool backward>
-void avg_windows(const Windows& w2, const std::vector<std::conditional_t<backward, T*, const T*>>& lines, int64_t in, T* whole,
-                 std::conditional_t<backward, const T, T>* y) {
+void avg_windows(const Windows& w2, const std::vector<std::conditional_t<backward, T*, const T*>>& lines, int64_t in,
+                 T* whole, std::conditional_t<backward, const T, T>* y) {
   const int64_t outputs = static_cast<int64_t>(w2.begin.size());
   if constexpr (backward) {
     std::fill_n(whole, in, T(0));
@@ -223,7 +228,8 @@ void avg_windows(const Windows& w2, const std::vector<std::conditional_t<backwar
 }
 
 template <class T, bool backward>
-void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>* x, std::conditional_t<backward, const T, T>* y) {
+void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>* x,
+                std::conditional_t<backward, const T, T>* y) {
   const PoolShape s = merged(shape);
   const Windows w0(s, 0), w1(s, 1), w2(s, 2);
   const int64_t lines = s.out[0] * s.out[1], n = s.out[2], in_size = s.in_size();
@@ -245,32 +251,34 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
     factors(s, w0, w1, w2, line / s.out[1], line % s.out[1], factor.data() + line * n);
   // Backward, the lines of a plane add to the same inputs: planes are the smallest unit there.
   const int64_t unit = backward ? lines : 1;
-  parallel_for(s.planes * lines / unit, ceil_div(kGrain, ceil_div(in_size * unit, lines)), [&](int64_t first, int64_t last) {
-    std::vector<T> scaled(backward ? n : 0), whole(reach.empty() ? s.in[2] : 0);
-    std::vector<std::conditional_t<backward, T*, const T*>> rows;
-    if constexpr (backward) std::fill_n(x + first * in_size, (last - first) * in_size, T(0));
-    for (int64_t line = first * unit; line < last * unit; ++line) {
-      const int64_t at = line % lines, o0 = at / s.out[1], o1 = at % s.out[1];
-      auto* plane = x + line / lines * in_size;
-      auto* result = y + line * n;
-      const T* scale = factor.data() + at * n;
-      auto* sums = result;
-      if constexpr (backward) {
-        for (int64_t o = 0; o < n; ++o) scaled[o] = result[o] * scale[o];
-        sums = scaled.data();
-      } else {
-        std::fill_n(sums, n, T(0));
-      }
-      rows.clear();
-      for (int64_t i = w0.begin[o0]; i < w0.end[o0]; ++i)
-        for (int64_t j = w1.begin[o1]; j < w1.end[o1]; ++j) rows.push_back(plane + (i * s.in[1] + j) * s.in[2]);
-      if (reach.empty()) avg_windows<T, backward>(w2, rows, s.in[2], whole.data(), sums);
-      else
-        for (auto* row : rows) avg_line<T, backward>(s, reach, row, sums);
-      if constexpr (!backward)
-        for (int64_t o = 0; o < n; ++o) sums[o] *= scale[o];
-    }
-  });
+  parallel_for(s.planes * lines / unit, ceil_div(kGrain, ceil_div(in_size * unit, lines)),
+               [&](int64_t first, int64_t last) {
+                 std::vector<T> scaled(backward ? n : 0), whole(reach.empty() ? s.in[2] : 0);
+                 std::vector<std::conditional_t<backward, T*, const T*>> rows;
+                 if constexpr (backward) std::fill_n(x + first * in_size, (last - first) * in_size, T(0));
+                 for (int64_t line = first * unit; line < last * unit; ++line) {
+                   const int64_t at = line % lines, o0 = at / s.out[1], o1 = at % s.out[1];
+                   auto* plane = x + line / lines * in_size;
+                   auto* result = y + line * n;
+                   const T* scale = factor.data() + at * n;
+                   auto* sums = result;
+                   if constexpr (backward) {
+                     for (int64_t o = 0; o < n; ++o) scaled[o] = result[o] * scale[o];
+                     sums = scaled.data();
+                   } else {
+                     std::fill_n(sums, n, T(0));
+                   }
+                   rows.clear();
+                   for (int64_t i = w0.begin[o0]; i < w0.end[o0]; ++i)
+                     for (int64_t j = w1.begin[o1]; j < w1.end[o1]; ++j)
+                       rows.push_back(plane + (i * s.in[1] + j) * s.in[2]);
+                   if (reach.empty()) avg_windows<T, backward>(w2, rows, s.in[2], whole.data(), sums);
+                   else
+                     for (auto* row : rows) avg_line<T, backward>(s, reach, row, sums);
+                   if constexpr (!backward)
+                     for (int64_t o = 0; o < n; ++o) sums[o] *= scale[o];
+                 }
+               });
 }
 
 }  // namespace
@@ -291,8 +299,8 @@ void avg_pool_backward(DType dtype, const PoolShape& shape, const void* dy, void
   else avg_planes<double, true>(shape, static_cast<double*>(dx), static_cast<const double*>(dy));
 }
 
-void plane_gather(DType dtype, int64_t planes, int64_t few, int64_t many, const void* x, DType index_dtype, const void* index,
-                  void* y) {
+void plane_gather(DType dtype, int64_t planes, int64_t few, int64_t many, const void* x, DType index_dtype,
+                  const void* index, void* y) {
   by_types(dtype, index_dtype, [&]<class T, class Index>(T, Index) {
     parallel_for(planes, ceil_div(kGrain, few + 1), [&](int64_t first, int64_t last) {
       for (int64_t p = first; p < last; ++p) {
@@ -305,8 +313,8 @@ void plane_gather(DType dtype, int64_t planes, int64_t few, int64_t many, const 
   });
 }
 
-void plane_scatter(DType dtype, int64_t planes, int64_t few, int64_t many, const void* y, DType index_dtype, const void* index,
-                   void* x, bool sum) {
+void plane_scatter(DType dtype, int64_t planes, int64_t few, int64_t many, const void* y, DType index_dtype,
+                   const void* index, void* x, bool sum) {
   by_types(dtype, index_dtype, [&]<class T, class Index>(T, Index) {
     parallel_for(planes, ceil_div(kGrain, few + many + 1), [&](int64_t first, int64_t last) {
       for (int64_t p = first; p < last; ++p) {

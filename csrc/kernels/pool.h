@@ -27,20 +27,27 @@ struct PoolShape {
 
 // The largest input of each window and its place in its plane, the first of equals; NaN is larger than any number.
 // `index` is int64, or int32 with float32.
-inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y, DType index_dtype, void* index)> max_pool;
+inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y, DType index_dtype,
+                             void* index)>
+    max_pool;
 inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y)> avg_pool;
 inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* dy, void* dx)> avg_pool_backward;
 
-// Between planes of `few` elements that have an index each, and planes of `many`: y[i] = x[index[i]], and its transpose,
-// x[index[i]] += y[i] with x zero before (sum) or x[index[i]] = y[i]. All indices must be in 0..many - 1.
+// Between planes of `few` elements that have an index each, and planes of `many`: y[i] = x[index[i]], and its
+// transpose, x[index[i]] += y[i] with x zero before (sum) or x[index[i]] = y[i]. All indices must be in 0..many - 1.
 inline constinit Kernel<void(DType dtype, int64_t planes, int64_t few, int64_t many, const void* x, DType index_dtype,
-                             const void* index, void* y)> plane_gather;
+                             const void* index, void* y)>
+    plane_gather;
 inline constinit Kernel<void(DType dtype, int64_t planes, int64_t few, int64_t many, const void* y, DType index_dtype,
-                             const void* index, void* x, bool sum)> plane_scatter;
+                             const void* index, void* x, bool sum)>
+    plane_scatter;
 
 // The same of (images, positions, channels); max_pool_backward_last adds dy to where the maxima were.
-inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y, DType index_dtype, void* index)> max_pool_last;
-inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* dy, DType index_dtype, const void* index, void* dx)>
+inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y, DType index_dtype,
+                             void* index)>
+    max_pool_last;
+inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* dy, DType index_dtype, const void* index,
+                             void* dx)>
     max_pool_backward_last;
 inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y)> avg_pool_last;
 inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* dy, void* dx)> avg_pool_backward_last;

@@ -1,6 +1,6 @@
-// Pooling of images with their channels last: vectors run along the channels, so windows of any size, stride and dilation
-// are alike. Backward, each input looks for the windows that it is in: threads share the inputs, and nothing is added to
-// memory that another thread writes.
+// Pooling of images with their channels last: vectors run along the channels, so windows of any size, stride and
+// dilation are alike. Backward, each input looks for the windows that it is in: threads share the inputs, and nothing
+// is added to memory that another thread writes.
 #include <limits>
 
 #include "core/parallel.h"
@@ -55,12 +55,14 @@ int64_t window_size(const PoolShape& s) {
 
 // The largest of `seen` rows of x, for some vectors of channels.
 template <class T, class Index, int vectors>
-void max_channels(const T* x, int64_t channels, const std::vector<Int<T>>& seen, Int<T> first, int64_t filled, T* y, Index* index) {
+void max_channels(const T* x, int64_t channels, const std::vector<Int<T>>& seen, Int<T> first, int64_t filled, T* y,
+                  Index* index) {
   constexpr int lanes = kLanes<T>;
   Vec<T> best[vectors];
   IntVec<T> where[vectors];
   auto run = [&](auto fetch) __attribute__((always_inline)) {
-    for (int j = 0; j < vectors; ++j) best[j] = broadcast(-std::numeric_limits<T>::infinity()), where[j] = first - IntVec<T>{};
+    for (int j = 0; j < vectors; ++j)
+      best[j] = broadcast(-std::numeric_limits<T>::infinity()), where[j] = first - IntVec<T>{};
     for (const Int<T> at : seen)
 #pragma GCC unroll 4
       for (int j = 0; j < vectors; ++j) {
@@ -87,20 +89,22 @@ void max_all(const PoolShape& s, const T* x, T* y, Index* index) {
   constexpr int lanes = kLanes<T>;
   const AllWindows all(s);
   const int64_t channels = s.channels, in_size = s.in_size();
-  each_position(s, s.out, window_size(s), [&, seen = std::vector<Int<T>>()](int64_t p, Position o, int64_t image) mutable {
-    seen.clear();
-    each_seen(s, all, o, [&](int64_t at) { seen.push_back(static_cast<Int<T>>(at)); });
-    int64_t first[3];
-    for (int d = 0; d < 3; ++d) first[d] = std::min(all.w[d].begin[o[d]], s.in[d] - 1);
-    const auto from = static_cast<Int<T>>((first[0] * s.in[1] + first[1]) * s.in[2] + first[2]);
-    const T* source = x + image * in_size * channels;
-    int64_t c = 0;
-    for (; c + 4 * lanes <= channels; c += 4 * lanes)
-      max_channels<T, Index, 4>(source + c, channels, seen, from, lanes, y + p * channels + c, index + p * channels + c);
-    for (; c < channels; c += lanes)
-      max_channels<T, Index, 1>(source + c, channels, seen, from, std::min<int64_t>(lanes, channels - c), y + p * channels + c,
-                                index + p * channels + c);
-  });
+  each_position(s, s.out, window_size(s),
+                [&, seen = std::vector<Int<T>>()](int64_t p, Position o, int64_t image) mutable {
+                  seen.clear();
+                  each_seen(s, all, o, [&](int64_t at) { seen.push_back(static_cast<Int<T>>(at)); });
+                  int64_t first[3];
+                  for (int d = 0; d < 3; ++d) first[d] = std::min(all.w[d].begin[o[d]], s.in[d] - 1);
+                  const auto from = static_cast<Int<T>>((first[0] * s.in[1] + first[1]) * s.in[2] + first[2]);
+                  const T* source = x + image * in_size * channels;
+                  int64_t c = 0;
+                  for (; c + 4 * lanes <= channels; c += 4 * lanes)
+                    max_channels<T, Index, 4>(source + c, channels, seen, from, lanes, y + p * channels + c,
+                                              index + p * channels + c);
+                  for (; c < channels; c += lanes)
+                    max_channels<T, Index, 1>(source + c, channels, seen, from, std::min<int64_t>(lanes, channels - c),
+                                              y + p * channels + c, index + p * channels + c);
+                });
 }
 
 // For each input of a dimension, the outputs whose windows it is in.
@@ -111,24 +115,25 @@ std::vector<std::vector<int64_t>> windows_of_inputs(const PoolShape& s, const Wi
   return list;
 }
 
-// dx[i] = the sum of term(output) over the windows that input i is in; term(flat output in its image, place of i, row of
-// the output in y, channel) is a number.
+// dx[i] = the sum of term(output) over the windows that input i is in; term(flat output in its image, place of i, row
+// of the output in y, channel) is a number.
 template <class T, class Term>
 void gather_windows(const PoolShape& s, T* dx, Term term) {
   const AllWindows all(s);
   const std::vector<std::vector<int64_t>> in[] = {windows_of_inputs(s, all.w[0], 0), windows_of_inputs(s, all.w[1], 1),
                                                   windows_of_inputs(s, all.w[2], 2)};
   const int64_t channels = s.channels, out_size = s.out_size(), in_size = s.in_size();
-  each_position(s, s.in, std::max<int64_t>(1, window_size(s) * out_size / in_size), [&](int64_t p, Position at, int64_t image) {
-    T* to = dx + p * channels;
-    std::fill_n(to, channels, T(0));
-    for (int64_t a : in[0][static_cast<size_t>(at[0])])
-      for (int64_t b : in[1][static_cast<size_t>(at[1])])
-        for (int64_t c : in[2][static_cast<size_t>(at[2])]) {
-          const int64_t o = (a * s.out[1] + b) * s.out[2] + c;
-          term(o, p - image * in_size, (image * out_size + o) * channels, to);
-        }
-  });
+  each_position(s, s.in, std::max<int64_t>(1, window_size(s) * out_size / in_size),
+                [&](int64_t p, Position at, int64_t image) {
+                  T* to = dx + p * channels;
+                  std::fill_n(to, channels, T(0));
+                  for (int64_t a : in[0][static_cast<size_t>(at[0])])
+                    for (int64_t b : in[1][static_cast<size_t>(at[1])])
+                      for (int64_t c : in[2][static_cast<size_t>(at[2])]) {
+                        const int64_t o = (a * s.out[1] + b) * s.out[2] + c;
+                        term(o, p - image * in_size, (image * out_size + o) * channels, to);
+                      }
+                });
 }
 
 template <class T, class Index>
@@ -190,7 +195,8 @@ void max_pool_last(DType dtype, const PoolShape& shape, const void* x, void* y, 
   });
 }
 
-void max_pool_backward_last(DType dtype, const PoolShape& shape, const void* dy, DType index_dtype, const void* index, void* dx) {
+void max_pool_backward_last(DType dtype, const PoolShape& shape, const void* dy, DType index_dtype, const void* index,
+                            void* dx) {
   by_types(dtype, index_dtype, [&]<class T, class Index>(T, Index) {
     max_backward(shape, static_cast<const T*>(dy), static_cast<const Index*>(index), static_cast<T*>(dx));
   });

@@ -36,7 +36,8 @@ struct Windows {
 
 // What the sums of a line are multiplied by.
 template <class T>
-void factors(const PoolShape& s, const Windows& w0, const Windows& w1, const Windows& w2, int64_t o0, int64_t o1, T* out) {
+void factors(const PoolShape& s, const Windows& w0, const Windows& w1, const Windows& w2, int64_t o0, int64_t o1,
+             T* out) {
   const int64_t outer = w0.counted[o0] * w1.counted[o1];
   for (int64_t o = 0; o < s.out[2]; ++o)
     out[o] = T(1) / static_cast<T>(s.divisor != 0 ? s.divisor : std::max<int64_t>(1, outer * w2.counted[o]));

@@ -152,7 +152,8 @@ void exponential(View y, Draw draw, double rate) {
 GENESIS_KERNEL(exponential)
 
 void cauchy(View y, Draw draw, double median, double scale) {
-  each_double(y, draw, [=](uint64_t x) { return median + scale * std::tan(3.141592653589793 * (uniform_double(x) - 0.5)); });
+  each_double(y, draw,
+              [=](uint64_t x) { return median + scale * std::tan(3.141592653589793 * (uniform_double(x) - 0.5)); });
 }
 GENESIS_KERNEL(cauchy)
 
@@ -172,7 +173,8 @@ GENESIS_KERNEL(bernoulli)
 void bernoulli_each(View y, View p, Draw draw) {
   fill_blocks<float, 4>(y, draw, [&](const Words& words, float (*rows)[kCounters], int64_t first, int64_t n) {
     const double* q = p.as<double>() + first;
-    for (int64_t i = 0; i < n; ++i) rows[i % 4][i / 4] = static_cast<double>(words.w[i % 4][i / 4]) < q[i] * 0x1p32 ? 1.0f : 0.0f;
+    for (int64_t i = 0; i < n; ++i)
+      rows[i % 4][i / 4] = static_cast<double>(words.w[i % 4][i / 4]) < q[i] * 0x1p32 ? 1.0f : 0.0f;
   });
 }
 GENESIS_KERNEL(bernoulli_each)
@@ -189,7 +191,8 @@ void integers(View y, Draw draw, int64_t low, uint64_t range) {
       } else {
         for (int64_t k = 0; k < kCounters; ++k) {
           const uint64_t x = join_words(high_word[k], low_word[k]);
-          const uint64_t value = range == 0 ? x : static_cast<uint64_t>((static_cast<unsigned __int128>(x) * range) >> 64);
+          const uint64_t value =
+              range == 0 ? x : static_cast<uint64_t>((static_cast<unsigned __int128>(x) * range) >> 64);
           rows[j][k] = static_cast<int64_t>(static_cast<uint64_t>(low) + value);
         }
       }

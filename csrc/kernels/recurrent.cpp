@@ -10,10 +10,10 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kFewRows = 4;                  // not worth cutting further
-constexpr int64_t kWorth = int64_t{1} << 18;     // multiply-adds that are worth a thread
+constexpr int64_t kFewRows = 4;               // not worth cutting further
+constexpr int64_t kWorth = int64_t{1} << 18;  // multiply-adds that are worth a thread
 
-const Arena arena;          // of a part of the batch
+const Arena arena;           // of a part of the batch
 const Arena packed_weights;  // of the thread that shares them
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -178,7 +178,9 @@ void plain_row_backward(T* dsum, const T* h, const T* dh, int64_t n, bool relu) 
 struct Sizes {
   int64_t gates, hidden, outputs, width;  // width: columns of `gates` as stored
   Sizes(const RecurrentLayer& l)
-      : gates(gates_of(l.cell)), hidden(l.weight_hh.shape[0] / gates), outputs(l.weight_hh.shape[1]),
+      : gates(gates_of(l.cell)),
+        hidden(l.weight_hh.shape[0] / gates),
+        outputs(l.weight_hh.shape[1]),
         width((l.cell == Cell::Gru ? 4 : gates) * hidden) {}
 };
 
@@ -191,13 +193,14 @@ void forward(const RecurrentLayer& l, View x, View weight_ih, View out, View hn,
   packed_weights.reset(Packed<T>::bytes(n.outputs, n.gates * n.hidden) + Packed<T>::bytes(n.hidden, n.outputs) +
                        Packed<T>::bytes(inputs, n.gates * n.hidden));
   const Packed<T> weight(l.weight_hh.as<T>(), n.outputs, n.gates * n.hidden, 1, n.outputs);
-  const Packed<T> projection = projects ? Packed<T>(l.weight_hr.as<T>(), n.hidden, n.outputs, 1, n.hidden) : Packed<T>();
+  const Packed<T> projection =
+      projects ? Packed<T>(l.weight_hr.as<T>(), n.hidden, n.outputs, 1, n.hidden) : Packed<T>();
   const Packed<T> input = x.data ? Packed<T>(weight_ih.as<T>(), inputs, n.gates * n.hidden, 1, inputs) : Packed<T>();
   const int64_t work = s.offsets[s.steps] * n.gates * n.hidden * (n.outputs + inputs);
   each_part(s.sizes[0], work, [&](int64_t first, int64_t end) {
     const int64_t rows = end - first, columns = n.gates * n.hidden;
-    arena.reset(Arena::bytes<T>(rows * n.outputs) + Arena::bytes<T>(rows * n.hidden) * 2 + Arena::bytes<T>(rows * columns) +
-                Arena::bytes<T>(columns));
+    arena.reset(Arena::bytes<T>(rows * n.outputs) + Arena::bytes<T>(rows * n.hidden) * 2 +
+                Arena::bytes<T>(rows * columns) + Arena::bytes<T>(columns));
     T *h = arena.take<T>(rows * n.outputs), *c = arena.take<T>(rows * n.hidden), *m = arena.take<T>(rows * n.hidden);
     T *hidden = arena.take<T>(rows * columns), *bias = arena.take<T>(columns);
     copy_or_zero(bias, l.bias, 0, columns);
@@ -212,16 +215,15 @@ void forward(const RecurrentLayer& l, View x, View weight_ih, View out, View hn,
       if (x.data) input.multiply(count, x.as<T>() + at * inputs, inputs, T(0), g, n.width);
       if (gru)
         for (int64_t r = 0; r < count; ++r) copy_or_zero(hidden + r * columns, l.bias_hh, 0, columns);
-      if (i > 0 || !starts_at_zero) weight.multiply(count, h, n.outputs, T(1), gru ? hidden : g, gru ? columns : n.width);
+      if (i > 0 || !starts_at_zero)
+        weight.multiply(count, h, n.outputs, T(1), gru ? hidden : g, gru ? columns : n.width);
       for (int64_t r = 0; r < count; ++r) {
         T* state = h + r * n.outputs;
         if (lstm)
           lstm_row(g + r * n.width, bias, c + r * n.hidden, cells.as<T>() + (at + r) * n.hidden,
                    projects ? m + r * n.hidden : state, n.hidden);
-        else if (gru)
-          gru_row(g + r * n.width, bias, hidden + r * columns, state, n.hidden);
-        else
-          plain_row(g + r * n.width, bias, state, n.hidden, l.cell == Cell::Relu);
+        else if (gru) gru_row(g + r * n.width, bias, hidden + r * columns, state, n.hidden);
+        else plain_row(g + r * n.width, bias, state, n.hidden, l.cell == Cell::Relu);
       }
       if (projects) projection.multiply(count, m, n.hidden, T(0), h, n.outputs);
       std::copy_n(h, count * n.outputs, y);
@@ -277,7 +279,8 @@ void backward(const RecurrentLayer& l, const RecurrentGradients& d, View out, Vi
         else if (gru)
           gru_row_backward(dg + r * columns, dg_hidden + r * columns, g, state(out, l.h0), dstate, n.hidden);
         else
-          plain_row_backward(dg + r * columns, out.as<T>() + (at + r) * n.outputs, dstate, n.hidden, l.cell == Cell::Relu);
+          plain_row_backward(dg + r * columns, out.as<T>() + (at + r) * n.outputs, dstate, n.hidden,
+                             l.cell == Cell::Relu);
       }
       if (i > 0 || d.initial) weight.multiply(count, dg_hidden, columns, gru ? T(1) : T(0), dh, n.outputs);
     }
@@ -306,7 +309,8 @@ void recurrent_forward(const RecurrentLayer& layer, View x, View weight_ih, View
   if (out.dtype == DType::Float64) forward<double>(layer, x, weight_ih, out, hn, cn, gates, cells);
   else forward<float>(layer, x, weight_ih, out, hn, cn, gates, cells);
 }
-void recurrent_backward(const RecurrentLayer& layer, const RecurrentGradients& grads, View out, View gates, View cells) {
+void recurrent_backward(const RecurrentLayer& layer, const RecurrentGradients& grads, View out, View gates,
+                        View cells) {
   if (out.dtype == DType::Float64) backward<double>(layer, grads, out, gates, cells);
   else backward<float>(layer, grads, out, gates, cells);
 }

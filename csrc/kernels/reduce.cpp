@@ -95,8 +95,7 @@ void run(View y, View x, double divisor = 1, bool root = false) {
   const DType t = compute_type(y.dtype);
   if (t == DType::Float32) return reduce_in.template operator()<Floating<float, Op, Map>>(t);
   if (t == DType::Float64) return reduce_in.template operator()<Floating<double, Op, Map>>(t);
-  if constexpr (std::is_same_v<Map, Same>)
-    reduce_in.template operator()<Integer<Op>>(DType::Int64);
+  if constexpr (std::is_same_v<Map, Same>) reduce_in.template operator()<Integer<Op>>(DType::Int64);
 }
 
 struct Or : Same {

@@ -1,5 +1,6 @@
 // Reductions. Outputs have the shape of `x` with size 1 along the reduced dimensions, at least one element of `x` falls
-// to each output (the operators deal with empty reductions), and results are bitwise the same for any number of threads.
+// to each output (the operators deal with empty reductions), and results are bitwise the same for any number of
+// threads.
 #pragma once
 
 #include "core/view.h"
@@ -10,7 +11,7 @@ namespace genesis::kernels {
 // In the compute type of y's dtype (integers in int64): sum(x) / divisor, where integers take the divisor 1.
 inline constinit Kernel<void(View y, View x, double divisor)> sum;
 inline constinit Kernel<void(View y, View x)> prod;
-inline constinit Kernel<void(View y, View x)> any, all;      // y is bool, x of any dtype
+inline constinit Kernel<void(View y, View x)> any, all;       // y is bool, x of any dtype
 inline constinit Kernel<void(View y, View x)> count_nonzero;  // y is int64
 // (sum |x|^p)^(1/p) for p = 1, 2, and inf (the largest magnitude).
 inline constinit Kernel<void(View y, View x, double p)> norm;

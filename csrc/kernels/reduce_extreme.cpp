@@ -77,7 +77,8 @@ struct WithIndex {
     constexpr int w = kLanes<T>;
     int64_t i = 0;
     for (; i + 4 * w <= n; i += 4 * w) {
-      const auto hit = found(load(x + i)) | found(load(x + i + w)) | found(load(x + i + 2 * w)) | found(load(x + i + 3 * w));
+      const auto hit =
+          found(load(x + i)) | found(load(x + i + w)) | found(load(x + i + 2 * w)) | found(load(x + i + 3 * w));
       uint64_t words[kVectorBytes / 8], any = 0;
       std::memcpy(words, &hit, sizeof words);
       for (uint64_t word : words) any |= word;
@@ -114,7 +115,8 @@ struct WithIndex {
       std::fill_n(index, kColumns, int64_t{-1});
     }
     Acc get(int64_t j) const { return {value[j], index[j]}; }
-    [[gnu::noinline]] void rows(const WithIndex&, const T* x, int64_t stride, int64_t rows, int64_t columns, int64_t first) {
+    [[gnu::noinline]] void rows(const WithIndex&, const T* x, int64_t stride, int64_t rows, int64_t columns,
+                                int64_t first) {
       alignas(64) T best[kColumns];
       alignas(64) Index where[kColumns];
       std::copy_n(x, columns, best);

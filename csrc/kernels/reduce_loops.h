@@ -6,7 +6,8 @@
 //   r.add(acc, x, n, first)     takes in n contiguous elements, the `first` of the reduced dimension and those after it
 //   r.merge(acc, later)         takes in another Acc, of later elements
 //   r.store(acc, at)            writes output number `at`
-//   Tile                        accumulators of up to kColumns outputs: Tile(), rows(r, x, stride, rows, columns, first),
+//   Tile                        accumulators of up to kColumns outputs: Tile(), rows(r, x, stride, rows, columns,
+//   first),
 //                               get(j) -> Acc
 //   kFolds                      whether elements may be taken in any order
 #pragma once
@@ -83,7 +84,9 @@ class Erased final : public Reduction {
       r_.store(acc, y);
     }
   }
-  void start(void* accs, int64_t count) const override { std::uninitialized_fill_n(static_cast<Acc*>(accs), count, Acc{}); }
+  void start(void* accs, int64_t count) const override {
+    std::uninitialized_fill_n(static_cast<Acc*>(accs), count, Acc{});
+  }
   void add(void* acc, const void* x, int64_t n, int64_t first) const override {
     r_.add(*static_cast<Acc*>(acc), static_cast<const In*>(x), n, first);
   }
@@ -95,7 +98,8 @@ class Erased final : public Reduction {
   }
 
   void start_tile(void* tile) const override { new (tile) Tile(); }
-  void add_rows(void* tile, const void* x, int64_t stride, int64_t rows, int64_t columns, int64_t first) const override {
+  void add_rows(void* tile, const void* x, int64_t stride, int64_t rows, int64_t columns,
+                int64_t first) const override {
     static_cast<Tile*>(tile)->rows(r_, static_cast<const In*>(x), stride, rows, columns, first);
   }
   void finish_tile(const void* tile, void* accs, int64_t columns, int64_t fold) const override {

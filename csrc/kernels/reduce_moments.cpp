@@ -187,9 +187,8 @@ struct LogSumExp {
 }  // namespace
 
 void variance(View y, View mean, View x, double correction, bool root) {
-  with_floating_compute_type(y.dtype, [&]<class T>() {
-    reduce(Variance<T>{dtype_of<T>, Output(y), Output(mean), correction, root}, y, x);
-  });
+  with_floating_compute_type(
+      y.dtype, [&]<class T>() { reduce(Variance<T>{dtype_of<T>, Output(y), Output(mean), correction, root}, y, x); });
 }
 void logsumexp(View y, View x) {
   with_floating_compute_type(y.dtype, [&]<class T>() { reduce(LogSumExp<T>{dtype_of<T>, Output(y)}, y, x); });

@@ -1,5 +1,5 @@
-// The sum and the largest of floating numbers, as reduce_loops.h wants a monoid to be. Part of the kernel files that are
-// compiled per instruction set.
+// The sum and the largest of floating numbers, as reduce_loops.h wants a monoid to be. Part of the kernel files that
+// are compiled per instruction set.
 #pragma once
 
 #include <limits>

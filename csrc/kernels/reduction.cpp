@@ -56,8 +56,7 @@ struct Plan {
     for (int d = 1; d < n; ++d) {
       if (dims[last].x == dims[d].x * dims[d].size && dims[last].y == dims[d].y * dims[d].size)
         dims[last] = {dims[last].size * dims[d].size, dims[d].x, dims[d].y};
-      else
-        dims[++last] = dims[d];
+      else dims[++last] = dims[d];
     }
     if (n > 0) n = last + 1;
   }
@@ -96,11 +95,17 @@ class Walk {
 class Source {
  public:
   Source(const View& x, DType wanted, int64_t stride)
-      : data_(static_cast<const char*>(x.data)), item_(itemsize(x.dtype)), stride_(stride), from_(x.dtype), to_(wanted),
+      : data_(static_cast<const char*>(x.data)),
+        item_(itemsize(x.dtype)),
+        stride_(stride),
+        from_(x.dtype),
+        to_(wanted),
         direct_(x.dtype == wanted && stride == 1) {}
   bool direct() const { return direct_; }
   const void* at(int64_t offset) const { return data_ + offset * item_; }
-  void read(void* buffer, int64_t offset, int64_t n) const { gather(buffer, to_, at(offset), stride_ * item_, from_, n); }
+  void read(void* buffer, int64_t offset, int64_t n) const {
+    gather(buffer, to_, at(offset), stride_ * item_, from_, n);
+  }
 
  private:
   const char* data_;
@@ -197,7 +202,8 @@ void reduce_columns(const Reduction& r, const Plan& plan, const View& x) {
   const Dim &row = plan.row(), &column = plan.column();
   const Source source(x, r.dtype, column.x);
   const int64_t item = itemsize(r.dtype);
-  // Few columns: several rows that follow each other in memory count as one long row, whose parts are merged at the end.
+  // Few columns: several rows that follow each other in memory count as one long row, whose parts are merged at the
+  // end.
   const bool folds = r.folds && source.direct() && column.size <= kColumns / 16 && row.x == column.size;
   const int64_t fold = folds ? std::min(kColumns / 2 / column.size, row.size) : 1;
   const int64_t width = source.direct() ? kColumns : kGatherColumns;

@@ -1,8 +1,8 @@
 // A reduction as the walk over shapes sees it, and that walk.
 //
 // A reducer (reduce_loops.h) says how elements are accumulated; its types are hidden here, so that what only counts
-// dimensions is compiled once and not for every reducer and instruction set. The walk sorts dimensions by stride, merges
-// what is contiguous, and then goes one of two ways:
+// dimensions is compiled once and not for every reducer and instruction set. The walk sorts dimensions by stride,
+// merges what is contiguous, and then goes one of two ways:
 // - rows: a reduced dimension runs fastest. Each output takes its elements in blocks of contiguous memory.
 // - columns: a kept dimension runs fastest. A tile of neighbouring outputs accumulates whole rows at a time.
 // Elements that are strided or of another dtype are gathered into a small buffer first.
@@ -13,11 +13,11 @@
 
 namespace genesis::kernels {
 
-inline constexpr int64_t kBlock = 4096;     // most elements in one add()
-inline constexpr int64_t kRowBlock = 256;   // most rows in one add_rows()
-inline constexpr int64_t kColumns = 512;    // outputs in a tile
-inline constexpr int64_t kUnit = 32768;     // elements that are worth a thread
-inline constexpr int64_t kMostAcc = 24;     // bytes of an accumulator
+inline constexpr int64_t kBlock = 4096;    // most elements in one add()
+inline constexpr int64_t kRowBlock = 256;  // most rows in one add_rows()
+inline constexpr int64_t kColumns = 512;   // outputs in a tile
+inline constexpr int64_t kUnit = 32768;    // elements that are worth a thread
+inline constexpr int64_t kMostAcc = 24;    // bytes of an accumulator
 inline constexpr int64_t kMostTile = kColumns * kMostAcc;
 
 inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -25,8 +25,8 @@ inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b
 // Pointers to accumulators, tiles and elements are untyped; steps and strides count elements, `y` counts outputs.
 class Reduction {
  public:
-  DType dtype;        // of the elements as they are read
-  bool folds;         // whether elements may be taken in any order
+  DType dtype;  // of the elements as they are read
+  bool folds;   // whether elements may be taken in any order
   int64_t acc_bytes;
 
   // Outputs of n contiguous elements each, from start to end.

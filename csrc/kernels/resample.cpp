@@ -74,12 +74,16 @@ void unfold_planes(const UnfoldShape& s, const T* x, T* columns) {
   const int64_t plane = s.in[0] * s.in[1], rows = s.kernel[0] * s.kernel[1] * s.out[0] * s.out[1], step = s.stride[1];
   parallel_for(s.planes, ceil_div(kGrain, rows + 1), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p)
-      runs(s, [&](int64_t at, int64_t column, int64_t n) {
-        const T* from = x + p * plane + at;
-        T* to = columns + p * rows + column;
-        if (step == 1) std::copy_n(from, n, to);
-        else for (int64_t i = 0; i < n; ++i) to[i] = from[i * step];
-      }, [&](int64_t column, int64_t n) { std::fill_n(columns + p * rows + column, n, T(0)); });
+      runs(
+          s,
+          [&](int64_t at, int64_t column, int64_t n) {
+            const T* from = x + p * plane + at;
+            T* to = columns + p * rows + column;
+            if (step == 1) std::copy_n(from, n, to);
+            else
+              for (int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+          },
+          [&](int64_t column, int64_t n) { std::fill_n(columns + p * rows + column, n, T(0)); });
   });
 }
 
@@ -89,19 +93,24 @@ void fold_planes(const UnfoldShape& s, const T* columns, T* x) {
   parallel_for(s.planes, ceil_div(kGrain, rows + plane + 1), [&](int64_t begin, int64_t end) {
     std::fill_n(x + begin * plane, (end - begin) * plane, T(0));
     for (int64_t p = begin; p < end; ++p)
-      runs(s, [&](int64_t at, int64_t column, int64_t n) {
-        const T* from = columns + p * rows + column;
-        T* to = x + p * plane + at;
-        if (step == 1) add_scaled(to, from, T(1), n);
-        else for (int64_t i = 0; i < n; ++i) to[i * step] += from[i];
-      }, [](int64_t, int64_t) {});
+      runs(
+          s,
+          [&](int64_t at, int64_t column, int64_t n) {
+            const T* from = columns + p * rows + column;
+            T* to = x + p * plane + at;
+            if (step == 1) add_scaled(to, from, T(1), n);
+            else
+              for (int64_t i = 0; i < n; ++i) to[i * step] += from[i];
+          },
+          [](int64_t, int64_t) {});
   });
 }
 
 }  // namespace
 
 void resample(DType dtype, const ResampleTable& table, const void* x, void* y) {
-  if (dtype == DType::Float32) resample_lines<float, false>(table, static_cast<const float*>(x), static_cast<float*>(y));
+  if (dtype == DType::Float32)
+    resample_lines<float, false>(table, static_cast<const float*>(x), static_cast<float*>(y));
   else resample_lines<double, false>(table, static_cast<const double*>(x), static_cast<double*>(y));
 }
 void resample_transposed(DType dtype, const ResampleTable& table, const void* y, void* x) {

@@ -9,7 +9,8 @@
 
 namespace genesis::kernels {
 
-// y[a, o, b] = sum over t < taps of weight[o, t] * x[a, index[o, t], b] for x of (outer, in, inner), y of (outer, out, inner).
+// y[a, o, b] = sum over t < taps of weight[o, t] * x[a, index[o, t], b] for x of (outer, in, inner), y of (outer, out,
+// inner).
 struct ResampleTable {
   int64_t outer, in, out, inner, taps;
   const int64_t* index;

@@ -59,7 +59,8 @@ void run(View y, View x, View cos, View sin, bool interleaved, bool inverse) {
     for (int64_t r = begin; r < end; ++r) {
       const T* from = row_of(x, r, dim, x_row);
       T* to = direct ? y.as<T>() + r * dim : y_row;
-      turn(to, from, row_of(cos, r, pairs, c_row), row_of(sin, r, pairs, s_row), pairs, interleaved, inverse ? T(-1) : T(1));
+      turn(to, from, row_of(cos, r, pairs, c_row), row_of(sin, r, pairs, s_row), pairs, interleaved,
+           inverse ? T(-1) : T(1));
       std::copy(from + 2 * pairs, from + dim, to + 2 * pairs);
       const int64_t item = itemsize(y.dtype);
       if (!direct) scatter(static_cast<char*>(y.data) + r * dim * item, item, y.dtype, to, dtype_of<T>, dim);

@@ -12,11 +12,17 @@ namespace {
 
 constexpr int64_t kGrain = 8192;  // of divisions, which cost more than sums
 
+// clang-format off
 struct Floor { template <class T> static T apply(T x) { return std::floor(x); } };
 struct Ceil { template <class T> static T apply(T x) { return std::ceil(x); } };
 struct Trunc { template <class T> static T apply(T x) { return std::trunc(x); } };
-struct Round { template <class T> static T apply(T x) { return std::nearbyint(x); } };  // the default mode: ties to even
-struct Frac { template <class T> static T apply(T x) { return x - std::trunc(x); } };
+// clang-format on
+struct Round {
+  template <class T> static T apply(T x) { return std::nearbyint(x); }
+};  // the default mode: ties to even
+struct Frac {
+  template <class T> static T apply(T x) { return x - std::trunc(x); }
+};
 struct RoundScaled {
   struct Params {
     double scale;
@@ -226,8 +232,10 @@ bool div_trunc(View y, View a, View b) {
   }
   const Zero zero;
   const DType t = compute_type(y.dtype);
-  elementwise({{y, t}, {a, t}, {b, t}}, t == DType::Int64 ? binary_loop<OnIntegers<DivTrunc>, int64_t, int64_t>
-                                                          : binary_loop<OnIntegers<DivTrunc>, int32_t, int32_t>, &zero, kGrain);
+  elementwise({{y, t}, {a, t}, {b, t}},
+              t == DType::Int64 ? binary_loop<OnIntegers<DivTrunc>, int64_t, int64_t>
+                                : binary_loop<OnIntegers<DivTrunc>, int32_t, int32_t>,
+              &zero, kGrain);
   return zero.met;
 }
 bool remainder(View y, View a, View b) { return divide<Remainder>(y, a, b); }

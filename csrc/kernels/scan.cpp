@@ -214,7 +214,8 @@ void running_in(View y, View x, int dim, bool reverse) {
 
 constexpr int64_t kPlainWidth = 64;
 
-// Calls step(state of line j, offsets of the operands, j, i) for every element i of every line j of a tile, lines in step.
+// Calls step(state of line j, offsets of the operands, j, i) for every element i of every line j of a tile, lines in
+// step.
 template <int kOperands, class State, class Step>
 void plain(const Lines& lines, const Step& step) {
   parallel_for(lines.total(), lines.grain(), [&](int64_t begin, int64_t end) {

@@ -38,8 +38,8 @@ void places(int64_t* out, const T* values, int64_t n, int64_t m, bool right, At 
 }
 
 template <class T>
-void search_rows(int64_t* out, const T* sorted, const int64_t* sorter, const T* values, int64_t rows, int64_t m, int64_t n,
-                 bool one_row, bool right) {
+void search_rows(int64_t* out, const T* sorted, const int64_t* sorter, const T* values, int64_t rows, int64_t m,
+                 int64_t n, bool one_row, bool right) {
   parallel_for(rows * n, 4096, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t row = one_row ? 0 : begin / n, k = one_row ? end - begin : std::min(end, (row + 1) * n) - begin;
@@ -79,7 +79,8 @@ struct BFloat16Value {
 template <class F>
 void with_comparable(DType t, F&& f) {
   switch (t) {
-    case DType::Bool: case DType::UInt8: return f(static_cast<const uint8_t*>(nullptr));
+    case DType::Bool:
+    case DType::UInt8: return f(static_cast<const uint8_t*>(nullptr));
     case DType::Int8: return f(static_cast<const int8_t*>(nullptr));
     case DType::Int16: return f(static_cast<const int16_t*>(nullptr));
     case DType::Int32: return f(static_cast<const int32_t*>(nullptr));
@@ -99,8 +100,8 @@ bool before(const T& a, const T& b) {
 
 }  // namespace
 
-void searchsorted(int64_t* out, const void* sorted, const int64_t* sorter, const void* values, DType dtype, int64_t rows,
-                  int64_t m, int64_t n, bool one_row, bool right) {
+void searchsorted(int64_t* out, const void* sorted, const int64_t* sorter, const void* values, DType dtype,
+                  int64_t rows, int64_t m, int64_t n, bool one_row, bool right) {
   with_computed(dtype, [&]<class T>(T*) {
     search_rows(out, static_cast<const T*>(sorted), sorter, static_cast<const T*>(values), rows, m, n, one_row, right);
   });
@@ -158,7 +159,8 @@ void sort_slices(int64_t* order, const void* data, DType dtype, int64_t n, int64
   with_comparable(dtype, [&]<class T>(const T*) {
     const T* x = static_cast<const T*>(data);
     std::stable_sort(order, order + n, [&](int64_t a, int64_t b) {
-      return std::lexicographical_compare(x + a * width, x + (a + 1) * width, x + b * width, x + (b + 1) * width, before<T>);
+      return std::lexicographical_compare(x + a * width, x + (a + 1) * width, x + b * width, x + (b + 1) * width,
+                                          before<T>);
     });
   });
 }

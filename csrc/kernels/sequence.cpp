@@ -50,7 +50,8 @@ void linspace(View y, double start, double end, double base) {
     // The second half counts from the end: the last value is `end` itself.
     for (int64_t i = 0; i < n; ++i) {
       const int64_t k = first + i;
-      out[i] = k < total / 2 || total == 1 ? start + step * static_cast<double>(k) : end - step * static_cast<double>(total - 1 - k);
+      out[i] = k < total / 2 || total == 1 ? start + step * static_cast<double>(k)
+                                           : end - step * static_cast<double>(total - 1 - k);
     }
     if (base != 0)
       for (int64_t i = 0; i < n; ++i) out[i] = std::pow(base, out[i]);

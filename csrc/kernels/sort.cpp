@@ -58,7 +58,8 @@ void sort_long(const Sink<T>& to, const T* x, int64_t n, typename Packing<T>::P*
   const int top = std::bit_width(static_cast<U>(whole.any ^ whole.all));  // bits from here on are the same for all
   if (low > 0 && top < K::kBits - 4) {
     low = std::max(top - kDigit, 0);
-    parallel_for(n, chunk, [&](int64_t begin, int64_t end) { count(counts.get() + begin / chunk * kBuckets, begin, end); });
+    parallel_for(n, chunk,
+                 [&](int64_t begin, int64_t end) { count(counts.get() + begin / chunk * kBuckets, begin, end); });
   }
 
   std::vector<int64_t> begins(static_cast<size_t>(kBuckets + 1), n);
@@ -152,9 +153,8 @@ void sort(void* values, int64_t* indices, const void* x, DType dtype, int64_t ro
 GENESIS_KERNEL(sort)
 
 void kth(void* values, int64_t* indices, const void* x, DType dtype, int64_t rows, int64_t n, int64_t k) {
-  with_elements(dtype, [&]<class T>(T*) {
-    kth_rows(static_cast<T*>(values), indices, static_cast<const T*>(x), rows, n, k);
-  });
+  with_elements(dtype,
+                [&]<class T>(T*) { kth_rows(static_cast<T*>(values), indices, static_cast<const T*>(x), rows, n, k); });
 }
 GENESIS_KERNEL(kth)
 

@@ -1,8 +1,8 @@
 // What sorting and finding the first k share: keys, and sorting in cache.
 //
-// Elements travel as one number, Packed: the key in the upper half and the place in the row in the lower. Packed numbers
-// are all different, and their order is the stable order of the values. In cache, few of them are merged from runs of
-// 16, many are sorted digit by digit from the lowest up.
+// Elements travel as one number, Packed: the key in the upper half and the place in the row in the lower. Packed
+// numbers are all different, and their order is the stable order of the values. In cache, few of them are merged from
+// runs of 16, many are sorted digit by digit from the lowest up.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,9 @@ __extension__ typedef unsigned __int128 uint128_t;
 // ---- keys --------------------------------------------------------------------------------------------------------
 
 template <class T>
-using UnsignedOf = std::conditional_t<sizeof(T) == 8, uint64_t,
-                   std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
+using UnsignedOf = std::conditional_t<
+    sizeof(T) == 8, uint64_t,
+    std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
 
 // The bits of the largest number and of infinity: what lies between is NaN.
 template <class T>
@@ -83,7 +84,8 @@ struct Packing {
   static constexpr int kBits = Coding<T>::kBits;
 
   [[gnu::always_inline]] static P pack(T x, int64_t place, U flip) {
-    return static_cast<P>(static_cast<U>(Coding<T>::encode(x) ^ flip)) << kShift | static_cast<P>(static_cast<uint64_t>(place));
+    return static_cast<P>(static_cast<U>(Coding<T>::encode(x) ^ flip)) << kShift |
+           static_cast<P>(static_cast<uint64_t>(place));
   }
   [[gnu::always_inline]] static U key(P p) { return static_cast<U>(p >> kShift); }
   [[gnu::always_inline]] static int64_t place(P p) {
@@ -241,7 +243,8 @@ void sort_short(const Sink<T>& to, const T* x, int64_t n, typename Packing<T>::P
 template <class F>
 void with_elements(DType t, F&& f) {
   switch (t) {
-    case DType::Bool: case DType::UInt8: return f(static_cast<uint8_t*>(nullptr));
+    case DType::Bool:
+    case DType::UInt8: return f(static_cast<uint8_t*>(nullptr));
     case DType::Int8: return f(static_cast<int8_t*>(nullptr));
     case DType::Int16: return f(static_cast<int16_t*>(nullptr));
     case DType::Int32: return f(static_cast<int32_t*>(nullptr));

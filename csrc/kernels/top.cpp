@@ -57,7 +57,8 @@ class Best {
     U first[N];
     std::fill_n(first, N, static_cast<U>(~U(0)));
     for (int64_t i = 0; i + N <= n; i += N)
-      for (int64_t j = 0; j < N; ++j) first[j] = std::min(first[j], static_cast<U>(Coding<T>::encode(x[i + j]) ^ flip_));
+      for (int64_t j = 0; j < N; ++j)
+        first[j] = std::min(first[j], static_cast<U>(Coding<T>::encode(x[i + j]) ^ flip_));
     std::nth_element(first, first + (k_ - 1), first + N);
     limit_ = static_cast<U>(first[k_ - 1] + 1);
     full_ = limit_ != 0;
@@ -138,7 +139,8 @@ void top_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, 
 
 }  // namespace
 
-void top(void* values, int64_t* indices, const void* x, DType dtype, int64_t rows, int64_t n, int64_t k, bool descending) {
+void top(void* values, int64_t* indices, const void* x, DType dtype, int64_t rows, int64_t n, int64_t k,
+         bool descending) {
   with_elements(dtype, [&]<class T>(T*) {
     top_rows(static_cast<T*>(values), indices, static_cast<const T*>(x), rows, n, k, descending);
   });

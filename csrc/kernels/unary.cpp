@@ -148,13 +148,14 @@ void trigonometric(View y, View x) {
     double* out = reinterpret_cast<double*>(data[0]);
     const double* in = reinterpret_cast<const double*>(data[1]);
     for (int64_t i = 0; i < n; ++i) out[i] = Scalar(in[scalars ? 0 : i]);
-  }) : Inner([](char* const* data, unsigned scalars, int64_t n, const void*) {
-    float* out = reinterpret_cast<float*>(data[0]);
-    const float* in = reinterpret_cast<const float*>(data[1]);
-    Tile(out, in, scalars ? 1 : n);
-    if (scalars)
-      for (int64_t i = 1; i < n; ++i) out[i] = out[0];
-  });
+  })
+                                          : Inner([](char* const* data, unsigned scalars, int64_t n, const void*) {
+                                              float* out = reinterpret_cast<float*>(data[0]);
+                                              const float* in = reinterpret_cast<const float*>(data[1]);
+                                              Tile(out, in, scalars ? 1 : n);
+                                              if (scalars)
+                                                for (int64_t i = 1; i < n; ++i) out[i] = out[0];
+                                            });
   elementwise({{y, t}, {x, t}}, inner, nullptr, kGrain);
 }
 
@@ -193,8 +194,9 @@ struct Polygamma {
     }
     const double power = std::pow(x, -s);
     sum += power * x / (s - 1) + 0.5 * power;
-    constexpr double bernoulli[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
-                                    -691.0 / 1307674368000, 1.0 / 74724249600};  // B(2k) / (2k)!
+    constexpr double bernoulli[] = {1.0 / 12,         -1.0 / 720,     1.0 / 30240,
+                                    -1.0 / 1209600,   1.0 / 47900160, -691.0 / 1307674368000,
+                                    1.0 / 74724249600};  // B(2k) / (2k)!
     double factor = s * power / x;
     for (int k = 0; k < 7; ++k) {
       sum += bernoulli[k] * factor;
@@ -262,11 +264,20 @@ void sqrt(View y, View x) { map_floating<Sqrt>(y, x); }
 GENESIS_KERNEL(sqrt)
 void rsqrt(View y, View x) { map_floating<Rsqrt>(y, x); }
 GENESIS_KERNEL(rsqrt)
-void sin(View y, View x) { trigonometric<[](float* o, const float* i, int64_t n) { vsin_tile(o, i, n); }, [](double v) { return std::sin(v); }>(y, x); }
+void sin(View y, View x) {
+  trigonometric<[](float* o, const float* i, int64_t n) { vsin_tile(o, i, n); }, [](double v) { return std::sin(v); }>(
+      y, x);
+}
 GENESIS_KERNEL(sin)
-void cos(View y, View x) { trigonometric<[](float* o, const float* i, int64_t n) { vcos_tile(o, i, n); }, [](double v) { return std::cos(v); }>(y, x); }
+void cos(View y, View x) {
+  trigonometric<[](float* o, const float* i, int64_t n) { vcos_tile(o, i, n); }, [](double v) { return std::cos(v); }>(
+      y, x);
+}
 GENESIS_KERNEL(cos)
-void tan(View y, View x) { trigonometric<[](float* o, const float* i, int64_t n) { vtan_tile(o, i, n); }, [](double v) { return std::tan(v); }>(y, x); }
+void tan(View y, View x) {
+  trigonometric<[](float* o, const float* i, int64_t n) { vtan_tile(o, i, n); }, [](double v) { return std::tan(v); }>(
+      y, x);
+}
 GENESIS_KERNEL(tan)
 void erfinv(View y, View x) { map_floating<Erfinv>(y, x, nullptr, kGrain); }
 GENESIS_KERNEL(erfinv)

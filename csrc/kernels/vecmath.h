@@ -1,10 +1,10 @@
 // kernels/vecmath.h: elementary functions as branch-free scalar code, which g++ vectorises inside
 //   for (i = 0; i < n; ++i) y[i] = vexp(x[i]);
 //
-// Errors are at most 2 ulp in float32 (silu 2.5, gelu 4 + x^2; tests/cpp/test_vecmath.cpp measures them); infinities, NaN,
-// signed zeros and subnormals are as in C's <math.h>. The double versions that vectorise are exp, log, tanh, sigmoid
-// and silu; the rest call libm.
-// Coefficients are our own minimax fits, rounded to the type one at a time, lowest power first.
+// Errors are at most 2 ulp in float32 (silu 2.5, gelu 4 + x^2; tests/cpp/test_vecmath.cpp measures them); infinities,
+// NaN, signed zeros and subnormals are as in C's <math.h>. The double versions that vectorise are exp, log, tanh,
+// sigmoid and silu; the rest call libm. Coefficients are our own minimax fits, rounded to the type one at a time,
+// lowest power first.
 //
 // Compile with -O3 -fno-math-errno -fno-trapping-math: without them square roots and selects do not vectorise. Any
 // -ffp-contract will do. Never -ffast-math: the splittings and the selects on NaN would be optimised away.

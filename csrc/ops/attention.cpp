@@ -36,8 +36,8 @@ Tensor with_rows(const Tensor& x) {
   return x.size(-1) == 1 || x.stride(-1) == 1 ? x : contiguous(x);
 }
 
-// Memory for (batch, heads, rows, dim) whose dimensions lie in the order of those of `like`: what was split into heads by
-// a transpose will be joined again by one.
+// Memory for (batch, heads, rows, dim) whose dimensions lie in the order of those of `like`: what was split into heads
+// by a transpose will be joined again by one.
 Tensor empty_heads(const Tensor& like, int64_t dim) {
   InlineVec<int, 4> order{0, 1, 2};
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return like.stride(a) > like.stride(b); });
@@ -69,7 +69,8 @@ struct Weights {
     constexpr double none = -std::numeric_limits<double>::infinity();
     Tensor score = matmul(mul(q, o.scale), transposed(k));
     const int64_t queries = score.size(-2), keys = score.size(-1);
-    if (mask.defined()) score = mask.dtype() == DType::Bool ? masked_fill(score, logical_not(mask), none) : score + mask;
+    if (mask.defined())
+      score = mask.dtype() == DType::Bool ? masked_fill(score, logical_not(mask), none) : score + mask;
     if (o.causal) {
       const Tensor query = reshape(arange(0, queries, 1, DType::Int64), {queries, 1});
       score = masked_fill(score, gt(arange(0, keys, 1, DType::Int64), query), none);
@@ -126,11 +127,13 @@ Tensor for_pairs(const Tensor& mask, const Tensor& q, const Tensor& k) {
 }
 DType computed_in(const Tensor& x) { return is_half(x.dtype()) ? DType::Float32 : x.dtype(); }
 
-// Gradients of dy, q, k, v and the mask, those of `wanted`, from what arrived for the gradients of q, k, v and the mask.
-Grads second(const Grads& arrived, const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-             const Tensor& lse, const Options& o, const bool (&wanted)[5]) {
+// Gradients of dy, q, k, v and the mask, those of `wanted`, from what arrived for the gradients of q, k, v and the
+// mask.
+Grads second(const Grads& arrived, const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
+             const Tensor& mask, const Tensor& lse, const Options& o, const bool (&wanted)[5]) {
   const auto rows = [](const Tensor& x) { return x.defined() ? with_rows(x) : x; };
-  const Tensor dout = with_rows(dy), qr = with_rows(q), kr = with_rows(k), vr = with_rows(v), pairs = for_pairs(mask, q, k);
+  const Tensor dout = with_rows(dy), qr = with_rows(q), kr = with_rows(k), vr = with_rows(v),
+               pairs = for_pairs(mask, q, k);
   const Tensor gq = rows(arrived[0]), gk = rows(arrived[1]), gv = rows(arrived[2]), gmask = for_pairs(arrived[3], q, k);
   Grads grads(5);
   if (wanted[0]) grads[0] = empty_heads(dy, dy.size(3));
@@ -138,9 +141,10 @@ Grads second(const Grads& arrived, const Tensor& dy, const Tensor& q, const Tens
   if (wanted[2]) grads[2] = empty_heads(k, k.size(3));
   if (wanted[3]) grads[3] = empty_heads(v, v.size(3));
   if (wanted[4]) grads[4] = zeros(mask.shape(), computed_in(q));
-  kernels::attention_second({view_of(grads[0]), view_of(grads[1]), view_of(grads[2]), view_of(grads[3]), view_of(grads[4])},
-                            {dout.view(), lse.view(), qr.view(), kr.view(), vr.view(), view_of(pairs)},
-                            {true, view_of(gq), view_of(gk), view_of(gv), view_of(gmask)}, o);
+  kernels::attention_second(
+      {view_of(grads[0]), view_of(grads[1]), view_of(grads[2]), view_of(grads[3]), view_of(grads[4])},
+      {dout.view(), lse.view(), qr.view(), kr.view(), vr.view(), view_of(pairs)},
+      {true, view_of(gq), view_of(gk), view_of(gv), view_of(gmask)}, o);
   return grads;
 }
 
@@ -149,7 +153,8 @@ Grads attend_backward(const Tensor& dy, const Tensor& q, const Tensor& k, const 
                       const Tensor& out, const Tensor& lse, const Options& o, const bool (&wanted)[4]) {
   Grads grads(4);
   {
-    const Tensor dout = with_rows(dy), qr = with_rows(q), kr = with_rows(k), vr = with_rows(v), pairs = for_pairs(mask, q, k);
+    const Tensor dout = with_rows(dy), qr = with_rows(q), kr = with_rows(k), vr = with_rows(v),
+                 pairs = for_pairs(mask, q, k);
     if (wanted[0]) grads[0] = empty_heads(q, q.size(3));
     if (wanted[1]) grads[1] = empty_heads(k, k.size(3));
     if (wanted[2]) grads[2] = empty_heads(v, v.size(3));
@@ -166,11 +171,11 @@ Grads attend_backward(const Tensor& dy, const Tensor& q, const Tensor& k, const 
   const Tensor made[] = {grads[0], grads[1], grads[2], grads[3]};
   record_outputs("scaled_dot_product_attention_backward", made, inputs(dy, q, k, v, mask), save(dy, q, k, v, mask, lse),
                  [o](const Grads& arrived, const Saved& saved) {
-    const Tensor dy = saved[0], q = saved[1], k = saved[2], v = saved[3], mask = saved[4];
-    if (grad_mode.enabled) return second_openly(arrived, dy, q, k, v, mask, o);
-    return second(arrived, dy, q, k, v, mask, saved[5], o,
-                  {saved.needs(0), saved.needs(1), saved.needs(2), saved.needs(3), saved.needs(4)});
-  });
+                   const Tensor dy = saved[0], q = saved[1], k = saved[2], v = saved[3], mask = saved[4];
+                   if (grad_mode.enabled) return second_openly(arrived, dy, q, k, v, mask, o);
+                   return second(arrived, dy, q, k, v, mask, saved[5], o,
+                                 {saved.needs(0), saved.needs(1), saved.needs(2), saved.needs(3), saved.needs(4)});
+                 });
   return grads;
 }
 
@@ -185,9 +190,9 @@ Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& m
   }
   return record(kName, out, inputs(q, k, v, mask), save(q, k, v, mask, output(out), lse),
                 [o](const Tensor& dy, const Saved& saved) {
-    return attend_backward(dy, saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], o,
-                           {saved.needs(0), saved.needs(1), saved.needs(2), saved.needs(3)});
-  });
+                  return attend_backward(dy, saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], o,
+                                         {saved.needs(0), saved.needs(1), saved.needs(2), saved.needs(3)});
+                });
 }
 
 Dims lead_of(const Tensor& x, int last) { return Dims(x.shape().begin(), x.shape().end() - last); }
@@ -217,31 +222,36 @@ Tensor four_dims_of_mask(const Tensor& mask, const Dims& lead) {
   const Tensor padded = reshape(mask, shape);
   if (!same) std::copy(lead.begin(), lead.begin() + more + 1, shape.begin());
   const Dims first(shape.begin(), shape.begin() + more + 1);
-  return reshape(same ? padded : expand(padded, shape), {numel(first), shape[more + 1], shape[more + 2], shape[more + 3]});
+  return reshape(same ? padded : expand(padded, shape),
+                 {numel(first), shape[more + 1], shape[more + 2], shape[more + 3]});
 }
 
 }  // namespace
 
-Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout,
-                                    bool causal, std::optional<double> scale, bool gqa, Generator& g) {
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                                    double dropout, bool causal, std::optional<double> scale, bool gqa, Generator& g) {
   require_floating(kName, "query", q);
-  require<DTypeError>(q.dtype() == k.dtype() && q.dtype() == v.dtype(), kName, ": query, key and value must have one dtype, got ",
-                      q.dtype(), ", ", k.dtype(), " and ", v.dtype());
-  require(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2, kName, ": query, key and value need at least 2 dimensions, got shapes ",
-          q.shape(), ", ", k.shape(), " and ", v.shape());
+  require<DTypeError>(q.dtype() == k.dtype() && q.dtype() == v.dtype(), kName,
+                      ": query, key and value must have one dtype, got ", q.dtype(), ", ", k.dtype(), " and ",
+                      v.dtype());
+  require(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2, kName,
+          ": query, key and value need at least 2 dimensions, got shapes ", q.shape(), ", ", k.shape(), " and ",
+          v.shape());
   require(q.size(-1) == k.size(-1), kName, ": query of shape ", q.shape(), " and key of shape ", k.shape(),
           " must agree in the last dimension");
   require(k.size(-2) == v.size(-2), kName, ": key of shape ", k.shape(), " and value of shape ", v.shape(),
           " must have the same number of rows (dimension -2)");
   require(dropout >= 0 && dropout <= 1, kName, ": dropout_p must be between 0 and 1, got ", dropout);
-  require(!(causal && mask.defined()), kName, ": attn_mask and is_causal=True exclude each other; put the causal part into attn_mask");
+  require(!(causal && mask.defined()), kName,
+          ": attn_mask and is_causal=True exclude each other; put the causal part into attn_mask");
   if (mask.defined())
-    require<DTypeError>(mask.dtype() == DType::Bool || is_floating(mask.dtype()), kName, ": attn_mask must be bool or floating, got ",
-                        mask.dtype());
+    require<DTypeError>(mask.dtype() == DType::Bool || is_floating(mask.dtype()), kName,
+                        ": attn_mask must be bool or floating, got ", mask.dtype());
   Dims lead, key_lead;
   if (gqa) {
-    require(q.dim() >= 3 && k.dim() >= 3 && v.dim() >= 3, kName, ": enable_gqa needs a dimension of heads (-3), got shapes ",
-            q.shape(), ", ", k.shape(), " and ", v.shape());
+    require(q.dim() >= 3 && k.dim() >= 3 && v.dim() >= 3, kName,
+            ": enable_gqa needs a dimension of heads (-3), got shapes ", q.shape(), ", ", k.shape(), " and ",
+            v.shape());
     const int64_t heads = q.size(-3), key_heads = k.size(-3);
     require(key_heads == v.size(-3) && key_heads > 0 && heads % key_heads == 0, kName, ": enable_gqa: the ", heads,
             " heads of query must be a multiple of those of key and value, which are ", key_heads, " and ", v.size(-3));
@@ -259,8 +269,8 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   Tensor mask_4d;
   if (mask.defined()) {
     const Dims full = joined(lead, {q.size(-2), k.size(-2)});
-    require(mask.dim() <= full.size() && broadcast_shapes(kName, mask.shape(), full) == full, kName, ": attn_mask of shape ",
-            mask.shape(), " does not broadcast to the weights' shape ", full);
+    require(mask.dim() <= full.size() && broadcast_shapes(kName, mask.shape(), full) == full, kName,
+            ": attn_mask of shape ", mask.shape(), " does not broadcast to the weights' shape ", full);
     mask_4d = four_dims_of_mask(mask, lead);
   }
   const Tensor out = attend(four_dims(q, lead), four_dims(k, key_lead), four_dims(v, key_lead), mask_4d, o);

@@ -12,7 +12,8 @@ namespace genesis::ops {
 static Scalar as_compared(Scalar s, DType& dtype) {
   if (dtype == DType::Float16) return static_cast<double>(to_float(to_half(static_cast<float>(s.to_double()))));
   if (dtype == DType::BFloat16) return static_cast<double>(to_float(to_bfloat16(static_cast<float>(s.to_double()))));
-  if (!is_floating(dtype) && dtype != DType::Int64) dtype = s.i == static_cast<int32_t>(s.i) ? DType::Int32 : DType::Int64;
+  if (!is_floating(dtype) && dtype != DType::Int64)
+    dtype = s.i == static_cast<int32_t>(s.i) ? DType::Int32 : DType::Int64;
   return s;
 }
 
@@ -60,9 +61,7 @@ Tensor isclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool 
 }
 
 // Whether a bool tensor, which is ours and dense, holds no false.
-static bool all_true(const Tensor& x) {
-  return std::memchr(x->data, 0, static_cast<size_t>(x.numel())) == nullptr;
-}
+static bool all_true(const Tensor& x) { return std::memchr(x->data, 0, static_cast<size_t>(x.numel())) == nullptr; }
 
 bool allclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool equal_nan) {
   return all_true(isclose(x, y, rtol, atol, equal_nan));

@@ -21,9 +21,7 @@ struct Labelled {
   std::vector<int> labels;
 
   bool has(int label) const { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
-  int at(int label) const {
-    return static_cast<int>(std::find(labels.begin(), labels.end(), label) - labels.begin());
-  }
+  int at(int label) const { return static_cast<int>(std::find(labels.begin(), labels.end(), label) - labels.begin()); }
   int64_t size(int label) const { return tensor.size(at(label)); }
 
   void sum_out(const std::vector<int>& gone) {
@@ -183,23 +181,25 @@ Tensor einsum(const std::string& text, const std::vector<Tensor>& operands) {
   }
   for (size_t i = 0; i < out.size(); ++i) {
     const std::string shown = out[i] < 0 ? "..." : std::string(1, static_cast<char>(out[i]));
-    require(std::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(i), out[i]) == out.begin() + static_cast<std::ptrdiff_t>(i),
+    require(std::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(i), out[i]) ==
+                out.begin() + static_cast<std::ptrdiff_t>(i),
             "einsum: '", shown, "' stands twice in the output of '", text, "'");
-    require(std::any_of(inputs.begin(), inputs.end(), [&](const Labelled& x) { return x.has(out[i]); }), "einsum: '", shown,
-            "' in the output of '", text, "' is in no operand");
+    require(std::any_of(inputs.begin(), inputs.end(), [&](const Labelled& x) { return x.has(out[i]); }), "einsum: '",
+            shown, "' in the output of '", text, "' is in no operand");
   }
   for (const Labelled& x : inputs)
     for (const Labelled& y : inputs)
       for (int l : x.labels)
         require(!y.has(l) || x.size(l) == y.size(l) || x.size(l) == 1 || y.size(l) == 1, "einsum: '",
-                l < 0 ? "..." : std::string(1, static_cast<char>(l)), "' in '", text, "' stands for sizes ", x.size(l), " and ",
-                y.has(l) ? y.size(l) : 0, " of operands ", x.tensor.shape(), " and ", y.tensor.shape(),
+                l < 0 ? "..." : std::string(1, static_cast<char>(l)), "' in '", text, "' stands for sizes ", x.size(l),
+                " and ", y.has(l) ? y.size(l) : 0, " of operands ", x.tensor.shape(), " and ", y.tensor.shape(),
                 "; use two letters, or transpose an operand");
 
   Labelled result = inputs[0];
   for (size_t i = 1; i < inputs.size(); ++i) {
     std::vector<int> needed = out;
-    for (size_t j = i + 1; j < inputs.size(); ++j) needed.insert(needed.end(), inputs[j].labels.begin(), inputs[j].labels.end());
+    for (size_t j = i + 1; j < inputs.size(); ++j)
+      needed.insert(needed.end(), inputs[j].labels.begin(), inputs[j].labels.end());
     result = multiply(result, inputs[i], needed);
   }
   std::vector<int> gone;
@@ -240,14 +240,16 @@ Tensor tensordot(const Tensor& x, const Tensor& y, const Dims& x_dims, const Dim
       shape.push_back(y.size(d));
       cols *= y.size(d);
     }
-  return reshape(matmul(reshape(permute(x, x_order), {rows, inner}), reshape(permute(y, y_order), {inner, cols})), shape);
+  return reshape(matmul(reshape(permute(x, x_order), {rows, inner}), reshape(permute(y, y_order), {inner, cols})),
+                 shape);
 }
 
 Tensor kron(const Tensor& x, const Tensor& y) {
   const int n = std::max(x.dim(), y.dim());
   Dims a, b, shape;
   for (int d = 0; d < n; ++d) {
-    const int64_t p = d < n - x.dim() ? 1 : x.size(d - (n - x.dim())), q = d < n - y.dim() ? 1 : y.size(d - (n - y.dim()));
+    const int64_t p = d < n - x.dim() ? 1 : x.size(d - (n - x.dim())),
+                  q = d < n - y.dim() ? 1 : y.size(d - (n - y.dim()));
     a.push_back(p);
     a.push_back(1);
     b.push_back(1);

@@ -1,6 +1,6 @@
-// Three maps, each linear in both of its arguments: y from (x, w), x from (y, w), w from (x, y). Each is the transpose of
-// the others, so their rules are made of each other and gradients of any order follow. If x or w has its channels last, so
-// have all results, those of the rules too.
+// Three maps, each linear in both of its arguments: y from (x, w), x from (y, w), w from (x, y). Each is the transpose
+// of the others, so their rules are made of each other and gradients of any order follow. If x or w has its channels
+// last, so have all results, those of the rules too.
 #include "ops/conv.h"
 
 #include "autograd/record.h"
@@ -21,7 +21,8 @@ struct Problem : ConvShape {
   int spatial;
   MemoryFormat format;
 
-  Problem(const ConvShape& shape, int spatial, MemoryFormat format) : ConvShape(shape), spatial(spatial), format(format) {}
+  Problem(const ConvShape& shape, int spatial, MemoryFormat format)
+      : ConvShape(shape), spatial(spatial), format(format) {}
   bool last() const { return format != MemoryFormat::Contiguous; }
   // Where the kernels compute, if they `run_last`.
   MemoryFormat computed(bool run_last) const {
@@ -41,7 +42,9 @@ Dims with_spatial(int64_t a, int64_t b, const int64_t (&sizes)[3], int spatial) 
 }
 Dims input_shape(const Problem& s) { return with_spatial(s.batch, s.groups * s.in_channels, s.in, s.spatial); }
 Dims output_shape(const Problem& s) { return with_spatial(s.batch, s.groups * s.out_channels, s.out, s.spatial); }
-Dims weight_shape(const Problem& s) { return with_spatial(s.groups * s.out_channels, s.in_channels, s.kernel, s.spatial); }
+Dims weight_shape(const Problem& s) {
+  return with_spatial(s.groups * s.out_channels, s.in_channels, s.kernel, s.spatial);
+}
 
 // An operand as the kernels take it: dense in a format, half precision widened.
 struct Dense {
@@ -78,9 +81,11 @@ Tensor channel_sum(const Tensor& dy) {
 Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const Problem& s) {
   Tensor y = result(output_shape(s), x.dtype(), s, kernels::forward_runs_last(s, s.last()),
                     [&](DType dtype, MemoryFormat format, void* out) {
-    const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_forward : kernels::conv_forward_last;
-    run(dtype, s, Dense(x, format).data(), Dense(w, format).data(), Dense(bias, MemoryFormat::Contiguous).data(), out);
-  });
+                      const auto& run =
+                          format == MemoryFormat::Contiguous ? kernels::conv_forward : kernels::conv_forward_last;
+                      run(dtype, s, Dense(x, format).data(), Dense(w, format).data(),
+                          Dense(bias, MemoryFormat::Contiguous).data(), out);
+                    });
   return record("convolution", std::move(y), inputs(x, w, bias), save(x, w), [s](const Tensor& dy, const Saved& saved) {
     Grads grads(3);
     if (saved.needs(0)) grads[0] = input_from(dy, saved[1], Tensor(), s);
@@ -93,30 +98,35 @@ Tensor output_from(const Tensor& x, const Tensor& w, const Tensor& bias, const P
 Tensor input_from(const Tensor& y, const Tensor& w, const Tensor& bias, const Problem& s) {
   Tensor x = result(input_shape(s), y.dtype(), s, kernels::input_runs_last(s, s.last()),
                     [&](DType dtype, MemoryFormat format, void* out) {
-    const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_input : kernels::conv_input_last;
-    run(dtype, s, Dense(y, format).data(), Dense(w, format).data(), Dense(bias, MemoryFormat::Contiguous).data(), out);
-  });
-  return record("convolution_transposed", std::move(x), inputs(y, w, bias), save(y, w), [s](const Tensor& dx, const Saved& saved) {
-    Grads grads(3);
-    if (saved.needs(0)) grads[0] = output_from(dx, saved[1], Tensor(), s);
-    if (saved.needs(1)) grads[1] = weight_from(dx, saved[0], s);
-    if (saved.needs(2)) grads[2] = channel_sum(dx);
-    return grads;
-  });
+                      const auto& run =
+                          format == MemoryFormat::Contiguous ? kernels::conv_input : kernels::conv_input_last;
+                      run(dtype, s, Dense(y, format).data(), Dense(w, format).data(),
+                          Dense(bias, MemoryFormat::Contiguous).data(), out);
+                    });
+  return record("convolution_transposed", std::move(x), inputs(y, w, bias), save(y, w),
+                [s](const Tensor& dx, const Saved& saved) {
+                  Grads grads(3);
+                  if (saved.needs(0)) grads[0] = output_from(dx, saved[1], Tensor(), s);
+                  if (saved.needs(1)) grads[1] = weight_from(dx, saved[0], s);
+                  if (saved.needs(2)) grads[2] = channel_sum(dx);
+                  return grads;
+                });
 }
 
 Tensor weight_from(const Tensor& x, const Tensor& y, const Problem& s) {
   Tensor w = result(weight_shape(s), x.dtype(), s, kernels::weight_runs_last(s, s.last()),
                     [&](DType dtype, MemoryFormat format, void* out) {
-    const auto& run = format == MemoryFormat::Contiguous ? kernels::conv_weight : kernels::conv_weight_last;
-    run(dtype, s, Dense(x, format).data(), Dense(y, format).data(), out);
-  });
-  return record("convolution_weight", std::move(w), inputs(x, y), save(x, y), [s](const Tensor& dw, const Saved& saved) {
-    Grads grads(2);
-    if (saved.needs(0)) grads[0] = input_from(saved[1], dw, Tensor(), s);
-    if (saved.needs(1)) grads[1] = output_from(saved[0], dw, Tensor(), s);
-    return grads;
-  });
+                      const auto& run =
+                          format == MemoryFormat::Contiguous ? kernels::conv_weight : kernels::conv_weight_last;
+                      run(dtype, s, Dense(x, format).data(), Dense(y, format).data(), out);
+                    });
+  return record("convolution_weight", std::move(w), inputs(x, y), save(x, y),
+                [s](const Tensor& dw, const Saved& saved) {
+                  Grads grads(2);
+                  if (saved.needs(0)) grads[0] = input_from(saved[1], dw, Tensor(), s);
+                  if (saved.needs(1)) grads[1] = output_from(saved[0], dw, Tensor(), s);
+                  return grads;
+                });
 }
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
@@ -124,7 +134,8 @@ Tensor weight_from(const Tensor& x, const Tensor& y, const Problem& s) {
 // The sizes of one argument, right-aligned in three dimensions, each at least `least`.
 void spread(const char* op, const char* argument, const Dims& given, int spatial, int64_t least, int64_t absent,
             int64_t (&out)[3]) {
-  require(given.size() == 1 || given.size() == spatial, op, ": ", argument, " must be one number or ", spatial, ", got ", given);
+  require(given.size() == 1 || given.size() == spatial, op, ": ", argument, " must be one number or ", spatial,
+          ", got ", given);
   for (int d = 0; d < 3 - spatial; ++d) out[d] = absent;
   for (int d = 0; d < spatial; ++d) {
     const int64_t value = given[given.size() == 1 ? 0 : d];
@@ -133,13 +144,16 @@ void spread(const char* op, const char* argument, const Dims& given, int spatial
   }
 }
 
-void require_operands(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias, int64_t groups) {
+void require_operands(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
+                      int64_t groups) {
   require<DTypeError>(is_floating(x.dtype()), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
   require<DTypeError>(w.dtype() == x.dtype(), op, ": input is ", x.dtype(), " but weight is ", w.dtype(),
                       "; convert one of them, e.g. input.to(weight.dtype)");
   require(w.dim() == spatial + 2, op, ": weight must have ", spatial + 2, " dimensions, got shape ", w.shape());
   require(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": input must be (batch, channels, ",
-          spatial == 1 ? "length" : spatial == 2 ? "height, width" : "depth, height, width",
+          spatial == 1   ? "length"
+          : spatial == 2 ? "height, width"
+                         : "depth, height, width",
           "), or the same without batch; got shape ", x.shape(),
           x.dim() == spatial ? "; add the channels: input.unsqueeze(0)" : "; reshape it");
   require(groups > 0, op, ": groups must be positive, got ", groups);
@@ -153,14 +167,16 @@ void require_bias(const char* op, const Tensor& bias, int64_t channels) {
             " output channels, got shape ", bias.shape());
 }
 
-[[noreturn, gnu::cold]] void fail_channels(const char* op, int spatial, const Tensor& x, const Tensor& w, int64_t groups) {
+[[noreturn, gnu::cold]] void fail_channels(const char* op, int spatial, const Tensor& x, const Tensor& w,
+                                           int64_t groups) {
   const int at = x.dim() - spatial - 1;
   const int64_t channels = x.size(at), taken = w.size(1) * groups;
   std::string way = str("make the layer with in_channels=", channels);
   if (x.size(-1) == taken) way = str("channels come before the picture: input.movedim(-1, ", at, ")");
-  else if (x.dim() == spatial + 1 && taken == 1) way = str("add the channels: input.unsqueeze(1) for a batch of ", channels);
-  fail(op, ": input of shape ", x.shape(), " has ", channels, " channels in dimension ", at, ", but weight of shape ", w.shape(),
-       " with groups=", groups, " takes ", taken, "; ", way);
+  else if (x.dim() == spatial + 1 && taken == 1)
+    way = str("add the channels: input.unsqueeze(1) for a batch of ", channels);
+  fail(op, ": input of shape ", x.shape(), " has ", channels, " channels in dimension ", at, ", but weight of shape ",
+       w.shape(), " with groups=", groups, " takes ", taken, "; ", way);
 }
 
 // run(x, format of the results), with a batch of one if x has none.
@@ -173,7 +189,8 @@ Tensor batched(const Tensor& x, const Tensor& w, int spatial, F run) {
 
 }  // namespace
 
-Tensor conv(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias, const ConvOptions& options) {
+Tensor conv(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
+            const ConvOptions& options) {
   const int64_t groups = options.groups;
   require_operands(op, spatial, x, w, bias, groups);
   const int64_t channels = x.size(x.dim() - spatial - 1);
@@ -199,8 +216,8 @@ Tensor conv(const char* op, int spatial, const Tensor& x, const Tensor& w, const
     }
     require(s.kernel[d] > 0, op, ": weight of shape ", w.shape(), " has an empty kernel");
     const int64_t padded = s.in[d] + 2 * s.padding[d];
-    require(padded >= span, op, ": the kernel spans ", span, " elements in spatial dimension ", at, " (size ", s.kernel[d],
-            ", dilation ", s.dilation[d], "), but input of shape ", x.shape(), " has ", padded,
+    require(padded >= span, op, ": the kernel spans ", span, " elements in spatial dimension ", at, " (size ",
+            s.kernel[d], ", dilation ", s.dilation[d], "), but input of shape ", x.shape(), " has ", padded,
             " there with its padding; pad more, or take a smaller kernel");
     s.out[d] = (padded - span) / s.stride[d] + 1;
   }
@@ -215,8 +232,9 @@ Tensor conv_transpose(const char* op, int spatial, const Tensor& x, const Tensor
   const int64_t groups = options.groups;
   require_operands(op, spatial, x, w, bias, groups);
   const int64_t channels = x.size(x.dim() - spatial - 1);
-  require(channels == w.size(0), op, ": input of shape ", x.shape(), " has ", channels, " channels, but weight of shape ", w.shape(),
-          " takes ", w.size(0), "; a transposed convolution's weight is (channels in, channels out / groups, ...)");
+  require(channels == w.size(0), op, ": input of shape ", x.shape(), " has ", channels,
+          " channels, but weight of shape ", w.shape(), " takes ", w.size(0),
+          "; a transposed convolution's weight is (channels in, channels out / groups, ...)");
   require(w.size(0) % groups == 0, op, ": weight of shape ", w.shape(), " takes ", w.size(0),
           " channels, which groups=", groups, " does not divide");
   require_bias(op, bias, w.size(1) * groups);
@@ -231,8 +249,9 @@ Tensor conv_transpose(const char* op, int spatial, const Tensor& x, const Tensor
     s.out[d] = at < 0 ? 1 : x.size(x.dim() - spatial + at);
     s.kernel[d] = at < 0 ? 1 : w.size(2 + at);
     require(s.kernel[d] > 0, op, ": weight of shape ", w.shape(), " has an empty kernel");
-    require(extra[d] < std::max(s.stride[d], s.dilation[d]) || extra[d] == 0, op, ": output_padding must be smaller than stride or dilation, got ",
-            output_padding, " with stride ", options.stride, " and dilation ", options.dilation);
+    require(extra[d] < std::max(s.stride[d], s.dilation[d]) || extra[d] == 0, op,
+            ": output_padding must be smaller than stride or dilation, got ", output_padding, " with stride ",
+            options.stride, " and dilation ", options.dilation);
     s.in[d] = (s.out[d] - 1) * s.stride[d] - 2 * s.padding[d] + (s.kernel[d] - 1) * s.dilation[d] + 1 + extra[d];
     require(s.in[d] > 0, op, ": input of shape ", x.shape(), " would give size ", s.in[d], " in spatial dimension ", at,
             "; take less padding");

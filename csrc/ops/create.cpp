@@ -16,7 +16,8 @@ namespace genesis::ops {
 void require_representable(const char* op, Scalar value, DType dtype) {
   if (dtype == DType::Bool) return;
   if (is_floating(dtype)) {
-    require(dtype != DType::Float32 || !std::isfinite(value.to_double()) || std::abs(value.to_double()) <= std::numeric_limits<float>::max(),
+    require(dtype != DType::Float32 || !std::isfinite(value.to_double()) ||
+                std::abs(value.to_double()) <= std::numeric_limits<float>::max(),
             op, ": ", value.to_double(), " does not fit into float32; use dtype=genesis.float64");
     return;
   }
@@ -27,7 +28,8 @@ void require_representable(const char* op, Scalar value, DType dtype) {
   } else if (dtype != DType::Int64) {
     // A small negative number is taken for its unsigned counterpart, as in PyTorch.
     const int64_t limit = int64_t{1} << (dtype == DType::UInt8 ? 8 : bits - 1);
-    require(value.i < limit && value.i >= (dtype == DType::UInt8 ? 1 - limit : -limit), op, ": ", value.i, " does not fit into ", dtype);
+    require(value.i < limit && value.i >= (dtype == DType::UInt8 ? 1 - limit : -limit), op, ": ", value.i,
+            " does not fit into ", dtype);
   }
 }
 
@@ -53,9 +55,11 @@ Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype) {
   require(shape.size() == strides.size(), "empty_strided: ", shape.size(), " sizes but ", strides.size(), " strides");
   int64_t last = 0;
   for (int d = 0; d < shape.size(); ++d) {
-    require(shape[d] >= 0 && strides[d] >= 0, "empty_strided: sizes and strides must not be negative, got ", shape, " and ", strides);
+    require(shape[d] >= 0 && strides[d] >= 0, "empty_strided: sizes and strides must not be negative, got ", shape,
+            " and ", strides);
     int64_t reach;
-    require(!__builtin_mul_overflow(std::max<int64_t>(shape[d] - 1, 0), strides[d], &reach) && !__builtin_add_overflow(last, reach, &last),
+    require(!__builtin_mul_overflow(std::max<int64_t>(shape[d] - 1, 0), strides[d], &reach) &&
+                !__builtin_add_overflow(last, reach, &last),
             "empty_strided: sizes ", shape, " with strides ", strides, " are too large");
   }
   return untracked(alias(empty({numel(shape) == 0 ? 0 : last + 1}, dtype), shape, strides));
@@ -84,8 +88,8 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype) {
   require<DTypeError>(dtype != DType::Bool, "arange: dtype must not be bool");
   const double from = start.to_double(), to = end.to_double(), by = step.to_double();
   require(by != 0, "arange: step must not be zero");
-  require(std::isfinite(from) && std::isfinite(to) && std::isfinite(by), "arange: start, end and step must be finite, got ", from,
-          ", ", to, ", ", by);
+  require(std::isfinite(from) && std::isfinite(to) && std::isfinite(by),
+          "arange: start, end and step must be finite, got ", from, ", ", to, ", ", by);
   require(by > 0 ? from <= to : from >= to, "arange: step ", by, " does not lead from ", from, " to ", to);
   if (!is_integral(dtype)) {
     Tensor y = empty({count_steps(start, end, step)}, dtype);
@@ -113,11 +117,14 @@ static Tensor spaced(const char* op, double start, double end, int64_t steps, do
   require(steps >= 0, op, ": steps must not be negative, got ", steps);
   require<DTypeError>(dtype != DType::Bool, op, ": dtype must not be bool");
   Tensor y = empty({steps}, dtype);
-  if (is_integral(dtype)) start = std::trunc(start), end = std::trunc(end);  // as PyTorch: the values are between integers
+  if (is_integral(dtype))
+    start = std::trunc(start), end = std::trunc(end);  // as PyTorch: the values are between integers
   kernels::linspace(y.view(), start, end, base);
   return untracked(std::move(y));
 }
-Tensor linspace(double start, double end, int64_t steps, DType dtype) { return spaced("linspace", start, end, steps, 0, dtype); }
+Tensor linspace(double start, double end, int64_t steps, DType dtype) {
+  return spaced("linspace", start, end, steps, 0, dtype);
+}
 Tensor logspace(double start, double end, int64_t steps, double base, DType dtype) {
   require(base != 0, "logspace: base must not be zero");
   return spaced("logspace", start, end, steps, base, dtype);
@@ -154,7 +161,8 @@ Tensor cast(const Tensor& x, DType dtype) {
 
 Tensor copy_(const Tensor& x, const Tensor& source) {
   const Dims shape = broadcast_shapes("copy_", x.shape(), source.shape());
-  require(shape == x.shape(), "copy_: a tensor of shape ", source.shape(), " cannot be copied into one of shape ", x.shape());
+  require(shape == x.shape(), "copy_: a tensor of shape ", source.shape(), " cannot be copied into one of shape ",
+          x.shape());
   const auto write = [&] {
     const WithGradMode off(false);
     // Overlapping memory (x[1:].copy_(x[:-1])) must read everything before it writes.
@@ -169,14 +177,16 @@ Tensor copy_(const Tensor& x, const Tensor& source) {
 
 Tensor fill_(const Tensor& x, Scalar value) {
   require_representable("fill_", value, x.dtype());
-  return overwrite("fill_", x, {}, [&] { kernels::copy(x.view(), Operand(value).view()); },
-                   [](const Tensor& input, const Tensor& y) {
-    return record("fill", y, inputs(input), save(), [](const Tensor&, const Saved&) { return Grads{Tensor()}; });
-  });
+  return overwrite(
+      "fill_", x, {}, [&] { kernels::copy(x.view(), Operand(value).view()); },
+      [](const Tensor& input, const Tensor& y) {
+        return record("fill", y, inputs(input), save(), [](const Tensor&, const Saved&) { return Grads{Tensor()}; });
+      });
 }
 
 Tensor fill_(const Tensor& x, const Tensor& value) {
-  require(value.dim() == 0, "fill_: value must be a number or a 0-d tensor, got shape ", value.shape(), "; use copy_()");
+  require(value.dim() == 0, "fill_: value must be a number or a 0-d tensor, got shape ", value.shape(),
+          "; use copy_()");
   return copy_(x, value);
 }
 

@@ -11,7 +11,7 @@ Tensor zeros(const Dims& shape, DType dtype);
 Tensor ones(const Dims& shape, DType dtype);
 Tensor scalar_tensor(Scalar value, DType dtype);
 Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype);  // not initialised
-Tensor full_like(const Tensor& x, Scalar value, DType dtype);              // in x's layout where that is dense
+Tensor full_like(const Tensor& x, Scalar value, DType dtype);               // in x's layout where that is dense
 
 // start, start + step, ... before `end`.
 Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype);

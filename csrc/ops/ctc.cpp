@@ -1,5 +1,6 @@
-#include "autograd/record.h"
 #include "kernels/ctc.h"
+
+#include "autograd/record.h"
 #include "ops/create.h"
 #include "ops/loss.h"
 #include "ops/pointwise.h"
@@ -12,22 +13,29 @@ namespace {
 
 kernels::Ctc problem(const Tensor& log_probs, const Tensor& labels, const Tensor& offsets, const Tensor& input_lengths,
                      const Tensor& target_lengths, int64_t blank) {
-  return {log_probs.size(0), log_probs.size(1), log_probs.size(2), blank, labels.data<int64_t>(), offsets.data<int64_t>(),
-          input_lengths.data<int64_t>(), target_lengths.data<int64_t>()};
+  return {log_probs.size(0),
+          log_probs.size(1),
+          log_probs.size(2),
+          blank,
+          labels.data<int64_t>(),
+          offsets.data<int64_t>(),
+          input_lengths.data<int64_t>(),
+          target_lengths.data<int64_t>()};
 }
 
 Tensor per_frame(const Tensor& losses) { return unsqueeze(unsqueeze(losses, 0), -1); }
 
 }  // namespace
 
-Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& input_lengths, const Tensor& target_lengths,
-                int64_t blank) {
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& input_lengths,
+                const Tensor& target_lengths, int64_t blank) {
   const char* op = "ctc_loss";
   require<DTypeError>(log_probs.dtype() == DType::Float32 || log_probs.dtype() == DType::Float64, op,
                       ": log_probs must be float32 or float64, got ", log_probs.dtype(), "; use log_probs.float()");
   require(log_probs.dim() == 3, op, ": log_probs must be (frames, batch, classes), got ", log_probs.shape());
   const int64_t frames = log_probs.size(0), batch = log_probs.size(1), classes = log_probs.size(2);
-  require<IndexError>(blank >= 0 && blank < classes, op, ": blank ", blank, " is out of range for ", classes, " classes");
+  require<IndexError>(blank >= 0 && blank < classes, op, ": blank ", blank, " is out of range for ", classes,
+                      " classes");
   Tensor labels64, inputs64, targets64;
   const Tensor offsets = empty({batch}, DType::Int64);
   {
@@ -41,16 +49,19 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& inp
   int64_t total = 0;
   for (int64_t n = 0; n < batch; ++n) {
     const int64_t length = inputs64.data<int64_t>()[n], spelt = targets64.data<int64_t>()[n];
-    require(length >= 0 && length <= frames, op, ": input_lengths[", n, "] is ", length, ", but log_probs has ", frames, " frames");
+    require(length >= 0 && length <= frames, op, ": input_lengths[", n, "] is ", length, ", but log_probs has ", frames,
+            " frames");
     require(spelt >= 0, op, ": target_lengths[", n, "] is ", spelt, "; it must not be negative");
     offsets.data<int64_t>()[n] = total;
     total += spelt;
   }
-  require(labels64.numel() == total, op, ": target_lengths add up to ", total, ", but there are ", labels64.numel(), " targets");
+  require(labels64.numel() == total, op, ": target_lengths add up to ", total, ", but there are ", labels64.numel(),
+          " targets");
   for (int64_t i = 0; i < total; ++i) {
     const int64_t label = labels64.data<int64_t>()[i];
     require<IndexError>(label >= 0 && label < classes && label != blank, op, ": target ", label,
-                        label == blank ? " is the blank" : " is out of range", "; valid: 0..", classes - 1, " except the blank ", blank);
+                        label == blank ? " is the blank" : " is out of range", "; valid: 0..", classes - 1,
+                        " except the blank ", blank);
   }
   const bool wanted = inputs(log_probs).tracked();
   const Tensor loss = empty({batch}, log_probs.dtype());
@@ -64,32 +75,35 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& inp
       kernels::ctc(loss.view(), wanted ? slopes.view() : nowhere, x.view(),
                    problem(x, labels64, offsets, inputs64, targets64, blank));
   }
-  return record(op, loss, inputs(log_probs), save(log_probs, slopes, labels64, offsets, inputs64, targets64),
-                [blank](const Tensor& dz, const Saved& saved) {
-    // The gradient as a function of dz and of log_probs: linear in the one, and in the other with a derivative that the
-    // kernel computes.
-    const Tensor x = saved[0], slopes = saved[1];
-    Tensor dx;
-    {
-      const WithGradMode off(false);
-      dx = slopes * per_frame(dz);
-    }
-    return Grads{record("ctc_loss_backward", dx, inputs(dz, x), save(dz, x, slopes, saved[2], saved[3], saved[4], saved[5]),
-                        [blank](const Tensor& g, const Saved& saved) {
-      const Tensor dz = saved[0], slopes = saved[2];
-      Tensor to_dz, to_x;
-      if (saved.needs(0)) to_dz = sum(g * slopes, {0, 2}, false);
-      if (saved.needs(1)) {
-        require<GraphError>(!grad_mode.enabled, "ctc_loss: there is no third derivative; call backward() without create_graph");
-        const WithGradMode off(false);
-        const Tensor x = contiguous(saved[1]), direction = contiguous(g), product = empty(x.shape(), x.dtype());
-        kernels::ctc_second(product.view(), x.view(), direction.view(),
-                            problem(x, saved[3], saved[4], saved[5], saved[6], blank));
-        to_x = product * per_frame(dz);
-      }
-      return Grads{to_dz, to_x};
-    })};
-  });
+  return record(
+      op, loss, inputs(log_probs), save(log_probs, slopes, labels64, offsets, inputs64, targets64),
+      [blank](const Tensor& dz, const Saved& saved) {
+        // The gradient as a function of dz and of log_probs: linear in the one, and in the other with a derivative that
+        // the kernel computes.
+        const Tensor x = saved[0], slopes = saved[1];
+        Tensor dx;
+        {
+          const WithGradMode off(false);
+          dx = slopes * per_frame(dz);
+        }
+        return Grads{record(
+            "ctc_loss_backward", dx, inputs(dz, x), save(dz, x, slopes, saved[2], saved[3], saved[4], saved[5]),
+            [blank](const Tensor& g, const Saved& saved) {
+              const Tensor dz = saved[0], slopes = saved[2];
+              Tensor to_dz, to_x;
+              if (saved.needs(0)) to_dz = sum(g * slopes, {0, 2}, false);
+              if (saved.needs(1)) {
+                require<GraphError>(!grad_mode.enabled,
+                                    "ctc_loss: there is no third derivative; call backward() without create_graph");
+                const WithGradMode off(false);
+                const Tensor x = contiguous(saved[1]), direction = contiguous(g), product = empty(x.shape(), x.dtype());
+                kernels::ctc_second(product.view(), x.view(), direction.view(),
+                                    problem(x, saved[3], saved[4], saved[5], saved[6], blank));
+                to_x = product * per_frame(dz);
+              }
+              return Grads{to_dz, to_x};
+            })};
+      });
 }
 
 }  // namespace genesis::ops

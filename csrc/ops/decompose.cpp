@@ -73,21 +73,21 @@ QR linalg_qr(const Tensor& a, QrMode mode) {
   Tensor q = empty(with_sizes(batch, {m, inner}), a.dtype()), r = empty(with_sizes(batch, {inner, n}), a.dtype());
   kernels::qr(a.view(), q.view(), r.view());
   const Tensor outputs[] = {q, r};
-  record_outputs("linalg_qr", outputs, inputs(a), save(a, output(q, 0), output(r, 1)),
-                 [k](const Grads& d, const Saved& saved) {
-    const Tensor a = saved[0], q = first_cols(saved[1], k), r = first_rows(saved[2], k);
-    const Tensor dq = of_first_cols("linalg.qr", "mode='reduced'", d[0], k);
-    const Tensor dr = d[1].defined() ? first_rows(d[1], k) : Tensor();  // rows past k are zeros, whatever a is
-    const int64_t m = a.size(-2), n = a.size(-1);
-    if (m >= n) return Grads{qr_backward(q, r, dq, dr)};
-    // The columns past the square part are q @ r's, with r = q.T @ a there: they add to the gradient of q.
-    const Tensor rest = slice(a, -1, m, n, 1), dr_rest = dr.defined() ? slice(dr, -1, m, n, 1) : Tensor();
-    const Tensor dq_all = dr.defined() ? add_defined(matmul(rest, transposed(dr_rest)), dq) : dq;
-    const Tensor left = qr_backward(q, first_cols(r, m), dq_all, dr.defined() ? first_cols(dr, m) : Tensor());
-    const Tensor right = dr.defined() ? matmul(q, dr_rest) : zeros(rest.shape(), rest.dtype());
-    const Tensor both[] = {left, right};
-    return Grads{cat(both, -1)};
-  });
+  record_outputs(
+      "linalg_qr", outputs, inputs(a), save(a, output(q, 0), output(r, 1)), [k](const Grads& d, const Saved& saved) {
+        const Tensor a = saved[0], q = first_cols(saved[1], k), r = first_rows(saved[2], k);
+        const Tensor dq = of_first_cols("linalg.qr", "mode='reduced'", d[0], k);
+        const Tensor dr = d[1].defined() ? first_rows(d[1], k) : Tensor();  // rows past k are zeros, whatever a is
+        const int64_t m = a.size(-2), n = a.size(-1);
+        if (m >= n) return Grads{qr_backward(q, r, dq, dr)};
+        // The columns past the square part are q @ r's, with r = q.T @ a there: they add to the gradient of q.
+        const Tensor rest = slice(a, -1, m, n, 1), dr_rest = dr.defined() ? slice(dr, -1, m, n, 1) : Tensor();
+        const Tensor dq_all = dr.defined() ? add_defined(matmul(rest, transposed(dr_rest)), dq) : dq;
+        const Tensor left = qr_backward(q, first_cols(r, m), dq_all, dr.defined() ? first_cols(dr, m) : Tensor());
+        const Tensor right = dr.defined() ? matmul(q, dr_rest) : zeros(rest.shape(), rest.dtype());
+        const Tensor both[] = {left, right};
+        return Grads{cat(both, -1)};
+      });
   if (mode == QrMode::ROnly) q = untracked(empty({0}, a.dtype()));
   return {q, r};
 }
@@ -105,10 +105,12 @@ Tensor linalg_householder_product(const char* op, const Tensor& a, const Tensor&
   require_matrix(op, "A", a);
   const int64_t m = a.size(-2), n = a.size(-1);
   require(m >= n, op, ": A must have at least as many rows as columns, got shape ", a.shape());
-  require<DTypeError>(tau.dtype() == a.dtype(), op, ": A is ", a.dtype(), " but tau is ", tau.dtype(), "; convert one of them");
-  require(tau.dim() == a.dim() - 1 && Dims(tau.shape().begin(), tau.shape().end() - 1) == batch_shape(a) && tau.size(-1) <= n,
-          op, ": tau must have the batch dimensions of A, of shape ", a.shape(), ", and at most ", n, " elements, got shape ",
-          tau.shape());
+  require<DTypeError>(tau.dtype() == a.dtype(), op, ": A is ", a.dtype(), " but tau is ", tau.dtype(),
+                      "; convert one of them");
+  require(tau.dim() == a.dim() - 1 && Dims(tau.shape().begin(), tau.shape().end() - 1) == batch_shape(a) &&
+              tau.size(-1) <= n,
+          op, ": tau must have the batch dimensions of A, of shape ", a.shape(), ", and at most ", n,
+          " elements, got shape ", tau.shape());
   const int64_t k = tau.size(-1);
   const Tensor eye = triangle(m, n, 0, 1, 0, a.dtype());
   const Tensor v = tril(first_cols(a, k), -1) + triangle(m, k, 0, 1, 0, a.dtype()), factors = unsqueeze(tau, -1);
@@ -124,17 +126,18 @@ Eigen linalg_eigh(const Tensor& a, bool upper) {
   Tensor w = empty(Dims(a.shape().begin(), a.shape().end() - 1), a.dtype()), v = empty(a.shape(), a.dtype());
   check("linalg.eigh", a, kernels::eigh(a.view(), w.view(), v.view(), upper));
   const Tensor outputs[] = {w, v};
-  record_outputs("linalg_eigh", outputs, inputs(a), save(output(w, 0), output(v, 1)), [](const Grads& d, const Saved& saved) {
-    const Tensor w = saved[0], v = saved[1], dw = d[0], dv = d[1], vt = transposed(v);
-    if (!dv.defined()) return Grads{matmul(scale_cols(v, dw), vt)};
-    const Tensor eye = identity(w.size(-1), w.dtype());
-    // 1 / (w_j - w_i): infinite where eigenvalues coincide and their vectors are arbitrary.
-    const Tensor gaps = unsqueeze(w, -2) - unsqueeze(w, -1) + eye;
-    const Tensor turn = matmul(vt, dv);
-    Tensor inner = (turn - transposed(turn)) * off_diagonal(w.size(-1), w.dtype()) / gaps * 0.5;
-    if (dw.defined()) inner = inner + scale_rows(dw, eye);
-    return Grads{matmul(v, matmul(inner, vt))};
-  });
+  record_outputs("linalg_eigh", outputs, inputs(a), save(output(w, 0), output(v, 1)),
+                 [](const Grads& d, const Saved& saved) {
+                   const Tensor w = saved[0], v = saved[1], dw = d[0], dv = d[1], vt = transposed(v);
+                   if (!dv.defined()) return Grads{matmul(scale_cols(v, dw), vt)};
+                   const Tensor eye = identity(w.size(-1), w.dtype());
+                   // 1 / (w_j - w_i): infinite where eigenvalues coincide and their vectors are arbitrary.
+                   const Tensor gaps = unsqueeze(w, -2) - unsqueeze(w, -1) + eye;
+                   const Tensor turn = matmul(vt, dv);
+                   Tensor inner = (turn - transposed(turn)) * off_diagonal(w.size(-1), w.dtype()) / gaps * 0.5;
+                   if (dw.defined()) inner = inner + scale_rows(dw, eye);
+                   return Grads{matmul(v, matmul(inner, vt))};
+                 });
   return {w, v};
 }
 
@@ -186,12 +189,13 @@ SVD linalg_svd(const Tensor& a, bool full_matrices) {
   const Tensor outputs[] = {u, s, vh};
   record_outputs("linalg_svd", outputs, inputs(a), save(output(u, 0), output(s, 1), output(vh, 2)),
                  [k](const Grads& d, const Saved& saved) {
-    const Tensor u = saved[0], s = saved[1], vh = saved[2];
-    const char *op = "linalg.svd", *way_out = "full_matrices=False";
-    const Tensor du = of_first_cols(op, way_out, d[0], k);
-    const Tensor dvh = d[2].defined() ? transposed(of_first_cols(op, way_out, transposed(d[2]), k)) : Tensor();
-    return Grads{svd_backward(first_cols(u, k), s, first_rows(vh, k), du, d[1], dvh)};
-  });
+                   const Tensor u = saved[0], s = saved[1], vh = saved[2];
+                   const char *op = "linalg.svd", *way_out = "full_matrices=False";
+                   const Tensor du = of_first_cols(op, way_out, d[0], k);
+                   const Tensor dvh =
+                       d[2].defined() ? transposed(of_first_cols(op, way_out, transposed(d[2]), k)) : Tensor();
+                   return Grads{svd_backward(first_cols(u, k), s, first_rows(vh, k), du, d[1], dvh)};
+                 });
   return {u, s, vh};
 }
 
@@ -219,12 +223,14 @@ Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<do
           atol.value_or(0), " and ", rtol.value_or(0));
   const bool narrow = a.dtype() == DType::Float32;
   const double eps = narrow ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
-  const double relative = rtol.value_or(atol.value_or(0) > 0 ? 0 : static_cast<double>(std::max(a.size(-2), a.size(-1))) * eps);
+  const double relative =
+      rtol.value_or(atol.value_or(0) > 0 ? 0 : static_cast<double>(std::max(a.size(-2), a.size(-1))) * eps);
   Tensor p;
   {
     const WithGradMode off(false);
     const SVD f = linalg_svd(a, false);
-    if (f.s.numel() > 0) narrow ? invert<float>(f.s, atol.value_or(0), relative) : invert<double>(f.s, atol.value_or(0), relative);
+    if (f.s.numel() > 0)
+      narrow ? invert<float>(f.s, atol.value_or(0), relative) : invert<double>(f.s, atol.value_or(0), relative);
     p = matmul(transposed(f.vh), scale_rows(f.s, transposed(f.u)));
   }
   // Where the rank does not change: dp = -p da p + p p.T da.T (1 - a p) + (1 - p a) da.T p.T p
@@ -238,10 +244,12 @@ Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<do
 
 // ---- norms of matrices ----------------------------------------------------------------------------------------------
 
-Tensor linalg_matrix_norm(const Tensor& input, MatrixOrder order, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+Tensor linalg_matrix_norm(const Tensor& input, MatrixOrder order, const Dims& dim, bool keepdim,
+                          std::optional<DType> dtype) {
   const char* op = "linalg.matrix_norm";
   require_floating(op, "A", input);
-  require<DTypeError>(!dtype || is_floating(*dtype), op, ": dtype must be floating, got ", dtype.value_or(DType::Float32));
+  require<DTypeError>(!dtype || is_floating(*dtype), op, ": dtype must be floating, got ",
+                      dtype.value_or(DType::Float32));
   require(input.dim() >= 2, op, ": A must have at least 2 dimensions, got shape ", input.shape());
   require(dim.size() == 2, op, ": dim must be two dimensions, got ", dim);
   const int64_t rows = wrap_dim(op, dim[0], input.dim()), cols = wrap_dim(op, dim[1], input.dim());

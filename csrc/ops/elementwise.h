@@ -16,8 +16,8 @@ inline DType common_type(const Operand& x, const Operand& y) {
   return result_type({x, y});
 }
 
-// An operand that takes part weakly in promotion, a number or a 0-d tensor, may not fit the result's integer type. Where
-// wrapping after the operation is not the same as before it (extrema, quotients), it is wrapped first.
+// An operand that takes part weakly in promotion, a number or a 0-d tensor, may not fit the result's integer type.
+// Where wrapping after the operation is not the same as before it (extrema, quotients), it is wrapped first.
 class Fitted {
  public:
   Fitted(const Operand& x, DType dtype) : operand_(x) {
@@ -79,24 +79,26 @@ Tensor zip(const char* op, const Kernel& kernel, const Operand& a, const Operand
   return deliver(op, std::move(z), out);
 }
 
-// Records an operator of operands that may be numbers: the rule is called with (dz, x, y, saved), or (dz, a, b, c, saved),
-// where the operands are as they were.
+// Records an operator of operands that may be numbers: the rule is called with (dz, x, y, saved), or (dz, a, b, c,
+// saved), where the operands are as they were.
 template <class Rule>
 Tensor record_zip(const char* op, Tensor z, const Operand& x, const Operand& y, Rule rule) {
-  return record(op, std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(x.or_undefined(), y.or_undefined()),
+  return record(op, std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
+                save(x.or_undefined(), y.or_undefined()),
                 [rule, s = x.scalar, t = y.scalar](const Tensor& dz, const Saved& saved) {
-    const Tensor x = saved[0], y = saved[1];
-    return rule(dz, x.defined() ? Operand(x) : s, y.defined() ? Operand(y) : t, saved);
-  });
+                  const Tensor x = saved[0], y = saved[1];
+                  return rule(dz, x.defined() ? Operand(x) : s, y.defined() ? Operand(y) : t, saved);
+                });
 }
 template <class Rule>
 Tensor record_zip(const char* op, Tensor z, const Operand& a, const Operand& b, const Operand& c, Rule rule) {
   return record(op, std::move(z), broadcast(a.or_undefined(), b.or_undefined(), c.or_undefined()),
                 save(a.or_undefined(), b.or_undefined(), c.or_undefined()),
                 [rule, s = a.scalar, t = b.scalar, u = c.scalar](const Tensor& dz, const Saved& saved) {
-    const Tensor a = saved[0], b = saved[1], c = saved[2];
-    return rule(dz, a.defined() ? Operand(a) : s, b.defined() ? Operand(b) : t, c.defined() ? Operand(c) : u, saved);
-  });
+                  const Tensor a = saved[0], b = saved[1], c = saved[2];
+                  return rule(dz, a.defined() ? Operand(a) : s, b.defined() ? Operand(b) : t,
+                              c.defined() ? Operand(c) : u, saved);
+                });
 }
 
 // In-place forms of operators of one, two and three operands. Where an argument is x itself (x *= x), it is the

@@ -39,8 +39,12 @@ static Tensor extreme(const char* op, const decltype(kernels::amax)& kernel, con
   });
 }
 
-Tensor amax(const Tensor& x, const Dims& dims, bool keepdim) { return extreme("amax", kernels::amax, x, dims, keepdim); }
-Tensor amin(const Tensor& x, const Dims& dims, bool keepdim) { return extreme("amin", kernels::amin, x, dims, keepdim); }
+Tensor amax(const Tensor& x, const Dims& dims, bool keepdim) {
+  return extreme("amax", kernels::amax, x, dims, keepdim);
+}
+Tensor amin(const Tensor& x, const Dims& dims, bool keepdim) {
+  return extreme("amin", kernels::amin, x, dims, keepdim);
+}
 Tensor max(const Tensor& x) { return extreme("max", kernels::amax, x, {}, false); }
 Tensor min(const Tensor& x) { return extreme("min", kernels::amin, x, {}, false); }
 
@@ -68,13 +72,17 @@ static WithIndices along(const char* op, const Kernel& kernel, const Tensor& x, 
   untracked(y.indices);
   y.values = record(op, y.values, inputs(x), save(y.indices),
                     [shape = x.shape(), d, kept = r.kept](const Tensor& dy, const Saved& saved) {
-    return Grads{put(dy, saved[0], shape, d, kept)};
-  });
+                      return Grads{put(dy, saved[0], shape, d, kept)};
+                    });
   return y;
 }
 
-WithIndices max(const Tensor& x, int64_t dim, bool keepdim) { return along("max", kernels::max_index, x, dim, keepdim); }
-WithIndices min(const Tensor& x, int64_t dim, bool keepdim) { return along("min", kernels::min_index, x, dim, keepdim); }
+WithIndices max(const Tensor& x, int64_t dim, bool keepdim) {
+  return along("max", kernels::max_index, x, dim, keepdim);
+}
+WithIndices min(const Tensor& x, int64_t dim, bool keepdim) {
+  return along("min", kernels::min_index, x, dim, keepdim);
+}
 
 template <class Kernel>
 static Tensor where_extreme(const char* op, const Kernel& kernel, const Tensor& x, std::optional<int64_t> dim,
@@ -100,7 +108,9 @@ Tensor argmin(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
 
 // ---- by rank --------------------------------------------------------------------------------------------------------
 
-WithIndices median(const Tensor& x, int64_t dim, bool keepdim) { return along("median", kernels::median, x, dim, keepdim); }
+WithIndices median(const Tensor& x, int64_t dim, bool keepdim) {
+  return along("median", kernels::median, x, dim, keepdim);
+}
 WithIndices nanmedian(const Tensor& x, int64_t dim, bool keepdim) {
   return along("nanmedian", kernels::nanmedian, x, dim, keepdim);
 }

@@ -1,4 +1,5 @@
-// Largest, smallest and middle elements. NaN counts as larger and smaller than everything; the first of equals is taken.
+// Largest, smallest and middle elements. NaN counts as larger and smaller than everything; the first of equals is
+// taken.
 #pragma once
 
 #include <optional>

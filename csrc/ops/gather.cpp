@@ -27,9 +27,8 @@ static Tensor transposed(const Tensor& dy, const Dims& shape, View index, int di
 
 Tensor gather_backward(const Tensor& dy, const Dims& shape, int dim, const Tensor& index) {
   Tensor dx = index.numel() ? transposed(dy, shape, line(index), dim) : zeros(shape, dy.dtype());
-  return record("gather_backward", std::move(dx), inputs(dy), save(index), [dim](const Tensor& ddx, const Saved& saved) {
-    return Grads{gather(ddx, dim, saved[0])};
-  });
+  return record("gather_backward", std::move(dx), inputs(dy), save(index),
+                [dim](const Tensor& ddx, const Saved& saved) { return Grads{gather(ddx, dim, saved[0])}; });
 }
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index_in) {
@@ -41,8 +40,8 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index_in) {
     index_out_of_range("gather", index, d, line(x).shape[d]);
   return record("gather", std::move(y), inputs(x), save(index),
                 [d, shape = x.shape()](const Tensor& dy, const Saved& saved) {
-    return Grads{gather_backward(dy, shape, d, saved[0])};
-  });
+                  return Grads{gather_backward(dy, shape, d, saved[0])};
+                });
 }
 
 // ---- index_select ------------------------------------------------------------------------------------------------
@@ -68,8 +67,8 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index_in) {
     index_out_of_range("index_select", index, d, line(x).shape[d]);
   return record("index_select", std::move(y), inputs(x), save(index),
                 [d, from = x.shape()](const Tensor& dy, const Saved& saved) {
-    return Grads{index_select_backward(dy, from, d, saved[0])};
-  });
+                  return Grads{index_select_backward(dy, from, d, saved[0])};
+                });
 }
 
 // ---- anywhere ----------------------------------------------------------------------------------------------------
@@ -81,8 +80,8 @@ Tensor take(const Tensor& x, const Tensor& index_in) {
 
 Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim) {
   if (!dim) return take(x, reshape(index, {-1}));
-  require(x.dim() == index.dim(), "take_along_dim: input and indices must have as many dimensions, got shapes ", x.shape(),
-          " and ", index.shape(), "; leave out dim to index into the flattened input");
+  require(x.dim() == index.dim(), "take_along_dim: input and indices must have as many dimensions, got shapes ",
+          x.shape(), " and ", index.shape(), "; leave out dim to index into the flattened input");
   const int d = wrap_dim("take_along_dim", *dim, x.dim());
   if (x.dim() == 0) return gather(x, 0, checked_indices("take_along_dim", index, 0, 1, true));
   // The indexed dimension takes no part in broadcasting.
@@ -118,12 +117,12 @@ static Tensor embedding_backward(const Tensor& dy, const Tensor& index, int64_t 
   }
   return record("embedding_backward", std::move(dx), inputs(dy), save(index),
                 [rows, padding, by_freq](const Tensor& ddx, const Saved& saved) {
-    Tensor kept = ddx;
-    if (padding >= 0) kept = index_fill(kept, 0, full({}, padding, DType::Int64), 0);
-    Tensor ddy = embedding(saved[0], kept, {}, false);
-    if (by_freq) ddy = ddy * unsqueeze(inverse_frequency(saved[0], rows, ddy.dtype()), -1);
-    return Grads{ddy};
-  });
+                  Tensor kept = ddx;
+                  if (padding >= 0) kept = index_fill(kept, 0, full({}, padding, DType::Int64), 0);
+                  Tensor ddy = embedding(saved[0], kept, {}, false);
+                  if (by_freq) ddy = ddy * unsqueeze(inverse_frequency(saved[0], rows, ddy.dtype()), -1);
+                  return Grads{ddy};
+                });
 }
 
 Tensor embedding(const Tensor& index_in, const Tensor& weight, std::optional<int64_t> padding_idx,
@@ -150,8 +149,8 @@ Tensor embedding(const Tensor& index_in, const Tensor& weight, std::optional<int
   }
   return record("embedding", std::move(y), inputs(weight), save(index),
                 [rows, padding, scale_grad_by_freq](const Tensor& dy, const Saved& saved) {
-    return Grads{embedding_backward(dy, saved[0], rows, padding, scale_grad_by_freq)};
-  });
+                  return Grads{embedding_backward(dy, saved[0], rows, padding, scale_grad_by_freq)};
+                });
 }
 
 Tensor embedding_bag(const Tensor& index_in, const Tensor& weight_in, bool mean, bool scale_grad_by_freq) {
@@ -169,14 +168,15 @@ Tensor embedding_bag(const Tensor& index_in, const Tensor& weight_in, bool mean,
     index_out_of_range("embedding_bag", index, 0, rows);
   return record("embedding_bag", std::move(y), inputs(weight), save(index),
                 [rows, size, scale, scale_grad_by_freq](const Tensor& dy, const Saved& saved) {
-    const Tensor scaled = scale == 1 ? dy : mul(dy, scale);
-    const Tensor each = expand(unsqueeze(scaled, 1), {dy.size(0), size, dy.size(1)});
-    return Grads{embedding_backward(each, saved[0], rows, -1, scale_grad_by_freq)};
-  });
+                  const Tensor scaled = scale == 1 ? dy : mul(dy, scale);
+                  const Tensor each = expand(unsqueeze(scaled, 1), {dy.size(0), size, dy.size(1)});
+                  return Grads{embedding_backward(each, saved[0], rows, -1, scale_grad_by_freq)};
+                });
 }
 
 Tensor one_hot(const Tensor& index, int64_t num_classes) {
-  require<DTypeError>(index.dtype() == DType::Int64, "one_hot: input must be int64, got ", index.dtype(), "; use input.long()");
+  require<DTypeError>(index.dtype() == DType::Int64, "one_hot: input must be int64, got ", index.dtype(),
+                      "; use input.long()");
   const Tensor flat = contiguous(index);
   const int64_t* data = flat.data<int64_t>();
   if (num_classes == -1) {
@@ -186,8 +186,8 @@ Tensor one_hot(const Tensor& index, int64_t num_classes) {
   }
   require(num_classes > 0, "one_hot: num_classes must be positive, or -1 to take it from the input, got ", num_classes);
   const int64_t outside = kernels::find_outside(flat.view(), 0, num_classes);
-  require<IndexError>(outside < 0, "one_hot: class ", outside < 0 ? 0 : data[outside], " is out of range for ", num_classes,
-                      " classes; valid: 0..", num_classes - 1, "; pass a larger num_classes, or -1");
+  require<IndexError>(outside < 0, "one_hot: class ", outside < 0 ? 0 : data[outside], " is out of range for ",
+                      num_classes, " classes; valid: 0..", num_classes - 1, "; pass a larger num_classes, or -1");
   Dims shape = index.shape();
   shape.push_back(num_classes);
   Tensor y = zeros(shape, DType::Int64);

@@ -19,7 +19,8 @@ Tensor take(const Tensor& x, const Tensor& index);
 Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim);
 // Rows of `weight`. The row `padding_idx` gets no gradient; with scale_grad_by_freq, the gradient of each row is
 // divided by how often it was read.
-Tensor embedding(const Tensor& index, const Tensor& weight, std::optional<int64_t> padding_idx, bool scale_grad_by_freq);
+Tensor embedding(const Tensor& index, const Tensor& weight, std::optional<int64_t> padding_idx,
+                 bool scale_grad_by_freq);
 /// Sums (or means) of rows of a float32 or float64 weight: row i of the result is that of the indices of row i.
 Tensor embedding_bag(const Tensor& index, const Tensor& weight, bool mean, bool scale_grad_by_freq);
 Tensor one_hot(const Tensor& index, int64_t num_classes);

@@ -67,8 +67,8 @@ Tensor positions_of(const Tensor& mask) {
   const Tensor plain = contiguous(cast(index, DType::Int64));
   for (int64_t i = 0; i < plain.numel(); ++i) {
     const int64_t value = plain.data<int64_t>()[i];
-    require<IndexError>(value >= -size && value < size, "index ", value, " is out of range for dimension ", dim, " of size ",
-                        size, "; valid: ", -size, "..", size - 1);
+    require<IndexError>(value >= -size && value < size, "index ", value, " is out of range for dimension ", dim,
+                        " of size ", size, "; valid: ", -size, "..", size - 1);
   }
   fail<IndexError>("an index is out of range for dimension ", dim, " of size ", size);
 }
@@ -233,9 +233,8 @@ Tensor take(const Tensor& x, const Tensor& places, const Layout& layout) {
   Tensor y = empty(layout.result(), x.dtype());
   const Access a(x, places, layout, y);
   kernels::index_get(a.values, a.table, layout.at, a.places, a.step);
-  return record("index", y, inputs(x), save(places), [layout](const Tensor& dy, const Saved& saved) {
-    return Grads{spread(dy, saved[0], layout)};
-  });
+  return record("index", y, inputs(x), save(places),
+                [layout](const Tensor& dy, const Saved& saved) { return Grads{spread(dy, saved[0], layout)}; });
 }
 
 // Zeros, with dy added at the places: the transpose of take.
@@ -251,9 +250,8 @@ Tensor spread(const Tensor& dy, const Tensor& places, const Layout& layout) {
     else kernels::index_add(a.table, a.values, layout.at, a.places, a.step, a.num_places);
     dx = cast(dx, dy.dtype());
   }
-  return record("index_backward", dx, inputs(dy), save(places), [layout](const Tensor& ddx, const Saved& saved) {
-    return Grads{take(ddx, saved[0], layout)};
-  });
+  return record("index_backward", dx, inputs(dy), save(places),
+                [layout](const Tensor& ddx, const Saved& saved) { return Grads{take(ddx, saved[0], layout)}; });
 }
 
 // x with zeros at the places.
@@ -269,9 +267,8 @@ Tensor without(const Tensor& x, const Tensor& places, const Layout& layout) {
     const Access a(y, places, layout, expand(zeros({}, x.dtype()), layout.result()));
     kernels::index_put(a.table, a.values, layout.at, a.places, a.step, a.num_places, layout.distinct);
   }
-  return record("index_put", y, inputs(x), save(places), [layout](const Tensor& dy, const Saved& saved) {
-    return Grads{without(dy, saved[0], layout)};
-  });
+  return record("index_put", y, inputs(x), save(places),
+                [layout](const Tensor& dy, const Saved& saved) { return Grads{without(dy, saved[0], layout)}; });
 }
 
 // Which entries of the list are overwritten by a later one at the same place; undefined if none is.
@@ -286,7 +283,8 @@ Tensor overwritten(const Tensor& places, const Layout& layout) {
     // Few places of many: sorted, with the entries of one place in their order.
     std::vector<int64_t> order(static_cast<size_t>(n));
     std::iota(order.begin(), order.end(), int64_t{0});
-    std::sort(order.begin(), order.end(), [at](int64_t a, int64_t b) { return at[a] != at[b] ? at[a] < at[b] : a < b; });
+    std::sort(order.begin(), order.end(),
+              [at](int64_t a, int64_t b) { return at[a] != at[b] ? at[a] < at[b] : a < b; });
     for (size_t i = 1; i < order.size(); ++i)
       if (at[order[i - 1]] == at[order[i]]) later.push_back(order[i - 1]);
   } else {
@@ -323,9 +321,8 @@ Tensor without_masked(const Tensor& x, const Tensor& mask) {
     y = alias(clone(x));
   }
   fill_masked(y, mask, 0);
-  return record("masked_fill", y, inputs(x), save(mask), [](const Tensor& dy, const Saved& saved) {
-    return Grads{without_masked(dy, saved[0])};
-  });
+  return record("masked_fill", y, inputs(x), save(mask),
+                [](const Tensor& dy, const Saved& saved) { return Grads{without_masked(dy, saved[0])}; });
 }
 
 // `value` with x's dtype and `shape`; further dimensions of size 1 in front are allowed, as in NumPy.
@@ -364,32 +361,35 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
       require_representable("index_put_", *number, x.dtype());
       // The mask must outlive this call unchanged: not in the memory that is written, not in an array of the caller's.
       const Tensor own = mask->storage == x->storage || mask->storage->owner ? clone(mask) : mask;
-      return overwrite("index_put_", x, {}, [&] { fill_masked(x, own, *number); },
-                       [&](const Tensor& input, const Tensor& y) {
-        return record("index_put", y, inputs(input), save(own), [](const Tensor& dy, const Saved& saved) {
-          return Grads{without_masked(dy, saved[0])};
-        });
-      });
+      return overwrite(
+          "index_put_", x, {}, [&] { fill_masked(x, own, *number); },
+          [&](const Tensor& input, const Tensor& y) {
+            return record("index_put", y, inputs(input), save(own),
+                          [](const Tensor& dy, const Saved& saved) { return Grads{without_masked(dy, saved[0])}; });
+          });
     }
   }
   const auto [places, layout] = resolve(x, indices);
   const Tensor v = number ? expand(scalar_tensor(*number, x.dtype()), layout.result())
                           : fitted(std::get<Tensor>(value), x, layout.result());
-  return overwrite("index_put_", x, {&v}, [&, &places = places, &layout = layout] {
-    const Access a(x, places, layout, v);
-    if (accumulate) kernels::index_add(a.table, a.values, layout.at, a.places, a.step, a.num_places);
-    else kernels::index_put(a.table, a.values, layout.at, a.places, a.step, a.num_places, layout.distinct);
-  }, [&, &places = places, &layout = layout](const Tensor& input, const Tensor& y) {
-    const Tensor lost = accumulate || !watched(v) ? Tensor() : overwritten(places, layout);
-    return record("index_put", y, inputs(input, v), save(places, lost),
-                  [layout, accumulate](const Tensor& dy, const Saved& saved) {
-      // The values first: the gradient may be changed where it lies.
-      Tensor dv = saved.needs(1) ? take(dy, saved[0], layout) : Tensor();
-      if (const Tensor lost = saved[1]; lost.defined() && dv.defined()) dv = masked_fill(dv, lost, 0);
-      if (!saved.needs(0)) return Grads{Tensor(), dv};
-      return Grads{accumulate ? dy : without(dy, saved[0], layout), dv};
-    });
-  });
+  return overwrite(
+      "index_put_", x, {&v},
+      [&, &places = places, &layout = layout] {
+        const Access a(x, places, layout, v);
+        if (accumulate) kernels::index_add(a.table, a.values, layout.at, a.places, a.step, a.num_places);
+        else kernels::index_put(a.table, a.values, layout.at, a.places, a.step, a.num_places, layout.distinct);
+      },
+      [&, &places = places, &layout = layout](const Tensor& input, const Tensor& y) {
+        const Tensor lost = accumulate || !watched(v) ? Tensor() : overwritten(places, layout);
+        return record("index_put", y, inputs(input, v), save(places, lost),
+                      [layout, accumulate](const Tensor& dy, const Saved& saved) {
+                        // The values first: the gradient may be changed where it lies.
+                        Tensor dv = saved.needs(1) ? take(dy, saved[0], layout) : Tensor();
+                        if (const Tensor lost = saved[1]; lost.defined() && dv.defined()) dv = masked_fill(dv, lost, 0);
+                        if (!saved.needs(0)) return Grads{Tensor(), dv};
+                        return Grads{accumulate ? dy : without(dy, saved[0], layout), dv};
+                      });
+      });
 }
 
 Tensor index_put(const Tensor& x, std::span<const Tensor> indices, const Value& value, bool accumulate) {
@@ -406,8 +406,8 @@ void basic_put_(const Tensor& x, const BasicIndex& index, const Value& value) {
   }
   // x[i] += 1 writes x[i] to its own place: nothing is left to do.
   const Tensor& v = *tensor;
-  if (v->data == part->data && v.dtype() == part.dtype() && v.shape() == part.shape() && v.strides() == part.strides() &&
-      base_of(v).same(base_of(x)))
+  if (v->data == part->data && v.dtype() == part.dtype() && v.shape() == part.shape() &&
+      v.strides() == part.strides() && base_of(v).same(base_of(x)))
     return;
   copy_(part, fitted(v, part, part.shape()));
 }

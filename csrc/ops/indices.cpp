@@ -23,9 +23,10 @@ Tensor as_indices(const char* op, const Tensor& index) {
   }
   const int64_t value = index.data<int64_t>()[offset];
   if (index.dim() == 0)
-    fail<IndexError>(op, ": index ", value, " is out of range for dimension ", dim, " of size ", size, "; valid: 0..", size - 1);
-  fail<IndexError>(op, ": index ", value, " at position ", position, " is out of range for dimension ", dim, " of size ",
-                   size, "; valid: 0..", size - 1);
+    fail<IndexError>(op, ": index ", value, " is out of range for dimension ", dim, " of size ", size, "; valid: 0..",
+                     size - 1);
+  fail<IndexError>(op, ": index ", value, " at position ", position, " is out of range for dimension ", dim,
+                   " of size ", size, "; valid: 0..", size - 1);
 }
 
 void index_out_of_range(const char* op, const Tensor& index, int dim, int64_t size) {

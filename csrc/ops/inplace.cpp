@@ -15,14 +15,17 @@ static void require_castable(const char* op, DType from, DType to) {
 }
 
 void require_writable(const char* op, const Tensor& x) {
-  require<GraphError>(x->storage->writable, op, ": the memory is read-only (it belongs to a read-only NumPy array); "
+  require<GraphError>(x->storage->writable, op,
+                      ": the memory is read-only (it belongs to a read-only NumPy array); "
                       "clone() the tensor first");
-  require<GraphError>(x.contiguous() || !may_overlap(x.shape(), x.strides()), op, ": several elements of this tensor of shape ",
-                      x.shape(), " share one memory location (it was expanded or unfolded); clone() it first");
+  require<GraphError>(x.contiguous() || !may_overlap(x.shape(), x.strides()), op,
+                      ": several elements of this tensor of shape ", x.shape(),
+                      " share one memory location (it was expanded or unfolded); clone() it first");
 }
 
 static void require_holds(const char* op, const Tensor& x, const Dims& shape, DType dtype) {
-  require(x.shape() == shape, op, ": the result has shape ", shape, " and cannot be stored in a tensor of shape ", x.shape());
+  require(x.shape() == shape, op, ": the result has shape ", shape, " and cannot be stored in a tensor of shape ",
+          x.shape());
   require_castable(op, dtype, x.dtype());
   require_writable(op, x);
 }
@@ -51,13 +54,16 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
   const Tensor base = base_of(x);
   if (!others_watched && !watched(x) && !watched(base)) return false;
   for (const Tensor* t : {&x, &base})
-    require<GraphError>(!(meta_if_any(*t) && meta_if_any(*t)->frozen), op, ": this tensor was returned by a Function and shows "
-                        "the memory of one of its inputs, so writing to it would bypass the Function's backward; clone() it "
-                        "first, or return a clone from forward");
+    require<GraphError>(
+        !(meta_if_any(*t) && meta_if_any(*t)->frozen), op,
+        ": this tensor was returned by a Function and shows "
+        "the memory of one of its inputs, so writing to it would bypass the Function's backward; clone() it "
+        "first, or return a clone from forward");
   const bool leaf = base->requires_grad && !grad_fn(base);
   if (!leaf) return true;
   if (base->parameter && !others_watched && x.same(base)) return false;
-  fail<GraphError>(op, x.same(base) ? ": a leaf tensor that requires grad" : ": a view of a leaf tensor that requires grad",
+  fail<GraphError>(op,
+                   x.same(base) ? ": a leaf tensor that requires grad" : ": a view of a leaf tensor that requires grad",
                    " cannot be changed in place, since its gradient would be lost; wrap the change in "
                    "`with genesis.no_grad():`, or use the out-of-place form");
 }
@@ -83,18 +89,21 @@ static void replace_in_base(const Tensor& base, const Tensor& view, const Tensor
   Tensor before = stand_in(base);
   Tensor after = record("copy_slices", alias(base), inputs(before, value), save(),
                         [whole, part](const Tensor& dy, const Saved& saved) {
-    const auto at_part = [&](const Tensor& t) { return as_strided(t, part.shape, part.strides, part.offset - whole.offset); };
-    Tensor inside, outside;
-    // A gradient that is ours alone is changed where it lies: a loop that fills a tensor row by row stays linear.
-    const bool reuse = !grad_mode.enabled && dy.exclusive() && dy.strides() == whole.strides;
-    const Tensor g = reuse ? dy : with_geometry(dy, whole);
-    if (saved.needs(1)) inside = clone(at_part(g));
-    if (saved.needs(0)) {
-      outside = reuse ? dy : clone_with_geometry(g, whole);
-      fill_(at_part(outside), 0.0);
-    }
-    return Grads{outside, inside};
-  });
+                          const auto at_part = [&](const Tensor& t) {
+                            return as_strided(t, part.shape, part.strides, part.offset - whole.offset);
+                          };
+                          Tensor inside, outside;
+                          // A gradient that is ours alone is changed where it lies: a loop that fills a tensor row by
+                          // row stays linear.
+                          const bool reuse = !grad_mode.enabled && dy.exclusive() && dy.strides() == whole.strides;
+                          const Tensor g = reuse ? dy : with_geometry(dy, whole);
+                          if (saved.needs(1)) inside = clone(at_part(g));
+                          if (saved.needs(0)) {
+                            outside = reuse ? dy : clone_with_geometry(g, whole);
+                            fill_(at_part(outside), 0.0);
+                          }
+                          return Grads{outside, inside};
+                        });
   base->grad_fn = after->grad_fn;
   base->output_index = 0;
   base->requires_grad = after->requires_grad;

@@ -24,7 +24,8 @@ void require_matrix(const char* op, const char* argument, const Tensor& a, bool 
 
 void require_square(const char* op, const char* argument, const Tensor& a, bool square_work) {
   require_matrix(op, argument, a, square_work);
-  require(a.size(-1) == a.size(-2), op, ": ", argument, " must be square in its last two dimensions, got shape ", a.shape());
+  require(a.size(-1) == a.size(-2), op, ": ", argument, " must be square in its last two dimensions, got shape ",
+          a.shape());
 }
 
 void fail_matrix(const char* op, const Dims& batch, int64_t matrix, const std::string& what) {
@@ -87,19 +88,19 @@ Tensor solve_factored(const Tensor& a, const Tensor& lu, const Tensor& pivots, c
   Tensor x = empty(with_sizes(batch, {b.size(-2), b.size(-1)}), b.dtype());
   if (x.numel() > 0) {
     const WithGradMode off(false);
-    kernels::lu_solve(with_batch(lu, batch).view(), with_batch(pivots, batch, 1).view(), with_batch(b, batch).view(), x.view(),
-                      transpose_a);
+    kernels::lu_solve(with_batch(lu, batch).view(), with_batch(pivots, batch, 1).view(), with_batch(b, batch).view(),
+                      x.view(), transpose_a);
   }
   return record("linalg_solve", x, broadcast(a, b), save(a, lu, pivots, output(x)),
                 [transpose_a](const Tensor& dx, const Saved& saved) {
-    const Tensor db = solve_factored(saved[0], saved[1], saved[2], dx, !transpose_a);
-    Tensor da;
-    if (saved.needs(0)) {
-      const Tensor x = saved[3];
-      da = -(transpose_a ? matmul(x, transposed(db)) : matmul(db, transposed(x)));
-    }
-    return Grads{da, db};
-  });
+                  const Tensor db = solve_factored(saved[0], saved[1], saved[2], dx, !transpose_a);
+                  Tensor da;
+                  if (saved.needs(0)) {
+                    const Tensor x = saved[3];
+                    da = -(transpose_a ? matmul(x, transposed(db)) : matmul(db, transposed(x)));
+                  }
+                  return Grads{da, db};
+                });
 }
 
 // A column of each number: factors for matrices of a stack.
@@ -110,10 +111,12 @@ Tensor per_matrix(const Tensor& x) { return unsqueeze(unsqueeze(x, -1), -1); }
 Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left) {
   const char* op = "linalg.solve";
   require_square(op, "A", a);
-  require<DTypeError>(a.dtype() == b.dtype(), op, ": A is ", a.dtype(), " but B is ", b.dtype(), "; convert one of them");
+  require<DTypeError>(a.dtype() == b.dtype(), op, ": A is ", a.dtype(), " but B is ", b.dtype(),
+                      "; convert one of them");
   const Dims vector(a.shape().begin(), a.shape().end() - 1);
   const bool is_vector = b.dim() == 1 || (b.dim() == a.dim() - 1 && b.shape() == vector);
-  require(left || !is_vector, op, ": a vector B of shape ", b.shape(), " needs left=True; use B.unsqueeze(-2) for a row");
+  require(left || !is_vector, op, ": a vector B of shape ", b.shape(),
+          " needs left=True; use B.unsqueeze(-2) for a row");
   if (!left) {
     require(b.dim() >= 2, op, ": B must be a matrix or a vector, got shape ", b.shape());
     return transposed(linalg_solve(transposed(a), transposed(b), true));
@@ -214,9 +217,8 @@ Tensor linalg_det(const char* op, const Tensor& a) {
   const Factors f = factorise(a);
   Tensor det = empty(batch_shape(a), a.dtype());
   kernels::lu_determinant(f.lu.view(), f.pivots.view(), det.view(), View{});
-  return record("linalg_det", det, inputs(a), save(a), [](const Tensor& d, const Saved& saved) {
-    return Grads{per_matrix(d) * cofactor(saved[0])};
-  });
+  return record("linalg_det", det, inputs(a), save(a),
+                [](const Tensor& d, const Saved& saved) { return Grads{per_matrix(d) * cofactor(saved[0])}; });
 }
 
 SignAndLog linalg_slogdet(const char* op, const Tensor& a) {
@@ -225,12 +227,14 @@ SignAndLog linalg_slogdet(const char* op, const Tensor& a) {
   const Dims batch = batch_shape(a);
   Tensor sign = empty(batch, a.dtype()), log = empty(batch, a.dtype());
   kernels::lu_determinant(f.lu.view(), f.pivots.view(), sign.view(), log.view());
-  log = record("linalg_slogdet", log, inputs(a), save(a, f.lu, f.pivots),
-               [op, batch, singular = f.zero_pivot.matrix](const Tensor& d, const Saved& saved) {
-    if (singular >= 0) fail_matrix(op, batch, singular, "is singular: the logarithm of its determinant has no gradient");
-    const Tensor a = saved[0];
-    return Grads{per_matrix(d) * solve_factored(a, saved[1], saved[2], identity(a.size(-1), a.dtype()), true)};
-  });
+  log = record(
+      "linalg_slogdet", log, inputs(a), save(a, f.lu, f.pivots),
+      [op, batch, singular = f.zero_pivot.matrix](const Tensor& d, const Saved& saved) {
+        if (singular >= 0)
+          fail_matrix(op, batch, singular, "is singular: the logarithm of its determinant has no gradient");
+        const Tensor a = saved[0];
+        return Grads{per_matrix(d) * solve_factored(a, saved[1], saved[2], identity(a.size(-1), a.dtype()), true)};
+      });
   return {untracked(sign), log};
 }
 
@@ -264,22 +268,23 @@ static Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool 
   }
   return record("linalg_solve_triangular", x, broadcast(a, b), save(a, output(x)),
                 [upper, unit](const Tensor& dx, const Saved& saved) {
-    const Tensor a = saved[0], db = solve_triangle(transposed(a), dx, !upper, unit);
-    Tensor da;
-    if (saved.needs(0)) {
-      const double on = unit ? 0 : -1;
-      da = matmul(db, transposed(saved[1])) *
-           triangle(a.size(-2), a.size(-1), upper ? 0 : -1, on, upper ? -1 : 0, a.dtype());
-    }
-    return Grads{da, db};
-  });
+                  const Tensor a = saved[0], db = solve_triangle(transposed(a), dx, !upper, unit);
+                  Tensor da;
+                  if (saved.needs(0)) {
+                    const double on = unit ? 0 : -1;
+                    da = matmul(db, transposed(saved[1])) *
+                         triangle(a.size(-2), a.size(-1), upper ? 0 : -1, on, upper ? -1 : 0, a.dtype());
+                  }
+                  return Grads{da, db};
+                });
 }
 
 Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular) {
   const char* op = "linalg.solve_triangular";
   require_square(op, "A", a);
   require_matrix(op, "B", b);
-  require<DTypeError>(a.dtype() == b.dtype(), op, ": A is ", a.dtype(), " but B is ", b.dtype(), "; convert one of them");
+  require<DTypeError>(a.dtype() == b.dtype(), op, ": A is ", a.dtype(), " but B is ", b.dtype(),
+                      "; convert one of them");
   require(b.size(left ? -2 : -1) == a.size(-1), op, ": A of shape ", a.shape(), " and B of shape ", b.shape(),
           " do not fit; expected A.shape[-1] == B.shape[", left ? -2 : -1, "]");
   if (left) return solve_triangle(a, b, upper, unitriangular);

@@ -57,6 +57,7 @@ struct MatrixOrder {
   enum Kind : uint8_t { Frobenius, Nuclear, Operator } kind;
   double p = 2;
 };
-Tensor linalg_matrix_norm(const Tensor& a, MatrixOrder order, const Dims& dim, bool keepdim, std::optional<DType> dtype);
+Tensor linalg_matrix_norm(const Tensor& a, MatrixOrder order, const Dims& dim, bool keepdim,
+                          std::optional<DType> dtype);
 
 }  // namespace genesis::ops

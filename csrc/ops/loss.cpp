@@ -30,7 +30,8 @@ static Tensor slope(PointwiseLoss loss, const Tensor& x, const Tensor& y, double
   switch (loss) {
     case PointwiseLoss::Squared: return (x - y) * 2.0;
     case PointwiseLoss::Absolute: return sign(x - y);
-    case PointwiseLoss::SmoothL1: return parameter == 0 ? sign(x - y) : clamp((x - y) / parameter, Operand(-1.0), Operand(1.0));
+    case PointwiseLoss::SmoothL1:
+      return parameter == 0 ? sign(x - y) : clamp((x - y) / parameter, Operand(-1.0), Operand(1.0));
     case PointwiseLoss::Huber: return clamp(x - y, Operand(-parameter), Operand(parameter));
     case PointwiseLoss::BinaryEntropy: return (x - y) / clamp(x * sub(1, x), Operand(1e-12), {});
     default: return sigmoid(x) - y;
@@ -44,8 +45,8 @@ static Tensor target_slope(PointwiseLoss loss, const Tensor& x) {
 
 static Tensor pointwise_loss(const char* op, PointwiseLoss loss, const Tensor& x, const Tensor& y, double parameter,
                              LossReduction reduction) {
-  require(x.shape() == y.shape(), op, ": input is ", x.shape(), ", target is ", y.shape(), "; they must have the same shape",
-          x.numel() == y.numel() ? ": use target.reshape(input.shape)" : "");
+  require(x.shape() == y.shape(), op, ": input is ", x.shape(), ", target is ", y.shape(),
+          "; they must have the same shape", x.numel() == y.numel() ? ": use target.reshape(input.shape)" : "");
   const DType dtype = x.dtype() == y.dtype() ? x.dtype() : result_type({x, y});
   require<DTypeError>(is_floating(dtype), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
   const bool none = reduction == LossReduction::None;
@@ -84,7 +85,8 @@ Tensor l1_loss(const Tensor& x, const Tensor& y, LossReduction reduction) {
 }
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, LossReduction reduction, double beta) {
   require(beta >= 0, "smooth_l1_loss: beta must not be negative, got ", beta);
-  return pointwise_loss("smooth_l1_loss", beta == 0 ? PointwiseLoss::Absolute : PointwiseLoss::SmoothL1, x, y, beta, reduction);
+  return pointwise_loss("smooth_l1_loss", beta == 0 ? PointwiseLoss::Absolute : PointwiseLoss::SmoothL1, x, y, beta,
+                        reduction);
 }
 Tensor huber_loss(const Tensor& x, const Tensor& y, LossReduction reduction, double delta) {
   require(delta > 0, "huber_loss: delta must be positive, got ", delta);
@@ -119,7 +121,8 @@ struct Classified {
   double total = 0;  // the weights of the cases that count
   bool any = false;  // whether there are such cases
 
-  Classified(const char* op, const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored, double smoothing) {
+  Classified(const char* op, const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored,
+             double smoothing) {
     require_floating(op, "input", x);
     require(x.dim() > 0, op, ": input must have a dimension of classes, got a number");
     dim = x.dim() == 1 ? 0 : 1;
@@ -129,8 +132,10 @@ struct Classified {
       shape.push_back(x.size(d));
       (d < dim ? problem.outer : problem.inner) *= x.size(d);
     }
-    require<DTypeError>(is_integral(y.dtype()) && y.dtype() != DType::Bool, op, ": target must hold class numbers of an "
-                        "integer dtype, got ", y.dtype(), "; use target.long()");
+    require<DTypeError>(is_integral(y.dtype()) && y.dtype() != DType::Bool, op,
+                        ": target must hold class numbers of an "
+                        "integer dtype, got ",
+                        y.dtype(), "; use target.long()");
     if (y.shape() != shape) [[unlikely]]
       fail_target(op, x, y);
     require(problem.classes > 0 || y.numel() == 0, op, ": there are no classes in input ", x.shape());
@@ -146,9 +151,10 @@ struct Classified {
 
  private:
   [[noreturn, gnu::cold]] void fail_target(const char* op, const Tensor& x, const Tensor& y) const {
-    fail(op, ": input ", x.shape(), " has its ", x.size(dim), " classes in dimension ", dim, ", so target must be ", shape, ", got ",
-         y.shape(),
-         y.shape() == x.shape()      ? str("; for one-hot rows use target.argmax(", dim, "), for probabilities target.float()")
+    fail(op, ": input ", x.shape(), " has its ", x.size(dim), " classes in dimension ", dim, ", so target must be ",
+         shape, ", got ", y.shape(),
+         y.shape() == x.shape()
+             ? str("; for one-hot rows use target.argmax(", dim, "), for probabilities target.float()")
          : y.numel() == numel(shape) ? str("; use target.reshape", shape)
                                      : "; input and target must come from one batch");
   }
@@ -161,8 +167,8 @@ struct Classified {
       total = static_cast<double>(counted);
       return;
     }
-    require(weight.dim() == 1 && weight.size(0) == problem.classes, op, ": weight must have one number for each of the ",
-            problem.classes, " classes, got shape ", weight.shape());
+    require(weight.dim() == 1 && weight.size(0) == problem.classes, op,
+            ": weight must have one number for each of the ", problem.classes, " classes, got shape ", weight.shape());
     weights_ = contiguous(cast(weight, x.dtype() == DType::Float64 ? DType::Float64 : DType::Float32));
     problem.weight = weights_->data;
     const auto add = [&]<class T>() {
@@ -183,7 +189,8 @@ void require_constant(const char* op, const Tensor& weight) {
 // What the sum of the losses is multiplied by.
 double factor(LossReduction reduction, double total) { return reduction == LossReduction::Mean ? 1 / total : 1; }
 
-Tensor cross_entropy_backward(const Tensor& dz, const Tensor& x, const Classified& c, const Tensor& log_sum, double scale) {
+Tensor cross_entropy_backward(const Tensor& dz, const Tensor& x, const Classified& c, const Tensor& log_sum,
+                              double scale) {
   if (!grad_mode.enabled) {
     Tensor dx = empty(x.shape(), x.dtype());
     const Tensor g = contiguous(dz);
@@ -212,20 +219,21 @@ Tensor cross_entropy(const Tensor& x, const Tensor& y, const Tensor& weight, int
     const bool none = reduction == LossReduction::None;
     if (none) z = empty(c.shape, x.dtype());
     const View nowhere{nullptr, x.dtype(), 0, nullptr, nullptr};
-    const double sum = kernels::cross_entropy(none ? z.view() : nowhere, log_sum.view(), contiguous(x).view(), c.problem);
+    const double sum =
+        kernels::cross_entropy(none ? z.view() : nowhere, log_sum.view(), contiguous(x).view(), c.problem);
     if (!none) z = scalar_tensor(sum * scale, x.dtype());
   }
   return record("cross_entropy", z, inputs(x), save(x, y, weight, log_sum),
                 [ignored, smoothing, scale](const Tensor& dz, const Saved& saved) {
-    const Tensor x = saved[0];
-    std::optional<Classified> c;
-    {
-      const WithGradMode off(false);
-      c.emplace("cross_entropy", x, saved[1], saved[2], ignored, smoothing);
-    }
-    // The mean of no cases is NaN, but none of them changes it.
-    return Grads{cross_entropy_backward(dz, x, *c, saved[3], c->any ? scale : 0)};
-  });
+                  const Tensor x = saved[0];
+                  std::optional<Classified> c;
+                  {
+                    const WithGradMode off(false);
+                    c.emplace("cross_entropy", x, saved[1], saved[2], ignored, smoothing);
+                  }
+                  // The mean of no cases is NaN, but none of them changes it.
+                  return Grads{cross_entropy_backward(dz, x, *c, saved[3], c->any ? scale : 0)};
+                });
 }
 
 Tensor nll_loss(const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored, LossReduction reduction) {

@@ -18,7 +18,8 @@ static void require_mask(const char* op, const Tensor& mask) {
 // What an operator reads must not change while it writes to `out`; the same elements in the same places may.
 static Tensor apart(const Tensor& t, Out out) {
   if (!out || out.tensor->impl()->storage != t->storage) return t;
-  if (t->data == (*out.tensor)->data && t.shape() == out.tensor->shape() && t.strides() == out.tensor->strides()) return t;
+  if (t->data == (*out.tensor)->data && t.shape() == out.tensor->shape() && t.strides() == out.tensor->strides())
+    return t;
   const WithGradMode off(false);
   return clone(t);
 }
@@ -26,15 +27,17 @@ static Tensor apart(const Tensor& t, Out out) {
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value, Out out) {
   require_mask("masked_fill", mask);
   require(value.is_scalar() || value.tensor->dim() == 0,
-          "masked_fill: value must be a number or a 0-d tensor, got shape ", value.shape(), "; use where() for more values");
+          "masked_fill: value must be a number or a 0-d tensor, got shape ", value.shape(),
+          "; use where() for more values");
   Tensor y = destination("masked_fill", broadcast_shapes("masked_fill", x.shape(), mask.shape()), x.dtype(), out);
   const Tensor of_value = value.is_scalar() ? Tensor() : apart(*value.tensor, out);
-  kernels::where(y.view(), apart(mask, out).view(), value.is_scalar() ? value.view() : of_value.view(), apart(x, out).view());
+  kernels::where(y.view(), apart(mask, out).view(), value.is_scalar() ? value.view() : of_value.view(),
+                 apart(x, out).view());
   return record("masked_fill", std::move(y), broadcast(x, value.or_undefined()), save(mask),
                 [](const Tensor& dy, const Saved& saved) {
-    const Tensor dx = masked_fill(dy, saved[0], 0);
-    return Grads{dx, saved.needs(1) ? dy - dx : Tensor()};
-  });
+                  const Tensor dx = masked_fill(dy, saved[0], 0);
+                  return Grads{dx, saved.needs(1) ? dy - dx : Tensor()};
+                });
 }
 
 // ---- masked_select and masked_scatter, each the transpose of the other ---------------------------------------------
@@ -57,9 +60,8 @@ static Tensor masked_select_backward(const Tensor& dy, const Tensor& mask) {
     const Tensor from = contiguous(dy), flags = contiguous(mask);
     kernels::expand(dx->data, from->data, flags.data<bool>(), flags.numel(), itemsize(dy.dtype()));
   }
-  return record("masked_select_backward", std::move(dx), inputs(dy), save(mask), [](const Tensor& ddx, const Saved& saved) {
-    return Grads{masked_select(ddx, saved[0])};
-  });
+  return record("masked_select_backward", std::move(dx), inputs(dy), save(mask),
+                [](const Tensor& ddx, const Saved& saved) { return Grads{masked_select(ddx, saved[0])}; });
 }
 
 Tensor masked_select(const Tensor& x_in, const Tensor& mask_in) {
@@ -67,9 +69,8 @@ Tensor masked_select(const Tensor& x_in, const Tensor& mask_in) {
   const Dims shape = broadcast_shapes("masked_select", x_in.shape(), mask_in.shape());
   const Tensor x = x_in.shape() == shape ? x_in : expand(x_in, shape);
   const Tensor mask = mask_in.shape() == shape ? mask_in : expand(mask_in, shape);
-  return record("masked_select", compressed(x, mask), inputs(x), save(mask), [](const Tensor& dy, const Saved& saved) {
-    return Grads{masked_select_backward(dy, saved[0])};
-  });
+  return record("masked_select", compressed(x, mask), inputs(x), save(mask),
+                [](const Tensor& dy, const Saved& saved) { return Grads{masked_select_backward(dy, saved[0])}; });
 }
 
 // The elements of dy where the mask is true, followed by zeros: one for each element of a source of `shape`.
@@ -80,16 +81,17 @@ static Tensor masked_scatter_backward(const Tensor& dy, const Tensor& mask, cons
     const Tensor from = contiguous(dy), flags = contiguous(mask);
     kernels::compress(dx->data, from->data, flags.data<bool>(), flags.numel(), itemsize(dy.dtype()));
   }
-  return record("masked_scatter_backward", std::move(dx), inputs(dy), save(mask), [](const Tensor& ddx, const Saved& saved) {
-    const Tensor at = saved[0];
-    return Grads{masked_scatter(zeros(at.shape(), ddx.dtype()), at, ddx)};
-  });
+  return record("masked_scatter_backward", std::move(dx), inputs(dy), save(mask),
+                [](const Tensor& ddx, const Saved& saved) {
+                  const Tensor at = saved[0];
+                  return Grads{masked_scatter(zeros(at.shape(), ddx.dtype()), at, ddx)};
+                });
 }
 
 Tensor masked_scatter(const Tensor& x_in, const Tensor& mask_in, const Tensor& source, Out out) {
   require_mask("masked_scatter", mask_in);
-  require<DTypeError>(x_in.dtype() == source.dtype(), "masked_scatter: source is ", source.dtype(), " but the input is ",
-                      x_in.dtype(), "; use source.to(input.dtype)");
+  require<DTypeError>(x_in.dtype() == source.dtype(), "masked_scatter: source is ", source.dtype(),
+                      " but the input is ", x_in.dtype(), "; use source.to(input.dtype)");
   const Dims shape = broadcast_shapes("masked_scatter", x_in.shape(), mask_in.shape());
   const Tensor x = x_in.shape() == shape ? x_in : expand(x_in, shape);
   const Tensor mask = mask_in.shape() == shape ? mask_in : expand(mask_in, shape);
@@ -108,9 +110,9 @@ Tensor masked_scatter(const Tensor& x_in, const Tensor& mask_in, const Tensor& s
   }
   return record("masked_scatter", std::move(y), inputs(x, source), save(mask),
                 [from = source.shape()](const Tensor& dy, const Saved& saved) {
-    return Grads{saved.needs(0) ? masked_fill(dy, saved[0], 0) : Tensor(),
-                 saved.needs(1) ? masked_scatter_backward(dy, saved[0], from) : Tensor()};
-  });
+                  return Grads{saved.needs(0) ? masked_fill(dy, saved[0], 0) : Tensor(),
+                               saved.needs(1) ? masked_scatter_backward(dy, saved[0], from) : Tensor()};
+                });
 }
 
 Tensor masked_fill_(const Tensor& x, const Tensor& mask, const Operand& value) {

@@ -37,8 +37,7 @@ InlineVec<Batch, 4> batches(const Dims& z_shape, const Tensor& x, const Tensor& 
   };
   for (int d = 0; d < n; ++d) {
     if (z_shape[d] == 1) continue;
-    const Batch b{z_shape[d], step(x, d, z_shape.size() - x.dim()), step(y, d, z_shape.size() - y.dim()),
-                  z.stride(d)};
+    const Batch b{z_shape[d], step(x, d, z_shape.size() - x.dim()), step(y, d, z_shape.size() - y.dim()), z.stride(d)};
     if (!list.empty()) {
       Batch& last = list.back();
       if (last.x == b.x * b.size && last.y == b.y * b.size && last.z == b.z * b.size) {
@@ -87,8 +86,7 @@ void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alph
         kernels::sgemm(z.size(0), z.size(1), x.size(1), static_cast<float>(alpha),
                        {x.data<float>(), x.stride(0), x.stride(1)}, {y.data<float>(), y.stride(0), y.stride(1)},
                        static_cast<float>(beta), z.data<float>(), z.stride(0), z.stride(1));
-      else
-        run<float>(kernels::sgemm_batched, x, y, z, alpha, beta);
+      else run<float>(kernels::sgemm_batched, x, y, z, alpha, beta);
       return;
     case DType::Float64: return run<double>(kernels::dgemm_batched, x, y, z, alpha, beta);
     case DType::Float16:
@@ -130,7 +128,9 @@ void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alph
   const bool right = y.dim() > 1 && x.size(-1) == y.size(-1), left = x.dim() > 1 && x.size(-2) == y.size(inner);
   fail(op, ": inner dimensions differ: x is ", x.shape(), ", y is ", y.shape(), "; expected x.shape[-1] == y.shape[",
        y.dim() == 1 ? -1 : -2, "], got ", x.size(-1), " and ", y.size(inner),
-       right ? "; transpose y: x @ y.mT" : left ? "; transpose x: x.mT @ y" : "; transpose or reshape one of them");
+       right  ? "; transpose y: x @ y.mT"
+       : left ? "; transpose x: x.mT @ y"
+              : "; transpose or reshape one of them");
 }
 
 Dims product_shape(const char* op, const Tensor& x, const Tensor& y) {
@@ -168,8 +168,8 @@ Tensor matmul_nd(const Tensor& x, const Tensor& y) {
 }  // namespace
 
 Tensor matmul(const Tensor& x, const Tensor& y) {
-  require(x.dim() > 0 && y.dim() > 0, "matmul: both operands need at least one dimension, got shapes ", x.shape(), " and ",
-          y.shape(), "; use * for 0-d tensors");
+  require(x.dim() > 0 && y.dim() > 0, "matmul: both operands need at least one dimension, got shapes ", x.shape(),
+          " and ", y.shape(), "; use * for 0-d tensors");
   require_same_dtype("matmul", x, y);
   if (x.dim() >= 2 && y.dim() >= 2) return matmul_nd(x, y);
   if (x.dim() == 1 && y.dim() == 1) return dot(x, y);
@@ -180,8 +180,8 @@ Tensor matmul(const Tensor& x, const Tensor& y) {
 }
 
 static void require_dims(const char* op, const char* argument, const Tensor& x, int dims) {
-  require(x.dim() == dims, op, ": ", argument, " must have ", dims, " dimension", dims == 1 ? "" : "s", ", got shape ", x.shape(),
-          "; matmul() takes any");
+  require(x.dim() == dims, op, ": ", argument, " must have ", dims, " dimension", dims == 1 ? "" : "s", ", got shape ",
+          x.shape(), "; matmul() takes any");
 }
 
 Tensor mm(const Tensor& x, const Tensor& y) {
@@ -236,14 +236,17 @@ Tensor inner(const Tensor& x, const Tensor& y) {
 // ---- with an addend -----------------------------------------------------------------------------------------------
 
 static void require_whole(const char* op, DType dtype, Scalar beta, Scalar alpha) {
-  require<DTypeError>(is_floating(dtype) || (!beta.is_float() && !alpha.is_float()), op, ": beta and alpha must be integers for ",
-                      dtype, " tensors, got ", beta.to_double(), " and ", alpha.to_double(), "; convert the tensors with float() first");
+  require<DTypeError>(is_floating(dtype) || (!beta.is_float() && !alpha.is_float()), op,
+                      ": beta and alpha must be integers for ", dtype, " tensors, got ", beta.to_double(), " and ",
+                      alpha.to_double(), "; convert the tensors with float() first");
 }
 
 // beta * input + alpha * x @ y for stacks (or single) matrices.
-static Tensor add_product(const char* op, const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, Scalar alpha) {
+static Tensor add_product(const char* op, const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta,
+                          Scalar alpha) {
   require_same_dtype(op, x, y);
-  require<DTypeError>(input.dtype() == x.dtype(), op, ": input is ", input.dtype(), " but the matrices are ", x.dtype());
+  require<DTypeError>(input.dtype() == x.dtype(), op, ": input is ", input.dtype(), " but the matrices are ",
+                      x.dtype());
   if (is_integral(x.dtype())) {
     require_whole(op, x.dtype(), beta, alpha);
     return add(mul(input, beta), mul(matmul_nd(x, y), alpha));
@@ -307,22 +310,24 @@ Tensor addbmm(const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta
   int from = x.dim();
   while (from > 0 && last < features) last *= x.size(--from);
   const std::string way =
-      last == features && from < x.dim() - 1
-          ? str("flatten it first: input.flatten(", from, "), or nn.Flatten(", from == 1 ? "" : str(from), ") before the layer")
+      last == features && from < x.dim() - 1 ? str("flatten it first: input.flatten(", from, "), or nn.Flatten(",
+                                                   from == 1 ? "" : str(from), ") before the layer")
       : weight.dim() == 2 && x.size(-1) == weight.size(0)
-          ? str("weight is (out_features, in_features): pass weight.t(), or make the layer with in_features=", x.size(-1))
+          ? str("weight is (out_features, in_features): pass weight.t(), or make the layer with in_features=",
+                x.size(-1))
           : str("make the layer with in_features=", x.size(-1), ", or reshape the input to (..., ", features, ")");
-  fail("linear: weight of shape ", weight.shape(), " takes ", features, " features, but input of shape ", x.shape(), " has ",
-       x.size(-1), " in its last dimension; ", way);
+  fail("linear: weight of shape ", weight.shape(), " takes ", features, " features, but input of shape ", x.shape(),
+       " has ", x.size(-1), " in its last dimension; ", way);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require(x.dim() >= 1, "linear: input needs at least one dimension");
-  require(weight.dim() == 2 || weight.dim() == 1, "linear: weight must have shape (out_features, in_features), got ", weight.shape());
+  require(weight.dim() == 2 || weight.dim() == 1, "linear: weight must have shape (out_features, in_features), got ",
+          weight.shape());
   if (x.size(-1) != weight.size(-1)) [[unlikely]]
     fail_features(x, weight);
-  require<DTypeError>(x.dtype() == weight.dtype(), "linear: operands have dtypes ", x.dtype(), " (input) and ", weight.dtype(),
-                      " (weight); convert the input: input.to(weight.dtype)");
+  require<DTypeError>(x.dtype() == weight.dtype(), "linear: operands have dtypes ", x.dtype(), " (input) and ",
+                      weight.dtype(), " (weight); convert the input: input.to(weight.dtype)");
   require_same_dtype("linear", x, weight);
   if (weight.dim() == 1 || is_integral(x.dtype())) {  // integers have no product that adds
     Tensor y = matmul(x, weight.dim() == 1 ? weight : transposed(weight));
@@ -349,13 +354,13 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   return record("linear", std::move(z), inputs(x, weight, bias), save(x, weight),
                 [bias_dims = bias.defined() ? bias.dim() : 0](const Tensor& dz, const Saved& saved) {
-    Grads grads(3);
-    const Tensor dy = rows(dz);
-    if (saved.needs(0)) grads[0] = reshape(matmul_nd(dy, saved[1]), saved[0].shape());
-    if (saved.needs(1)) grads[1] = matmul_nd(transposed(dy), rows(saved[0]));
-    if (saved.needs(2)) grads[2] = bias_dims == 0 ? sum(dy, {}, false) : sum(dy, {0}, false);
-    return grads;
-  });
+                  Grads grads(3);
+                  const Tensor dy = rows(dz);
+                  if (saved.needs(0)) grads[0] = reshape(matmul_nd(dy, saved[1]), saved[0].shape());
+                  if (saved.needs(1)) grads[1] = matmul_nd(transposed(dy), rows(saved[0]));
+                  if (saved.needs(2)) grads[2] = bias_dims == 0 ? sum(dy, {}, false) : sum(dy, {0}, false);
+                  return grads;
+                });
 }
 
 }  // namespace genesis::ops

@@ -7,8 +7,8 @@ namespace genesis::ops {
 
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
-// What the strides of x say, for results that take the layout over: channels last where its dimensions lie in that order
-// and in no other, also with gaps; else Contiguous.
+// What the strides of x say, for results that take the layout over: channels last where its dimensions lie in that
+// order and in no other, also with gaps; else Contiguous.
 MemoryFormat suggested_format(const Tensor& x);
 bool has_format(const Tensor& x, MemoryFormat format);  // of Preserve: any
 // x itself where it already lies so; else a copy, differentiable.

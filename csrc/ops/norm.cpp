@@ -26,7 +26,8 @@ struct Shaped {
   Dims shape, strides;
   View view;
   Shaped(const Tensor& x, const Dims& dims)
-      : shape(dims), strides(contiguous_strides(dims)),
+      : shape(dims),
+        strides(contiguous_strides(dims)),
         view{x.defined() ? x->data : nullptr, x.defined() ? x.dtype() : DType::Float32, shape.size(), shape.data(),
              strides.data()} {}
   operator View() const { return view; }
@@ -40,17 +41,18 @@ Tensor contiguous_if_any(const Tensor& x) {
 
 void require_parameter(const char* op, const char* argument, const Tensor& p, const Dims& shape, const Tensor& x) {
   if (!p.defined()) return;
-  require(p.shape() == shape, op, ": ", argument, " must have shape ", shape, ", got ", p.shape(), ", for input of shape ",
-          x.shape(), "; make the layer with that size");
-  require<DTypeError>(p.dtype() == x.dtype() || p.dtype() == wide_type(x.dtype()), op, ": ", argument, " is ", p.dtype(),
-                      " but input is ", x.dtype(), "; use ", argument, ".to(input.dtype)");
+  require(p.shape() == shape, op, ": ", argument, " must have shape ", shape, ", got ", p.shape(),
+          ", for input of shape ", x.shape(), "; make the layer with that size");
+  require<DTypeError>(p.dtype() == x.dtype() || p.dtype() == wide_type(x.dtype()), op, ": ", argument, " is ",
+                      p.dtype(), " but input is ", x.dtype(), "; use ", argument, ".to(input.dtype)");
 }
 
 // Gradients of y = xhat weight + bias, where xhat is x with mean 0 (if centered) and variance 1 over `dims`. weight
 // broadcasts with x, or is undefined. Differentiable in everything.
 struct NormalizedGradient {
   Tensor dx, xhat;
-  NormalizedGradient(const Tensor& dy, const Tensor& x, const Tensor& weight, const Dims& dims, double eps, bool centered) {
+  NormalizedGradient(const Tensor& dy, const Tensor& x, const Tensor& weight, const Dims& dims, double eps,
+                     bool centered) {
     const Tensor middle = centered ? x - mean(x, dims, true) : x;
     const Tensor rstd = rsqrt(mean(middle * middle, dims, true) + eps);
     const Tensor g = weight.defined() ? dy * weight : dy;
@@ -94,27 +96,28 @@ Tensor normalize_rows(const char* op, const Tensor& x, const Dims& normalized, c
   return record(op, std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
                 [shape, eps, centered, has_bias = bias.defined(), bias_type = bias.defined() ? bias.dtype() : x.dtype(),
                  normalized](const Tensor& dy, const Saved& saved) {
-    const Tensor x = saved[0], weight = saved[1];
-    Grads grads(3);
-    if (grad_mode.enabled || x.numel() == 0) {
-      Dims dims;
-      for (int d = x.dim() - normalized.size(); d < x.dim(); ++d) dims.push_back(d);
-      const Tensor g = wide(dy), w = weight.defined() ? wide(weight) : weight;
-      const NormalizedGradient gradient(g, wide(x), w, dims, eps, centered);
-      grads[0] = gradient.dx;
-      if (saved.needs(1)) grads[1] = sum_to(g * gradient.xhat, normalized);
-      if (saved.needs(2)) grads[2] = sum_to(g, normalized);
-      return grads;
-    }
-    const Dims matrix{shape.rows, shape.n};
-    if (saved.needs(0)) grads[0] = empty(x.shape(), x.dtype());
-    if (saved.needs(1)) grads[1] = empty(normalized, weight.dtype());
-    if (has_bias && saved.needs(2)) grads[2] = empty(normalized, bias_type);
-    const Tensor mean = saved[2], rstd = saved[3];
-    kernels::layer_norm_backward(Shaped(grads[0], matrix), flat(grads[1]), flat(grads[2]), Shaped(contiguous(dy), matrix),
-                                 Shaped(contiguous(x), matrix), flat(mean), flat(rstd), flat(contiguous_if_any(weight)));
-    return grads;
-  });
+                  const Tensor x = saved[0], weight = saved[1];
+                  Grads grads(3);
+                  if (grad_mode.enabled || x.numel() == 0) {
+                    Dims dims;
+                    for (int d = x.dim() - normalized.size(); d < x.dim(); ++d) dims.push_back(d);
+                    const Tensor g = wide(dy), w = weight.defined() ? wide(weight) : weight;
+                    const NormalizedGradient gradient(g, wide(x), w, dims, eps, centered);
+                    grads[0] = gradient.dx;
+                    if (saved.needs(1)) grads[1] = sum_to(g * gradient.xhat, normalized);
+                    if (saved.needs(2)) grads[2] = sum_to(g, normalized);
+                    return grads;
+                  }
+                  const Dims matrix{shape.rows, shape.n};
+                  if (saved.needs(0)) grads[0] = empty(x.shape(), x.dtype());
+                  if (saved.needs(1)) grads[1] = empty(normalized, weight.dtype());
+                  if (has_bias && saved.needs(2)) grads[2] = empty(normalized, bias_type);
+                  const Tensor mean = saved[2], rstd = saved[3];
+                  kernels::layer_norm_backward(Shaped(grads[0], matrix), flat(grads[1]), flat(grads[2]),
+                                               Shaped(contiguous(dy), matrix), Shaped(contiguous(x), matrix),
+                                               flat(mean), flat(rstd), flat(contiguous_if_any(weight)));
+                  return grads;
+                });
 }
 
 // ---- channels ------------------------------------------------------------------------------------------------------
@@ -126,8 +129,8 @@ struct Channels {
   bool last = false;
   Channels(const char* op, const Tensor& x, int least) {
     require_floating(op, "input", x);
-    require(x.dim() >= least, op, ": input must have at least ", least, " dimensions (samples, channels, ...), got shape ",
-            x.shape());
+    require(x.dim() >= least, op, ": input must have at least ", least,
+            " dimensions (samples, channels, ...), got shape ", x.shape());
     samples = x.size(0);
     channels = x.size(1);
     inner = numel(Dims(x.shape().begin() + 2, x.shape().end()));
@@ -190,8 +193,9 @@ static Tensor in_format(const Tensor& y, MemoryFormat format) {
 
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
   const Channels shape("group_norm", x, 2);
-  require(groups > 0 && shape.channels % groups == 0, "group_norm: num_groups must divide the channels: ",
-          shape.channels, " channels of input of shape ", x.shape(), ", num_groups ", groups);
+  require(groups > 0 && shape.channels % groups == 0,
+          "group_norm: num_groups must divide the channels: ", shape.channels, " channels of input of shape ",
+          x.shape(), ", num_groups ", groups);
   require_parameter("group_norm", "weight", weight, {shape.channels}, x);
   require_parameter("group_norm", "bias", bias, {shape.channels}, x);
   Tensor y = empty(x.shape(), x.dtype());
@@ -202,29 +206,31 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
                         flat(contiguous_if_any(weight)), flat(contiguous_if_any(bias)), eps);
   const MemoryFormat format = suggested_format(x);
   return record("group_norm", in_format(y, format), inputs(x, weight, bias), save(x, weight, mean, rstd),
-                [shape, groups, eps, format, bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy, const Saved& saved) {
-    const Tensor x = saved[0], weight = saved[1];
-    Grads grads(3);
-    if (grad_mode.enabled || x.numel() == 0) {
-      const Dims split{shape.samples, groups, shape.channels / groups, shape.inner};
-      const Tensor w = weight.defined() ? reshape(wide(weight), {1, groups, split[2], 1}) : weight;
-      const Tensor g = reshape(wide(dy), split);
-      const NormalizedGradient gradient(g, reshape(wide(x), split), w, {2, 3}, eps, true);
-      grads[0] = reshape(gradient.dx, x.shape());
-      if (saved.needs(1)) grads[1] = reshape(sum(g * gradient.xhat, {0, 3}, false), {shape.channels});
-      if (saved.needs(2)) grads[2] = reshape(sum(g, {0, 3}, false), {shape.channels});
-      return grads;
-    }
-    if (saved.needs(0)) grads[0] = empty(x.shape(), x.dtype());
-    if (saved.needs(1)) grads[1] = empty({shape.channels}, weight.dtype());
-    if (saved.needs(2)) grads[2] = empty({shape.channels}, bias_type);
-    const Tensor mean = saved[2], rstd = saved[3];
-    kernels::group_norm_backward(Shaped(grads[0], shape.dims()), flat(grads[1]), flat(grads[2]),
-                                 Shaped(contiguous(dy), shape.dims()), Shaped(contiguous(x), shape.dims()), mean.view(),
-                                 rstd.view(), flat(contiguous_if_any(weight)));
-    if (grads[0].defined()) grads[0] = in_format(grads[0], format);
-    return grads;
-  });
+                [shape, groups, eps, format, bias_type = bias.defined() ? bias.dtype() : x.dtype()](
+                    const Tensor& dy, const Saved& saved) {
+                  const Tensor x = saved[0], weight = saved[1];
+                  Grads grads(3);
+                  if (grad_mode.enabled || x.numel() == 0) {
+                    const Dims split{shape.samples, groups, shape.channels / groups, shape.inner};
+                    const Tensor w = weight.defined() ? reshape(wide(weight), {1, groups, split[2], 1}) : weight;
+                    const Tensor g = reshape(wide(dy), split);
+                    const NormalizedGradient gradient(g, reshape(wide(x), split), w, {2, 3}, eps, true);
+                    grads[0] = reshape(gradient.dx, x.shape());
+                    if (saved.needs(1)) grads[1] = reshape(sum(g * gradient.xhat, {0, 3}, false), {shape.channels});
+                    if (saved.needs(2)) grads[2] = reshape(sum(g, {0, 3}, false), {shape.channels});
+                    return grads;
+                  }
+                  if (saved.needs(0)) grads[0] = empty(x.shape(), x.dtype());
+                  if (saved.needs(1)) grads[1] = empty({shape.channels}, weight.dtype());
+                  if (saved.needs(2)) grads[2] = empty({shape.channels}, bias_type);
+                  const Tensor mean = saved[2], rstd = saved[3];
+                  kernels::group_norm_backward(Shaped(grads[0], shape.dims()), flat(grads[1]), flat(grads[2]),
+                                               Shaped(contiguous(dy), shape.dims()),
+                                               Shaped(contiguous(x), shape.dims()), mean.view(), rstd.view(),
+                                               flat(contiguous_if_any(weight)));
+                  if (grads[0].defined()) grads[0] = in_format(grads[0], format);
+                  return grads;
+                });
 }
 
 static void require_running(const char* argument, const Tensor& running, int64_t channels) {
@@ -244,8 +250,10 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   require_running("running_var", running_var, shape.channels);
   require(training || (running_mean.defined() && running_var.defined()),
           "batch_norm: without training, running_mean and running_var are needed");
-  require(!training || shape.samples * shape.inner != 1, "batch_norm: training needs more than one value per channel, "
-          "got input of shape ", x.shape(), "; use eval(), or a larger batch");
+  require(!training || shape.samples * shape.inner != 1,
+          "batch_norm: training needs more than one value per channel, "
+          "got input of shape ",
+          x.shape(), "; use eval(), or a larger batch");
   const DType type = wide_type(x.dtype());
   Tensor y = shape.last ? empty_like(x) : empty(x.shape(), x.dtype()), mean, rstd;
   const Tensor w = contiguous_if_any(weight), b = contiguous_if_any(bias);
@@ -267,35 +275,37 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
                                 rstd.view(), flat(w), flat(b));
   }
   return record("batch_norm", std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
-                [shape, eps, training, bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy, const Saved& saved) {
-    const Tensor x = saved[0], weight = saved[1], mean = saved[2], rstd = saved[3];
-    Grads grads(3);
-    if (grad_mode.enabled || x.numel() == 0) {
-      const Tensor g = wide(dy), w = for_channels(weight.defined() ? wide(weight) : weight, x.dim());
-      Tensor xhat;
-      if (training) {
-        Dims dims{0};
-        for (int d = 2; d < x.dim(); ++d) dims.push_back(d);
-        const NormalizedGradient gradient(g, wide(x), w, dims, eps, true);
-        grads[0] = gradient.dx;
-        xhat = gradient.xhat;
-      } else {
-        const Tensor r = for_channels(rstd, x.dim());
-        grads[0] = (w.defined() ? g * w : g) * r;
-        xhat = (wide(x) - for_channels(mean, x.dim())) * r;
-      }
-      if (saved.needs(1)) grads[1] = channel_sum(g * xhat);
-      if (saved.needs(2)) grads[2] = channel_sum(g);
-      return grads;
-    }
-    if (saved.needs(0)) grads[0] = shape.last ? empty_like(x) : empty(x.shape(), x.dtype());
-    if (saved.needs(1)) grads[1] = empty({shape.channels}, weight.dtype());
-    if (saved.needs(2)) grads[2] = empty({shape.channels}, bias_type);
-    kernels::batch_norm_backward(Shaped(grads[0], shape.dims()), flat(grads[1]), flat(grads[2]),
-                                 Shaped(shape.arranged(dy, x), shape.dims()), Shaped(shape.arranged(x, x), shape.dims()),
-                                 mean.view(), rstd.view(), flat(contiguous_if_any(weight)), training);
-    return grads;
-  });
+                [shape, eps, training, bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy,
+                                                                                              const Saved& saved) {
+                  const Tensor x = saved[0], weight = saved[1], mean = saved[2], rstd = saved[3];
+                  Grads grads(3);
+                  if (grad_mode.enabled || x.numel() == 0) {
+                    const Tensor g = wide(dy), w = for_channels(weight.defined() ? wide(weight) : weight, x.dim());
+                    Tensor xhat;
+                    if (training) {
+                      Dims dims{0};
+                      for (int d = 2; d < x.dim(); ++d) dims.push_back(d);
+                      const NormalizedGradient gradient(g, wide(x), w, dims, eps, true);
+                      grads[0] = gradient.dx;
+                      xhat = gradient.xhat;
+                    } else {
+                      const Tensor r = for_channels(rstd, x.dim());
+                      grads[0] = (w.defined() ? g * w : g) * r;
+                      xhat = (wide(x) - for_channels(mean, x.dim())) * r;
+                    }
+                    if (saved.needs(1)) grads[1] = channel_sum(g * xhat);
+                    if (saved.needs(2)) grads[2] = channel_sum(g);
+                    return grads;
+                  }
+                  if (saved.needs(0)) grads[0] = shape.last ? empty_like(x) : empty(x.shape(), x.dtype());
+                  if (saved.needs(1)) grads[1] = empty({shape.channels}, weight.dtype());
+                  if (saved.needs(2)) grads[2] = empty({shape.channels}, bias_type);
+                  kernels::batch_norm_backward(Shaped(grads[0], shape.dims()), flat(grads[1]), flat(grads[2]),
+                                               Shaped(shape.arranged(dy, x), shape.dims()),
+                                               Shaped(shape.arranged(x, x), shape.dims()), mean.view(), rstd.view(),
+                                               flat(contiguous_if_any(weight)), training);
+                  return grads;
+                });
 }
 
 }  // namespace genesis::ops

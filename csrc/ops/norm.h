@@ -12,7 +12,8 @@ namespace genesis::ops {
 Tensor layer_norm(const Tensor& x, const Dims& normalized_shape, const Tensor& weight, const Tensor& bias, double eps);
 /// x / sqrt(mean(x^2) + eps) * weight. Without eps, the dtype's own.
 Tensor rms_norm(const Tensor& x, const Dims& normalized_shape, const Tensor& weight, std::optional<double> eps);
-/// The same over each of `groups` groups of channels (dimension 1) of each sample; weight and bias are for each channel.
+/// The same over each of `groups` groups of channels (dimension 1) of each sample; weight and bias are for each
+/// channel.
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps);
 /// Over everything but the channels (dimension 1). When training, with the statistics of x, by which running_mean and
 /// running_var, if defined, are updated in place; else with those.

@@ -43,8 +43,8 @@ DType result_type(std::initializer_list<Operand> operands);
 inline DType floating_type(DType t) { return is_floating(t) ? t : default_dtype; }
 
 inline void require_floating(const char* op, const char* argument, const Tensor& x) {
-  require<DTypeError>(is_floating(x.dtype()), op, ": ", argument, " must be floating, got ", x.dtype(),
-                      "; use ", argument, ".float()");
+  require<DTypeError>(is_floating(x.dtype()), op, ": ", argument, " must be floating, got ", x.dtype(), "; use ",
+                      argument, ".float()");
 }
 
 }  // namespace genesis

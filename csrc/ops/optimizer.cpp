@@ -39,8 +39,8 @@ class Batch {
               " has a gradient of shape ", t.grad.shape());
       for (const Tensor& s : t.state) {
         if (!s.defined()) continue;
-        require(s.shape() == t.value.shape(), op, ": the state of a parameter of shape ", t.value.shape(), " has shape ",
-                s.shape(), "; it belongs to another parameter");
+        require(s.shape() == t.value.shape(), op, ": the state of a parameter of shape ", t.value.shape(),
+                " has shape ", s.shape(), "; it belongs to another parameter");
         require_writable(op, s);
       }
     }
@@ -119,8 +119,8 @@ void adam_step(const TrainedList& list, const AdamOptions& o) {
   for (const Trained& t : list) {
     const double step = advance(op, t.numbers[0]);
     const double correction1 = 1 - std::pow(o.betas.first, step), correction2 = 1 - std::pow(o.betas.second, step);
-    batch.add(t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, o.betas.second, o.eps,
-                  o.lr / correction1, std::sqrt(correction2), o.amsgrad});
+    batch.add(t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, o.betas.second, o.eps, o.lr / correction1,
+                  std::sqrt(correction2), o.amsgrad});
   }
   batch.run(kernels::adam);
 }
@@ -137,9 +137,9 @@ void nadam_step(const TrainedList& list, const NAdamOptions& o) {
     const double mu = momentum(step), next = momentum(step + 1);
     set_number(op, t.numbers[1], number(t.numbers[1]) * mu);
     const double product = number(t.numbers[1]);
-    batch.add(t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, o.betas.second, o.eps,
-                  1 - std::pow(o.betas.second, step), o.lr * (1 - mu) / (1 - product),
-                  o.lr * next / (1 - product * next)});
+    batch.add(
+        t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, o.betas.second, o.eps,
+            1 - std::pow(o.betas.second, step), o.lr * (1 - mu) / (1 - product), o.lr * next / (1 - product * next)});
   }
   batch.run(kernels::nadam);
 }
@@ -155,8 +155,8 @@ void radam_step(const TrainedList& list, const RAdamOptions& o) {
     // The length of a simple average that would vary as much.
     const double length = longest - 2 * step * std::pow(beta2, step) / correction2;
     const bool rectified = length > 5;
-    const double rectification = rectified ? std::sqrt((length - 4) * (length - 2) * longest /
-                                                       ((longest - 4) * (longest - 2) * length)) : 1;
+    const double rectification =
+        rectified ? std::sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) : 1;
     batch.add(t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, beta2, o.eps, o.lr,
                   1 - std::pow(o.betas.first, step), std::sqrt(correction2), rectification, rectified});
   }

@@ -23,8 +23,8 @@ namespace {
 void check(const char* op, const Trained& t) {
   require_floating(op, "a parameter", t.value);
   require_writable(op, t.value);
-  require(t.grad.shape() == t.value.shape(), op, ": a parameter of shape ", t.value.shape(), " has a gradient of shape ",
-          t.grad.shape());
+  require(t.grad.shape() == t.value.shape(), op, ": a parameter of shape ", t.value.shape(),
+          " has a gradient of shape ", t.grad.shape());
 }
 void check_state(const char* op, const Trained& t, const Tensor& state, const Dims& shape) {
   require(state.defined() && state.shape() == shape, op, ": the state of a parameter of shape ", t.value.shape(),
@@ -108,8 +108,8 @@ void muon_step(const TrainedList& list, const MuonOptions& o) {
     const Tensor buffer = lerp_(op, t.state[0], t.grad, 1 - o.momentum);
     const Tensor update = orthogonal(o.nesterov ? lerp(t.grad, buffer, o.momentum) : buffer, o);
     const double rows = static_cast<double>(t.value.size(0)), columns = static_cast<double>(t.value.size(1));
-    const double adjustment = o.match_rms_adamw ? 0.2 * std::sqrt(std::max(rows, columns))
-                                                : std::sqrt(std::max(1.0, rows / columns));
+    const double adjustment =
+        o.match_rms_adamw ? 0.2 * std::sqrt(std::max(rows, columns)) : std::sqrt(std::max(1.0, rows / columns));
     mul_(t.value, 1 - o.lr * o.weight_decay);
     add_(t.value, update, -o.lr * adjustment);
   }
@@ -159,7 +159,8 @@ Tensor flat_grad(const std::vector<Tensor>& params) {
   return cat(flat, 0);
 }
 
-void lbfgs_move(const std::vector<Tensor>& params, const Tensor& direction, double t, const std::vector<Tensor>& origin) {
+void lbfgs_move(const std::vector<Tensor>& params, const Tensor& direction, double t,
+                const std::vector<Tensor>& origin) {
   const WithGradMode off(false);
   TrainedList list(params.size());
   int64_t at = 0;

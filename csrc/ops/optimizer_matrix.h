@@ -35,13 +35,14 @@ struct LbfgsHistory {
   double diagonal = 1;  // the inverse Hessian before all of them
 };
 // Takes the last step, t along `direction`, into the history, unless it found no curvature; `most` are kept.
-void lbfgs_remember(LbfgsHistory& history, const Tensor& grad, const Tensor& last_grad, const Tensor& direction, double t,
-                    int64_t most);
+void lbfgs_remember(LbfgsHistory& history, const Tensor& grad, const Tensor& last_grad, const Tensor& direction,
+                    double t, int64_t most);
 // Minus the inverse Hessian times the gradient.
 Tensor lbfgs_direction(const LbfgsHistory& history, const Tensor& grad);
 // The gradients of all parameters as one vector; 0 where there is none.
 Tensor flat_grad(const std::vector<Tensor>& params);
 // params + t direction, from where they are or from `origin`.
-void lbfgs_move(const std::vector<Tensor>& params, const Tensor& direction, double t, const std::vector<Tensor>& origin);
+void lbfgs_move(const std::vector<Tensor>& params, const Tensor& direction, double t,
+                const std::vector<Tensor>& origin);
 
 }  // namespace genesis::ops

@@ -35,9 +35,8 @@ Tensor constant_pad(const Tensor& x, const Dims& pad, Scalar value) {
   if (numel(inner) > 0) kernels::copy(alias(y, inner, y.strides(), to).view(), alias(x, inner, steps, from).view());
   Dims back = pad;
   for (int i = 0; i < back.size(); ++i) back[i] = -back[i];
-  return record("constant_pad_nd", y, inputs(x), save(), [back](const Tensor& dy, const Saved&) {
-    return Grads{constant_pad(dy, back, 0.0)};
-  });
+  return record("constant_pad_nd", y, inputs(x), save(),
+                [back](const Tensor& dy, const Saved&) { return Grads{constant_pad(dy, back, 0.0)}; });
 }
 
 }  // namespace genesis::ops

@@ -63,14 +63,16 @@ Tensor hardswish(const Tensor& x, Out out) {
 Tensor hardshrink(const Tensor& x, double lambda) {
   Tensor y = result("hardshrink", x, {});
   kernels::hardshrink(y.view(), x.view(), lambda);
-  return record_pieces("hardshrink", y, x, [=](View dx, View dy, View x) { kernels::shrink_backward(dx, dy, x, lambda); });
+  return record_pieces("hardshrink", y, x,
+                       [=](View dx, View dy, View x) { kernels::shrink_backward(dx, dy, x, lambda); });
 }
 
 Tensor softshrink(const Tensor& x, double lambda) {
   require(lambda >= 0, "softshrink: lambd must not be negative, got ", lambda);
   Tensor y = result("softshrink", x, {});
   kernels::softshrink(y.view(), x.view(), lambda);
-  return record_pieces("softshrink", y, x, [=](View dx, View dy, View x) { kernels::shrink_backward(dx, dy, x, lambda); });
+  return record_pieces("softshrink", y, x,
+                       [=](View dx, View dy, View x) { kernels::shrink_backward(dx, dy, x, lambda); });
 }
 
 Tensor threshold(const Tensor& x, double threshold, double value, Out out) {

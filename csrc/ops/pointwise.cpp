@@ -16,7 +16,8 @@ Tensor add(const Operand& x, const Operand& y, Out out) {
 
 static void refuse_bool_sub(const Operand& x, const Operand& y) {
   const auto is_bool = [](const Operand& o) { return o.tensor && o.tensor->dtype() == DType::Bool; };
-  require<DTypeError>(!is_bool(x) && !is_bool(y), "sub: - is not defined for bool; use logical_xor() or ^ for the "
+  require<DTypeError>(!is_bool(x) && !is_bool(y),
+                      "sub: - is not defined for bool; use logical_xor() or ^ for the "
                       "difference of two masks, logical_not() or ~ to invert one");
 }
 
@@ -33,10 +34,9 @@ static Tensor add_scaled(const char* op, const Operand& x, const Operand& y, Sca
                       " tensors, got ", alpha.to_double(), "; convert a tensor with float() first");
   const kernels::Factor factor{alpha.to_double(), alpha.is_float() ? 0 : alpha.i};
   Tensor z = zip(op, [&](View z, View a, View b) { kernels::add_scaled(z, a, b, factor); }, x, y, dtype, out);
-  return record(op, std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(),
-                [alpha](const Tensor& dz, const Saved& saved) {
-    return Grads{dz, saved.needs(1) ? dz * alpha : Tensor()};
-  });
+  return record(
+      op, std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(),
+      [alpha](const Tensor& dz, const Saved& saved) { return Grads{dz, saved.needs(1) ? dz * alpha : Tensor()}; });
 }
 
 Tensor add(const Operand& x, const Operand& y, Scalar alpha, Out out) {
@@ -59,8 +59,8 @@ Tensor mul(const Operand& x, const Operand& y, Out out) {
                   [s = x.scalar](const Tensor& dz, const Saved&) { return Grads{mul(dz, s)}; });
   return record("mul", std::move(z), broadcast(*x.tensor, *y.tensor), save(*x.tensor, *y.tensor),
                 [](const Tensor& dz, const Saved& saved) {
-    return Grads{saved.needs(0) ? dz * saved[1] : Tensor(), saved.needs(1) ? dz * saved[0] : Tensor()};
-  });
+                  return Grads{saved.needs(0) ? dz * saved[1] : Tensor(), saved.needs(1) ? dz * saved[0] : Tensor()};
+                });
 }
 
 Tensor div(const Operand& x, const Operand& y, Out out) {
@@ -70,13 +70,14 @@ Tensor div(const Operand& x, const Operand& y, Out out) {
                   [s = y.scalar](const Tensor& dz, const Saved&) { return Grads{div(dz, s)}; });
   return record("div", z, broadcast(x.or_undefined(), *y.tensor), save(*y.tensor, output(z)),
                 [](const Tensor& dz, const Saved& saved) {
-    const Tensor dx = dz / saved[0];
-    return Grads{dx, saved.needs(1) ? -(dx * saved[1]) : Tensor()};
-  });
+                  const Tensor dx = dz / saved[0];
+                  return Grads{dx, saved.needs(1) ? -(dx * saved[1]) : Tensor()};
+                });
 }
 
 Tensor neg(const Tensor& x, Out out) {
-  require<DTypeError>(x.dtype() != DType::Bool, "neg: - is not defined for bool; use logical_not() or ~ to invert a mask");
+  require<DTypeError>(x.dtype() != DType::Bool,
+                      "neg: - is not defined for bool; use logical_not() or ~ to invert a mask");
   Tensor y = map("neg", kernels::neg, x, x.dtype(), out);
   return record("neg", std::move(y), inputs(x), save(), [](const Tensor& dy, const Saved&) { return Grads{-dy}; });
 }
@@ -97,16 +98,14 @@ Tensor sign(const Tensor& x, Out out) {
 Tensor square(const Tensor& x, Out out) {
   const DType dtype = x.dtype() == DType::Bool ? DType::Int64 : x.dtype();
   Tensor y = map("square", kernels::square, x, dtype, out);
-  return record("square", std::move(y), inputs(x), save(x), [](const Tensor& dy, const Saved& saved) {
-    return Grads{pow_backward(dy, saved[0], 2)};
-  });
+  return record("square", std::move(y), inputs(x), save(x),
+                [](const Tensor& dy, const Saved& saved) { return Grads{pow_backward(dy, saved[0], 2)}; });
 }
 
 Tensor reciprocal(const Tensor& x, Out out) {
   Tensor y = map("reciprocal", kernels::reciprocal, x, floating_type(x.dtype()), out);
-  return record("reciprocal", y, inputs(x), save(output(y)), [](const Tensor& dy, const Saved& saved) {
-    return Grads{-(dy * square(saved[0]))};
-  });
+  return record("reciprocal", y, inputs(x), save(output(y)),
+                [](const Tensor& dy, const Saved& saved) { return Grads{-(dy * square(saved[0]))}; });
 }
 
 Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, Scalar value, Out out) {
@@ -120,8 +119,9 @@ Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, Scalar valu
   };
   return record_zip("addcmul", zip("addcmul", kernel, x, a, b, dtype, out), x, a, b,
                     [value](const Tensor& dy, const Operand&, const Operand& a, const Operand& b, const Saved& saved) {
-    return Grads{dy, saved.needs(1) ? dy * b * value : Tensor(), saved.needs(2) ? dy * a * value : Tensor()};
-  });
+                      return Grads{dy, saved.needs(1) ? dy * b * value : Tensor(),
+                                   saved.needs(2) ? dy * a * value : Tensor()};
+                    });
 }
 
 Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, Scalar value, Out out) {
@@ -131,20 +131,21 @@ Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, Scalar valu
   const auto kernel = [&](View y, View x, View a, View b) { kernels::addcdiv(y, x, a, b, value.to_double()); };
   return record_zip("addcdiv", zip("addcdiv", kernel, x, a, b, dtype, out), x, a, b,
                     [value](const Tensor& dy, const Operand&, const Operand& a, const Operand& b, const Saved& saved) {
-    const Tensor da = dy * value / b;
-    return Grads{dy, da, saved.needs(2) ? -(da * div(a, b)) : Tensor()};
-  });
+                      const Tensor da = dy * value / b;
+                      return Grads{dy, da, saved.needs(2) ? -(da * div(a, b)) : Tensor()};
+                    });
 }
 
 Tensor lerp(const Operand& x, const Operand& y, const Operand& weight, Out out) {
   const DType dtype = result_type({x, y, weight});
   require<DTypeError>(is_floating(result_type({x, y})), "lerp: the ends must be floating, got ", result_type({x, y}),
                       "; use float()");
-  return record_zip("lerp", zip("lerp", kernels::lerp, x, y, weight, dtype, out), x, y, weight,
-                    [](const Tensor& dz, const Operand& x, const Operand& y, const Operand& weight, const Saved& saved) {
-    return Grads{saved.needs(0) ? dz * sub(1, weight) : Tensor(), saved.needs(1) ? dz * weight : Tensor(),
-                 saved.needs(2) ? dz * sub(y, x) : Tensor()};
-  });
+  return record_zip(
+      "lerp", zip("lerp", kernels::lerp, x, y, weight, dtype, out), x, y, weight,
+      [](const Tensor& dz, const Operand& x, const Operand& y, const Operand& weight, const Saved& saved) {
+        return Grads{saved.needs(0) ? dz * sub(1, weight) : Tensor(), saved.needs(1) ? dz * weight : Tensor(),
+                     saved.needs(2) ? dz * sub(y, x) : Tensor()};
+      });
 }
 
 Tensor add_(const Tensor& x, const Operand& y, Scalar alpha) {

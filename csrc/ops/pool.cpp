@@ -56,12 +56,13 @@ Tensor gather_planes(const Tensor& x, const Tensor& index, const Dims& size, con
   Tensor y = empty(with_planes(x, spatial, spatial_size(index, spatial)), from.dtype());
   if (y.numel() > 0) {
     const int64_t planes = num_planes(x, spatial);
-    kernels::plane_gather(from.dtype(), planes, y.numel() / planes, numel(size), from->data, at.dtype(), at->data, y->data);
+    kernels::plane_gather(from.dtype(), planes, y.numel() / planes, numel(size), from->data, at.dtype(), at->data,
+                          y->data);
   }
   return record("gather_planes", layout.arrange(narrowed(y, x.dtype())), inputs(x), save(index),
                 [size, layout](const Tensor& dy, const Saved& saved) {
-    return Grads{scatter_planes(dy, saved[0], size, true, layout)};
-  });
+                  return Grads{scatter_planes(dy, saved[0], size, true, layout)};
+                });
 }
 
 // sum: elements that meet are added; else the last one stays.
@@ -71,22 +72,24 @@ Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bo
   Tensor x = empty(with_planes(y, spatial, size), from.dtype());
   if (x.numel() > 0) {
     const int64_t planes = num_planes(y, spatial);
-    kernels::plane_scatter(from.dtype(), planes, y.numel() / planes, numel(size), from->data, at.dtype(), at->data, x->data, sum);
+    kernels::plane_scatter(from.dtype(), planes, y.numel() / planes, numel(size), from->data, at.dtype(), at->data,
+                           x->data, sum);
   }
   return record("scatter_planes", layout.arrange(narrowed(x, y.dtype())), inputs(y), save(index),
                 [size, layout](const Tensor& dx, const Saved& saved) {
-    return Grads{gather_planes(dx, saved[0], size, layout)};
-  });
+                  return Grads{gather_planes(dx, saved[0], size, layout)};
+                });
 }
 
 // The gradient of a maximum with the channels last: scatter_planes that knows which windows an input is in.
-Tensor max_backward_last(const Tensor& dy, const Tensor& index, const PoolShape& s, const Dims& size, const Layout& layout) {
+Tensor max_backward_last(const Tensor& dy, const Tensor& index, const PoolShape& s, const Dims& size,
+                         const Layout& layout) {
   const Tensor from = layout.dense(dy), at = layout.dense(index);
   Tensor dx = layout.empty(with_planes(dy, size.size(), size), from.dtype());
   if (dx.numel() > 0) kernels::max_pool_backward_last(from.dtype(), s, from->data, at.dtype(), at->data, dx->data);
-  return record("max_pool_backward", narrowed(dx, dy.dtype()), inputs(dy), save(index), [size, layout](const Tensor& g, const Saved& saved) {
-    return Grads{gather_planes(g, saved[0], size, layout)};
-  });
+  return record(
+      "max_pool_backward", narrowed(dx, dy.dtype()), inputs(dy), save(index),
+      [size, layout](const Tensor& g, const Saved& saved) { return Grads{gather_planes(g, saved[0], size, layout)}; });
 }
 
 Tensor run_max(const char* op, int spatial, const Tensor& x, const PoolShape& s, const Dims& out, Tensor* indices) {
@@ -101,8 +104,9 @@ Tensor run_max(const char* op, int spatial, const Tensor& x, const PoolShape& s,
   if (indices) *indices = untracked(layout.arrange(index));
   return record(op, layout.arrange(narrowed(y, x.dtype())), inputs(x), save(index),
                 [s, layout, size = spatial_size(x, spatial)](const Tensor& dy, const Saved& saved) {
-    return Grads{layout.last() ? max_backward_last(dy, saved[0], s, size, layout) : scatter_planes(dy, saved[0], size, true, layout)};
-  });
+                  return Grads{layout.last() ? max_backward_last(dy, saved[0], s, size, layout)
+                                             : scatter_planes(dy, saved[0], size, true, layout)};
+                });
 }
 
 Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& out, const Layout& layout);
@@ -114,8 +118,8 @@ Tensor run_avg_backward(const char* op, const Tensor& dy, const PoolShape& s, co
   if (dx.numel() > 0) run(from.dtype(), s, from->data, dx->data);
   return record("avg_pool_backward", layout.arrange(narrowed(dx, dy.dtype())), inputs(dy), save(),
                 [op, s, layout, out = spatial_size(dy, in.size())](const Tensor& g, const Saved&) {
-    return Grads{run_avg(op, g, s, out, layout)};
-  });
+                  return Grads{run_avg(op, g, s, out, layout)};
+                });
 }
 
 Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& out, const Layout& layout) {
@@ -126,8 +130,8 @@ Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& 
   if (y.numel() > 0) run(from.dtype(), s, from->data, y->data);
   return record(op, layout.arrange(narrowed(y, x.dtype())), inputs(x), save(),
                 [op, s, layout, in = spatial_size(x, spatial)](const Tensor& dy, const Saved&) {
-    return Grads{run_avg_backward(op, dy, s, in, layout)};
-  });
+                  return Grads{run_avg_backward(op, dy, s, in, layout)};
+                });
 }
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
@@ -135,7 +139,9 @@ Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& 
 void require_input(const char* op, int spatial, const Tensor& x) {
   require<DTypeError>(is_floating(x.dtype()), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
   require(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": input must be (batch, channels, ",
-          spatial == 1 ? "length" : spatial == 2 ? "height, width" : "depth, height, width",
+          spatial == 1   ? "length"
+          : spatial == 2 ? "height, width"
+                         : "depth, height, width",
           "), or the same without batch; got shape ", x.shape(),
           x.dim() == spatial ? "; add the channels: input.unsqueeze(0)" : "; reshape it");
   for (int d = x.dim() - spatial; d < x.dim(); ++d)
@@ -143,15 +149,22 @@ void require_input(const char* op, int spatial, const Tensor& x) {
 }
 
 int64_t number_at(const char* op, const char* argument, const Dims& given, int spatial, int d, int64_t least) {
-  require(given.size() == 1 || given.size() == spatial, op, ": ", argument, " must be one number or ", spatial, ", got ", given);
+  require(given.size() == 1 || given.size() == spatial, op, ": ", argument, " must be one number or ", spatial,
+          ", got ", given);
   const int64_t value = given[given.size() == 1 ? 0 : d];
   require(value >= least, op, ": ", argument, " must be at least ", least, ", got ", given);
   return value;
 }
 
 PoolShape plain_shape(const Tensor& x, int spatial) {
-  PoolShape s{.planes = num_planes(x, spatial), .channels = x.size(x.dim() - spatial - 1), .in = {1, 1, 1}, .out = {1, 1, 1}, .kernel = {1, 1, 1}, .stride = {1, 1, 1},
-              .padding = {0, 0, 0}, .dilation = {1, 1, 1}};
+  PoolShape s{.planes = num_planes(x, spatial),
+              .channels = x.size(x.dim() - spatial - 1),
+              .in = {1, 1, 1},
+              .out = {1, 1, 1},
+              .kernel = {1, 1, 1},
+              .stride = {1, 1, 1},
+              .padding = {0, 0, 0},
+              .dilation = {1, 1, 1}};
   for (int d = 0; d < spatial; ++d) s.in[3 - spatial + d] = x.size(x.dim() - spatial + d);
   return s;
 }
@@ -173,8 +186,8 @@ PoolShape window_shape(const char* op, int spatial, const Tensor& x, const PoolO
     int64_t count = room < 0 ? (options.ceil_mode && room + stride > 0 ? 1 : 0) : room / stride + 1;
     if (options.ceil_mode && room >= 0 && room % stride != 0) ++count;
     if (options.ceil_mode && (count - 1) * stride >= in + padding) --count;  // it would see only padding
-    require(count > 0, op, ": a window of ", span, " elements does not fit in the ", in + 2 * padding, " of input of shape ",
-            x.shape(), " with its padding; take a smaller kernel_size or more padding");
+    require(count > 0, op, ": a window of ", span, " elements does not fit in the ", in + 2 * padding,
+            " of input of shape ", x.shape(), " with its padding; take a smaller kernel_size or more padding");
     s.out[at] = count;
     out.push_back(count);
   }
@@ -203,7 +216,8 @@ Tensor max_pool(const char* op, int spatial, const Tensor& x, const PoolOptions&
   return run_max(op, spatial, x, s, out, indices);
 }
 
-Tensor avg_pool(const char* op, int spatial, const Tensor& x, const PoolOptions& options, bool count_padding, int64_t divisor) {
+Tensor avg_pool(const char* op, int spatial, const Tensor& x, const PoolOptions& options, bool count_padding,
+                int64_t divisor) {
   Dims out;
   PoolShape s = window_shape(op, spatial, x, options, out);
   s.count_padding = count_padding;
@@ -228,14 +242,15 @@ Tensor max_unpool(const char* op, const Tensor& x, const Tensor& indices, const 
   require_input(op, spatial, x);
   require<DTypeError>(indices.dtype() == DType::Int64, op, ": indices must be int64, got ", indices.dtype(),
                       "; take those of max pooling with return_indices=True");
-  require(indices.shape() == x.shape(), op, ": indices must have the shape of input, ", x.shape(), ", got ", indices.shape());
+  require(indices.shape() == x.shape(), op, ": indices must have the shape of input, ", x.shape(), ", got ",
+          indices.shape());
   for (int64_t n : size) require(n >= 0, op, ": output_size must not be negative, got ", size);
   const Tensor at = dense(indices);
   const int64_t room = numel(size);
   for (int64_t i = 0; i < at.numel(); ++i) {
     const int64_t value = at.data<int64_t>()[i];
-    require<IndexError>(value >= 0 && value < room, op, ": index ", value, " is outside a plane of size ", size, " (0..", room - 1,
-                        "); pass the output_size that the indices were made with");
+    require<IndexError>(value >= 0 && value < room, op, ": index ", value, " is outside a plane of size ", size,
+                        " (0..", room - 1, "); pass the output_size that the indices were made with");
   }
   return scatter_planes(x, indices, size, false);
 }

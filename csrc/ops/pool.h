@@ -12,7 +12,8 @@ struct PoolOptions {
 
 /// The largest element of each window. If `indices` is given it becomes their places in the flattened plane (int64).
 Tensor max_pool(const char* op, int spatial, const Tensor& x, const PoolOptions& options, Tensor* indices = nullptr);
-/// Sums divided by the number of elements, with those of the padding if `count_padding`; or by `divisor` if that is not 0.
+/// Sums divided by the number of elements, with those of the padding if `count_padding`; or by `divisor` if that is not
+/// 0.
 Tensor avg_pool(const char* op, int spatial, const Tensor& x, const PoolOptions& options, bool count_padding,
                 int64_t divisor);
 

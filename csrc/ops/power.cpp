@@ -22,8 +22,10 @@ Tensor pow_backward(const Tensor& dy, const Tensor& x, Scalar exponent) {
 
 static Tensor tensor_to_scalar(const Tensor& x, Scalar exponent, Out out) {
   const DType dtype = common_type(x, exponent);
-  require(is_floating(dtype) || exponent.i >= 0, "pow: integers to negative integer powers are not integers; "
-          "convert the tensor with float() first, got exponent ", exponent.i);
+  require(is_floating(dtype) || exponent.i >= 0,
+          "pow: integers to negative integer powers are not integers; "
+          "convert the tensor with float() first, got exponent ",
+          exponent.i);
   Tensor y = map("pow", [&](View y, View x) { kernels::pow_scalar(y, x, exponent.to_double()); }, x, dtype, out);
   return record("pow", std::move(y), inputs(x), save(x), [exponent](const Tensor& dy, const Saved& saved) {
     return Grads{pow_backward(dy, saved[0], exponent)};
@@ -47,40 +49,43 @@ Tensor pow(const Operand& x, const Operand& y, Out out) {
   Tensor z = zip("pow", kernels::pow, x, y, common_type(x, y), out);
   return record("pow", z, broadcast(x.or_undefined(), y.or_undefined()),
                 save(x.or_undefined(), y.or_undefined(), output(z)), [](const Tensor& dz, const Saved& saved) {
-    const Tensor x = saved[0], y = saved[1];
-    Tensor dx, dy;
-    if (saved.needs(0)) {
-      // y x^(y - 1) is 0 for y = 0, also at x = 0, where it would be 0 * inf.
-      const Tensor one = logical_and(eq(y, 0), logical_not(gt(abs(x), 0)));
-      dx = dz * (y * pow(x, where(one, 1.0, y) - 1));
-    }
-    if (saved.needs(1)) {
-      // 0^y is constant for y >= 0.
-      const Tensor constant = logical_and(eq(x, 0), ge(y, 0));
-      dy = dz * xlogy(saved[2], where(constant, 1.0, x));
-    }
-    return Grads{dx, dy};
-  });
+                  const Tensor x = saved[0], y = saved[1];
+                  Tensor dx, dy;
+                  if (saved.needs(0)) {
+                    // y x^(y - 1) is 0 for y = 0, also at x = 0, where it would be 0 * inf.
+                    const Tensor one = logical_and(eq(y, 0), logical_not(gt(abs(x), 0)));
+                    dx = dz * (y * pow(x, where(one, 1.0, y) - 1));
+                  }
+                  if (saved.needs(1)) {
+                    // 0^y is constant for y >= 0.
+                    const Tensor constant = logical_and(eq(x, 0), ge(y, 0));
+                    dy = dz * xlogy(saved[2], where(constant, 1.0, x));
+                  }
+                  return Grads{dx, dy};
+                });
 }
 
 Tensor pow_(const Tensor& x, const Operand& y) { return inplace_zip<pow>("pow_", x, y); }
 
 Tensor float_power(const Operand& x, const Operand& y, Out out) {
-  const auto wide = [](const Operand& o) { return o.tensor ? cast(*o.tensor, DType::Float64) : scalar_tensor(o.scalar, DType::Float64); };
+  const auto wide = [](const Operand& o) {
+    return o.tensor ? cast(*o.tensor, DType::Float64) : scalar_tensor(o.scalar, DType::Float64);
+  };
   if (y.is_scalar() && x.tensor) return pow(wide(x), y.scalar.to_double(), out);
   return pow(wide(x), wide(y), out);
 }
 
 Tensor xlogy(const Operand& x, const Operand& y, Out out) {
-  return record_zip("xlogy", zip("xlogy", kernels::xlogy, x, y, floating_type(common_type(x, y)), out), x, y,
-                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
-    Tensor dx;
-    if (saved.needs(0)) {
-      const Tensor undefined = logical_and(eq(x, 0), le(y, 0));  // where log(y) is no number, the gradient is 0
-      dx = dz * xlogy(1.0, where(undefined, 1.0, y.tensor ? *y.tensor : scalar_tensor(y.scalar, dz.dtype())));
-    }
-    return Grads{dx, saved.needs(1) ? dz * div(x, y) : Tensor()};
-  });
+  return record_zip(
+      "xlogy", zip("xlogy", kernels::xlogy, x, y, floating_type(common_type(x, y)), out), x, y,
+      [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
+        Tensor dx;
+        if (saved.needs(0)) {
+          const Tensor undefined = logical_and(eq(x, 0), le(y, 0));  // where log(y) is no number, the gradient is 0
+          dx = dz * xlogy(1.0, where(undefined, 1.0, y.tensor ? *y.tensor : scalar_tensor(y.scalar, dz.dtype())));
+        }
+        return Grads{dx, saved.needs(1) ? dz * div(x, y) : Tensor()};
+      });
 }
 
 }  // namespace genesis::ops

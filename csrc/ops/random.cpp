@@ -53,7 +53,10 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Genera
 Tensor randperm(int64_t n, DType dtype, Generator& g) {
   require(n >= 0, "randperm: n must not be negative, got ", n);
   if (n > 0) require_representable("randperm", n - 1, dtype);
-  const int64_t exact = dtype == DType::Float16 ? 2048 : dtype == DType::BFloat16 ? 256 : dtype == DType::Float32 ? 1 << 24 : INT64_MAX;
+  const int64_t exact = dtype == DType::Float16    ? 2048
+                        : dtype == DType::BFloat16 ? 256
+                        : dtype == DType::Float32  ? 1 << 24
+                                                   : INT64_MAX;
   require(n - 1 <= exact, "randperm: ", dtype, " does not hold every integer below ", n, "; use int64");
   Tensor y = empty({n}, DType::Int64);
   kernels::permutation(y.view(), reserve(g, n, 2));
@@ -108,7 +111,8 @@ Tensor bernoulli(const Tensor& like, double p, Generator& g) {
 }
 
 Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement, Generator& g) {
-  require(input.dim() == 1 || input.dim() == 2, "multinomial: input must have 1 or 2 dimensions, got shape ", input.shape());
+  require(input.dim() == 1 || input.dim() == 2, "multinomial: input must have 1 or 2 dimensions, got shape ",
+          input.shape());
   require_floating("multinomial", "input", input);
   require(num_samples > 0, "multinomial: num_samples must be positive, got ", num_samples);
   const int64_t rows = input.dim() == 2 ? input.size(0) : 1, k = input.size(-1);
@@ -127,12 +131,13 @@ Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement, G
       sum += w;
     }
     require(positive > 0 && std::isfinite(sum), "multinomial: the weights of row ", r, " sum to ", sum);
-    require(replacement || positive >= num_samples, "multinomial: cannot draw ", num_samples, " without replacement from ",
-            positive, " categories of positive weight");
+    require(replacement || positive >= num_samples, "multinomial: cannot draw ", num_samples,
+            " without replacement from ", positive, " categories of positive weight");
   }
   Tensor y = empty({rows, num_samples}, DType::Int64);
   const uint64_t per_row = kernels::counters_for(replacement ? num_samples : k, 2);
-  kernels::multinomial(y.view(), weights.view(), {g.seed, g.reserve(per_row * static_cast<uint64_t>(rows))}, replacement);
+  kernels::multinomial(y.view(), weights.view(), {g.seed, g.reserve(per_row * static_cast<uint64_t>(rows))},
+                       replacement);
   return untracked(input.dim() == 2 ? y : alias(y, {num_samples}, {1}));
 }
 
@@ -165,26 +170,31 @@ static Tensor refill(const char* op, const Tensor& x, F draw) {
 
 Tensor uniform_(const Tensor& x, double from, double to, Generator& g) {
   require_floating_dtype("uniform_", x.dtype());
-  require(from <= to && std::isfinite(to - from), "uniform_: the range must be finite and not empty, got from ", from, " to ", to);
-  return refill("uniform_", x, [&](View y) { kernels::uniform(y, reserve(g, x.numel(), words_for(x.dtype())), from, to); });
+  require(from <= to && std::isfinite(to - from), "uniform_: the range must be finite and not empty, got from ", from,
+          " to ", to);
+  return refill("uniform_", x,
+                [&](View y) { kernels::uniform(y, reserve(g, x.numel(), words_for(x.dtype())), from, to); });
 }
 
 Tensor normal_(const Tensor& x, double mean, double std, Generator& g) {
   require_floating_dtype("normal_", x.dtype());
   require(std >= 0, "normal_: std must not be negative, got ", std);
-  return refill("normal_", x, [&](View y) { kernels::normal(y, reserve(g, x.numel(), words_for(x.dtype())), mean, std); });
+  return refill("normal_", x,
+                [&](View y) { kernels::normal(y, reserve(g, x.numel(), words_for(x.dtype())), mean, std); });
 }
 
 Tensor log_normal_(const Tensor& x, double mean, double std, Generator& g) {
   require_floating_dtype("log_normal_", x.dtype());
   require(std > 0, "log_normal_: std must be positive, got ", std);
-  return refill("log_normal_", x, [&](View y) { kernels::log_normal(y, reserve(g, x.numel(), words_for(x.dtype())), mean, std); });
+  return refill("log_normal_", x,
+                [&](View y) { kernels::log_normal(y, reserve(g, x.numel(), words_for(x.dtype())), mean, std); });
 }
 
 Tensor exponential_(const Tensor& x, double rate, Generator& g) {
   require_floating_dtype("exponential_", x.dtype());
   require(rate > 0, "exponential_: lambd must be positive, got ", rate);
-  return refill("exponential_", x, [&](View y) { kernels::exponential(y, reserve(g, x.numel(), words_for(x.dtype())), rate); });
+  return refill("exponential_", x,
+                [&](View y) { kernels::exponential(y, reserve(g, x.numel(), words_for(x.dtype())), rate); });
 }
 
 Tensor cauchy_(const Tensor& x, double median, double sigma, Generator& g) {
@@ -232,9 +242,8 @@ static Tensor dropout_again(const Tensor& input, const Tensor& kept, double p) {
   const Tensor x = contiguous(input);
   Tensor y = empty(x.shape(), x.dtype());
   kernels::dropout_again(y.view(), x.view(), kept.data<uint32_t>(), p);
-  return record("dropout_backward", y, inputs(x), save(kept), [p](const Tensor& dy, const Saved& saved) {
-    return Grads{dropout_again(dy, saved[0], p)};
-  });
+  return record("dropout_backward", y, inputs(x), save(kept),
+                [p](const Tensor& dy, const Saved& saved) { return Grads{dropout_again(dy, saved[0], p)}; });
 }
 
 // Backward needs a bit for each element. (The draw could be repeated instead, but takes longer than all the rest.)

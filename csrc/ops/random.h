@@ -7,8 +7,8 @@
 
 namespace genesis::ops {
 
-Tensor rand(const Dims& shape, DType dtype, Generator& g);   // uniform on [0, 1)
-Tensor randn(const Dims& shape, DType dtype, Generator& g);  // standard normal
+Tensor rand(const Dims& shape, DType dtype, Generator& g);                                // uniform on [0, 1)
+Tensor randn(const Dims& shape, DType dtype, Generator& g);                               // standard normal
 Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Generator& g);  // high is not drawn
 Tensor randperm(int64_t n, DType dtype, Generator& g);
 // mean + std * randn, where either may be an undefined tensor that stands for 0 or 1; broadcasts.

@@ -1,6 +1,6 @@
-// The input's part of the gates is one product for the whole sequence, or made step by step where that is as fast and the
-// weights stay in the cache; the kernel runs through the steps. Its gradient gives that of the gates of all rows, from
-// which those of weights and inputs are one product each.
+// The input's part of the gates is one product for the whole sequence, or made step by step where that is as fast and
+// the weights stay in the cache; the kernel runs through the steps. Its gradient gives that of the gates of all rows,
+// from which those of weights and inputs are one product each.
 #include "ops/recurrent.h"
 
 #include <algorithm>
@@ -50,8 +50,8 @@ Plan make_plan(const std::string& mode, const Tensor& x, const std::vector<int64
   require_floating(p.op, "input", x);
   if (x.dim() == 3) p.sizes.assign(static_cast<size_t>(x.size(0)), x.size(1));
   else p.sizes = sizes;
-  require(x.dim() == 3 || x.dim() == 2, p.op, ": input must have 3 dimensions (steps, batch, inputs), or 2 and batch sizes, got ",
-          x.shape());
+  require(x.dim() == 3 || x.dim() == 2, p.op,
+          ": input must have 3 dimensions (steps, batch, inputs), or 2 and batch sizes, got ", x.shape());
   require(!p.sizes.empty(), p.op, ": the sequence must have at least one step, got input of shape ", x.shape());
   p.offsets.push_back(0);
   for (size_t t = 0; t < p.sizes.size(); ++t) {
@@ -59,7 +59,8 @@ Plan make_plan(const std::string& mode, const Tensor& x, const std::vector<int64
             ": batch sizes must be positive and must not grow, got ", p.sizes[t], " at step ", t);
     p.offsets.push_back(p.offsets.back() + p.sizes[t]);
   }
-  require(x.dim() == 3 || p.rows() == x.size(0), p.op, ": batch sizes add up to ", p.rows(), " rows, but input has shape ", x.shape());
+  require(x.dim() == 3 || p.rows() == x.size(0), p.op, ": batch sizes add up to ", p.rows(),
+          " rows, but input has shape ", x.shape());
   p.reverse = reverse;
   p.uniform = p.sizes.front() == p.sizes.back();
   return p;
@@ -71,7 +72,7 @@ void require_shape(const Plan& p, const char* argument, const Tensor& t, const D
   require<DTypeError>(t.dtype() == x.dtype(), p.op, ": ", argument, " is ", t.dtype(), " but input is ", x.dtype());
 }
 
-constexpr int64_t kRowsOfTiles = 16;        // rows of a step with which the tiles of a product are busy
+constexpr int64_t kRowsOfTiles = 16;         // rows of a step with which the tiles of a product are busy
 constexpr int64_t kCachedWeights = 1 << 20;  // bytes of weights that stay close
 constexpr int64_t kBlockBytes = 512 << 10;   // of gradients of gates that do
 constexpr int64_t kBlockRows = 64;           // that make a product worth its packing
@@ -80,8 +81,8 @@ constexpr int64_t kBlockRows = 64;           // that make a product worth its pa
 void product(const Tensor& z, const Tensor& x, const Tensor& y, double beta) {
   const int64_t m = x.size(0), n = y.size(1), k = x.size(1);
   if (z.dtype() == DType::Float64)
-    kernels::dgemm(m, n, k, 1, {x.data<double>(), x.stride(0), x.stride(1)}, {y.data<double>(), y.stride(0), y.stride(1)},
-                   beta, z.data<double>(), z.stride(0), z.stride(1));
+    kernels::dgemm(m, n, k, 1, {x.data<double>(), x.stride(0), x.stride(1)},
+                   {y.data<double>(), y.stride(0), y.stride(1)}, beta, z.data<double>(), z.stride(0), z.stride(1));
   else
     kernels::sgemm(m, n, k, 1, {x.data<float>(), x.stride(0), x.stride(1)}, {y.data<float>(), y.stride(0), y.stride(1)},
                    static_cast<float>(beta), z.data<float>(), z.stride(0), z.stride(1));
@@ -90,8 +91,14 @@ Tensor transposed(const Tensor& x) { return transpose(x, 0, 1); }
 
 kernels::RecurrentLayer layer_of(const Plan& p, const Tensor& h0, const Tensor& c0, const RecurrentWeights& w,
                                  const Tensor& bias = {}) {
-  return {p.cell, p.sequence(), view_of(h0), view_of(c0), w.hh.view(), view_of(bias),
-          view_of(p.cell == Cell::Gru ? w.bias_hh : Tensor()), view_of(w.hr)};
+  return {p.cell,
+          p.sequence(),
+          view_of(h0),
+          view_of(c0),
+          w.hh.view(),
+          view_of(bias),
+          view_of(p.cell == Cell::Gru ? w.bias_hh : Tensor()),
+          view_of(w.hr)};
 }
 
 // What is summed over rows, block of steps by block of steps, while the gradient of their gates is in the cache.
@@ -138,7 +145,8 @@ class WeightGradients {
     const int64_t batch = p_.batch(), shift = p_.reverse ? batch : -batch;
     const int64_t from = std::max<int64_t>(0, begin + shift), to = std::min(p_.rows(), begin + rows + shift);
     if (to > from)
-      product(grads_[4], transposed(narrow(dhidden, 0, from - shift - begin, to - from)), narrow(out_, 0, from, to - from), 1);
+      product(grads_[4], transposed(narrow(dhidden, 0, from - shift - begin, to - from)),
+              narrow(out_, 0, from, to - from), 1);
     const int64_t start = p_.reverse ? p_.rows() - batch : 0;  // the rows of the first step to run
     if (h0_.defined() && begin <= start && start < begin + rows)
       product(grads_[4], transposed(narrow(dhidden, 0, start - begin, batch)), h0_, 1);
@@ -162,13 +170,16 @@ Grads backward_kernel(const Plan& p, const Grads& dy, const Tensor& x, const Ten
   const DType type = x.dtype();
   const Tensor flat_out = reshape(out, {rows, outputs});
   const Tensor dout = dy[0].defined() ? reshape(contiguous(dy[0]), {rows, outputs}) : Tensor();
-  const auto carried = [&](const Tensor& d, int64_t n) { return d.defined() ? clone(contiguous(d)) : zeros({batch, n}, type); };
+  const auto carried = [&](const Tensor& d, int64_t n) {
+    return d.defined() ? clone(contiguous(d)) : zeros({batch, n}, type);
+  };
   const Tensor dh = carried(dy[1], outputs), dc = lstm ? carried(dy[2], hidden) : Tensor();
 
   Grads grads(8);
   WeightGradients sums(p, reshape(contiguous(x), {rows, x.size(-1)}), h0, w, flat_out, gates, cells, saved, grads);
   const int64_t block_rows = std::max<int64_t>(kBlockRows, kBlockBytes / (columns * itemsize(type)));
-  const int64_t block = std::max<int64_t>(1, block_rows / std::max<int64_t>(1, batch)), most = std::min(rows, block * batch);
+  const int64_t block = std::max<int64_t>(1, block_rows / std::max<int64_t>(1, batch)),
+                most = std::min(rows, block * batch);
   const Tensor dgates = empty({most, columns}, type), dhidden = gru ? empty({most, columns}, type) : dgates;
   const Tensor dprojected = w.hr.defined() ? empty({most, outputs}, type) : Tensor();
   for (int64_t end = steps; end > 0 && rows > 0; end -= block) {
@@ -189,7 +200,8 @@ Grads backward_kernel(const Plan& p, const Grads& dy, const Tensor& x, const Ten
 }
 
 RecurrentState run(const Plan& p, const Tensor& x, const Tensor& h0, const Tensor& c0, const RecurrentWeights& w) {
-  const int64_t rows = p.rows(), outputs = w.hh.size(1), hidden = w.hh.size(0) / kernels::gates_of(p.cell), batch = p.batch();
+  const int64_t rows = p.rows(), outputs = w.hh.size(1), hidden = w.hh.size(0) / kernels::gates_of(p.cell),
+                batch = p.batch();
   const bool lstm = p.cell == Cell::Lstm, gru = p.cell == Cell::Gru;
   const DType type = x.dtype();
   RecurrentState y;
@@ -202,27 +214,32 @@ RecurrentState run(const Plan& p, const Tensor& x, const Tensor& h0, const Tenso
   const Tensor cells = lstm ? empty({rows, hidden}, type) : Tensor();
   if (rows > 0) {
     const WithGradMode off(false);
-    const Tensor flat_x = reshape(contiguous(x), {rows, x.size(-1)}), flat_out = alias(y.out, {rows, outputs}, {outputs, 1});
+    const Tensor flat_x = reshape(contiguous(x), {rows, x.size(-1)}),
+                 flat_out = alias(y.out, {rows, outputs}, {outputs, 1});
     const RecurrentWeights d{dense(w.ih), dense(w.hh), dense(w.bias_ih), dense(w.bias_hh), dense(w.hr)};
-    const Tensor bias = gru || !d.bias_hh.defined() ? d.bias_ih : d.bias_ih.defined() ? add(d.bias_ih, d.bias_hh) : d.bias_hh;
+    const Tensor bias = gru || !d.bias_hh.defined() ? d.bias_ih
+                        : d.bias_ih.defined()       ? add(d.bias_ih, d.bias_hh)
+                                                    : d.bias_hh;
     const Tensor h = dense(h0), c = dense(c0);
     const int64_t weights = w.hh.size(0) * (flat_x.size(1) + outputs) * itemsize(type);
     const bool by_step = batch >= kRowsOfTiles && weights <= kCachedWeights;
     if (!by_step) product(gates, flat_x, transposed(d.ih), 0);
     const Tensor none;
-    kernels::recurrent_forward(layer_of(p, h, c, d, bias), view_of(by_step ? flat_x : none), view_of(by_step ? d.ih : none),
-                               flat_out.view(), y.h.view(), view_of(y.c), gates.view(), view_of(cells));
+    kernels::recurrent_forward(layer_of(p, h, c, d, bias), view_of(by_step ? flat_x : none),
+                               view_of(by_step ? d.ih : none), flat_out.view(), y.h.view(), view_of(y.c), gates.view(),
+                               view_of(cells));
   }
   const Tensor ys[] = {y.out, y.h, y.c};
-  record_outputs(p.op, std::span<const Tensor>(ys, lstm ? 3 : 2), inputs(x, h0, c0, w.ih, w.hh, w.bias_ih, w.bias_hh, w.hr),
+  record_outputs(p.op, std::span<const Tensor>(ys, lstm ? 3 : 2),
+                 inputs(x, h0, c0, w.ih, w.hh, w.bias_ih, w.bias_hh, w.hr),
                  save(x, h0, c0, w.ih, w.hh, w.bias_ih, w.bias_hh, w.hr, output(y.out), gates, cells),
                  [p](const Grads& dy, const Saved& saved) {
-    const Tensor x = saved[0], h0 = saved[1], c0 = saved[2];
-    const RecurrentWeights w{saved[3], saved[4], saved[5], saved[6], saved[7]};
-    if (grad_mode.enabled) return recurrent_gradients_openly(p.cell, p.sequence(), dy, x, h0, c0, w);
-    const RecurrentWeights d{w.ih, dense(w.hh), w.bias_ih, dense(w.bias_hh), dense(w.hr)};
-    return backward_kernel(p, dy, x, dense(h0), dense(c0), d, saved[8], saved[9], saved[10], saved);
-  });
+                   const Tensor x = saved[0], h0 = saved[1], c0 = saved[2];
+                   const RecurrentWeights w{saved[3], saved[4], saved[5], saved[6], saved[7]};
+                   if (grad_mode.enabled) return recurrent_gradients_openly(p.cell, p.sequence(), dy, x, h0, c0, w);
+                   const RecurrentWeights d{w.ih, dense(w.hh), w.bias_ih, dense(w.bias_hh), dense(w.hr)};
+                   return backward_kernel(p, dy, x, dense(h0), dense(c0), d, saved[8], saved[9], saved[10], saved);
+                 });
   return y;
 }
 
@@ -230,17 +247,20 @@ Tensor wide(const Tensor& x) { return x.defined() ? cast(x, DType::Float32) : x;
 
 }  // namespace
 
-RecurrentState recurrent_layer(const std::string& mode, const Tensor& x, const std::vector<int64_t>& sizes, const Tensor& h0,
-                               const Tensor& c0, const RecurrentWeights& w, bool reverse) {
+RecurrentState recurrent_layer(const std::string& mode, const Tensor& x, const std::vector<int64_t>& sizes,
+                               const Tensor& h0, const Tensor& c0, const RecurrentWeights& w, bool reverse) {
   const Plan p = make_plan(mode, x, sizes, reverse);
-  require(w.ih.dim() == 2 && w.hh.dim() == 2, p.op, ": weights must be matrices, got shapes ", w.ih.shape(), " and ", w.hh.shape());
-  const int64_t gates = kernels::gates_of(p.cell), columns = w.hh.size(0), outputs = w.hh.size(1), hidden = columns / gates;
-  require(columns % gates == 0 && hidden > 0 && (w.hr.defined() || outputs == hidden), p.op, ": weight_hh must have shape (",
-          gates, " * hidden, ", w.hr.defined() ? "proj_size" : "hidden", "), got ", w.hh.shape());
+  require(w.ih.dim() == 2 && w.hh.dim() == 2, p.op, ": weights must be matrices, got shapes ", w.ih.shape(), " and ",
+          w.hh.shape());
+  const int64_t gates = kernels::gates_of(p.cell), columns = w.hh.size(0), outputs = w.hh.size(1),
+                hidden = columns / gates;
+  require(columns % gates == 0 && hidden > 0 && (w.hr.defined() || outputs == hidden), p.op,
+          ": weight_hh must have shape (", gates, " * hidden, ", w.hr.defined() ? "proj_size" : "hidden", "), got ",
+          w.hh.shape());
   require(!w.hr.defined() || p.cell == Cell::Lstm, p.op, ": only an LSTM has a projection");
   require_shape(p, "weight_ih", w.ih, {columns, w.ih.size(1)}, x);
-  require(x.size(-1) == w.ih.size(1), p.op, ": input of shape ", x.shape(), " has ", x.size(-1), " features, weight_ih of shape ",
-          w.ih.shape(), " takes ", w.ih.size(1));
+  require(x.size(-1) == w.ih.size(1), p.op, ": input of shape ", x.shape(), " has ", x.size(-1),
+          " features, weight_ih of shape ", w.ih.shape(), " takes ", w.ih.size(1));
   require_shape(p, "weight_hh", w.hh, w.hh.shape(), x);
   require_shape(p, "bias_ih", w.bias_ih, {columns}, x);
   require_shape(p, "bias_hh", w.bias_hh, {columns}, x);

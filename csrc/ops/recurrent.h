@@ -19,9 +19,9 @@ struct RecurrentWeights {
 };
 
 /// `mode` is RNN_TANH, RNN_RELU, LSTM or GRU. x is (steps, batch, inputs), or (rows, inputs) with the number of rows of
-/// each step in `sizes`, which do not grow. h0 and c0, (batch, ...), may be undefined: zero. `reverse` runs from the last
-/// step to the first. The output has the rows of x; h and c are the last states of each sequence.
-RecurrentState recurrent_layer(const std::string& mode, const Tensor& x, const std::vector<int64_t>& sizes, const Tensor& h0,
-                               const Tensor& c0, const RecurrentWeights& weights, bool reverse);
+/// each step in `sizes`, which do not grow. h0 and c0, (batch, ...), may be undefined: zero. `reverse` runs from the
+/// last step to the first. The output has the rows of x; h and c are the last states of each sequence.
+RecurrentState recurrent_layer(const std::string& mode, const Tensor& x, const std::vector<int64_t>& sizes,
+                               const Tensor& h0, const Tensor& c0, const RecurrentWeights& weights, bool reverse);
 
 }  // namespace genesis::ops

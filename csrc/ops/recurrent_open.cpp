@@ -18,10 +18,10 @@ using kernels::Cell;
 
 // What a step computed, of its rows.
 struct Step {
-  Tensor h0, c0;        // the states before
-  Tensor h, c;          // and after
-  Tensor gate[4];       // LSTM: i, f, g, o; GRU: r, z, n, and the hidden part of n
-  Tensor tanh_c, inner; // LSTM: tanh(c), and what is projected
+  Tensor h0, c0;         // the states before
+  Tensor h, c;           // and after
+  Tensor gate[4];        // LSTM: i, f, g, o; GRU: r, z, n, and the hidden part of n
+  Tensor tanh_c, inner;  // LSTM: tanh(c), and what is projected
 };
 
 Tensor transposed(const Tensor& x) { return transpose(x, 0, 1); }
@@ -110,12 +110,14 @@ class Layer {
 
 }  // namespace
 
-Grads recurrent_gradients_openly(Cell cell, const kernels::Sequence& s, const Grads& dy, const Tensor& x, const Tensor& h0,
-                                 const Tensor& c0, const RecurrentWeights& w) {
+Grads recurrent_gradients_openly(Cell cell, const kernels::Sequence& s, const Grads& dy, const Tensor& x,
+                                 const Tensor& h0, const Tensor& c0, const RecurrentWeights& w) {
   const Layer layer(cell, w);
   const bool lstm = cell == Cell::Lstm;
   const int64_t rows = s.offsets[s.steps], batch = s.sizes[0], outputs = w.hh.size(1);
-  const auto or_zeros = [&](const Tensor& t, int64_t n, int64_t m) { return t.defined() ? t : zeros({n, m}, x.dtype()); };
+  const auto or_zeros = [&](const Tensor& t, int64_t n, int64_t m) {
+    return t.defined() ? t : zeros({n, m}, x.dtype());
+  };
   const auto step_at = [&](int64_t i) { return s.reverse ? s.steps - 1 - i : i; };
 
   const Tensor flat_x = reshape(x, {rows, x.size(-1)}), input = linear(flat_x, w.ih, w.bias_ih);
@@ -131,7 +133,8 @@ Grads recurrent_gradients_openly(Cell cell, const kernels::Sequence& s, const Gr
 
   const Tensor dout = dy[0].defined() ? reshape(dy[0], {rows, outputs}) : Tensor();
   Tensor dh = or_zeros(dy[1], batch, outputs), dc = or_zeros(lstm ? dy[2] : Tensor(), batch, layer.hidden());
-  std::vector<Tensor> dinput(steps.size()), dstate(steps.size()), before(steps.size()), inner(steps.size()), dinner(steps.size());
+  std::vector<Tensor> dinput(steps.size()), dstate(steps.size()), before(steps.size()), inner(steps.size()),
+      dinner(steps.size());
   for (int64_t i = s.steps - 1; i >= 0; --i) {
     const int64_t t = step_at(i), n = s.sizes[t];
     const size_t at = static_cast<size_t>(t);

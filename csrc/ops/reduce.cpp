@@ -46,9 +46,7 @@ Reduction::Reduction(const char* op, const Tensor& x, const Dims& dims, bool kee
     if (!drop[d]) shape.push_back(kept[d]);
 }
 
-Tensor restore(const Tensor& y, const Dims& kept) {
-  return y.dim() == 0 || y.shape() == kept ? y : reshape(y, kept);
-}
+Tensor restore(const Tensor& y, const Dims& kept) { return y.dim() == 0 || y.shape() == kept ? y : reshape(y, kept); }
 
 // Memory for the result; `start` where there is nothing to reduce.
 static Tensor result(const Reduction& r, DType dtype, Scalar start) {
@@ -67,9 +65,10 @@ Tensor sum(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType>
   const Reduction r("sum", x, dims, keepdim);
   Tensor y = result(r, type, 0);
   if (r.count > 0) kernels::sum(r.view(y), x.view(), 1);
-  return record("sum", std::move(y), inputs(x), save(), [kept = r.kept, from = x.shape()](const Tensor& dy, const Saved&) {
-    return Grads{expand(restore(dy, kept), from)};
-  });
+  return record("sum", std::move(y), inputs(x), save(),
+                [kept = r.kept, from = x.shape()](const Tensor& dy, const Saved&) {
+                  return Grads{expand(restore(dy, kept), from)};
+                });
 }
 
 Tensor sum_to(const Tensor& x, const Dims& shape) {
@@ -92,8 +91,8 @@ Tensor mean(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType
   if (r.count > 0) kernels::sum(r.view(y), x.view(), n);
   return record("mean", std::move(y), inputs(x), save(),
                 [kept = r.kept, from = x.shape(), n](const Tensor& dy, const Saved&) {
-    return Grads{expand(restore(dy / n, kept), from)};
-  });
+                  return Grads{expand(restore(dy / n, kept), from)};
+                });
 }
 
 Tensor nansum(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
@@ -114,11 +113,12 @@ static Tensor prod_along(const Tensor& x, int64_t dim, bool keepdim, DType type)
   const Reduction r("prod", x, {dim}, keepdim);
   Tensor y = result(r, type, 1);
   if (r.count > 0) kernels::prod(r.view(y), x.view());
-  return record("prod", std::move(y), inputs(x), save(x), [kept = r.kept, dim, type](const Tensor& dy, const Saved& saved) {
-    const Tensor x = cast(saved[0], type);
-    const Tensor others = cumprod_before(x, dim, false) * cumprod_before(x, dim, true);
-    return Grads{restore(dy, kept) * others};
-  });
+  return record("prod", std::move(y), inputs(x), save(x),
+                [kept = r.kept, dim, type](const Tensor& dy, const Saved& saved) {
+                  const Tensor x = cast(saved[0], type);
+                  const Tensor others = cumprod_before(x, dim, false) * cumprod_before(x, dim, true);
+                  return Grads{restore(dy, kept) * others};
+                });
 }
 
 Tensor prod(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
@@ -205,8 +205,8 @@ Tensor var(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
   Tensor y = moment("var", x, r, correction, false, nullptr);
   return record("var", std::move(y), inputs(x), save(x),
                 [dims, kept = r.kept, over = degrees(r, correction)](const Tensor& dy, const Saved& saved) {
-    return Grads{var_backward(dy, saved[0], dims, kept, over)};
-  });
+                  return Grads{var_backward(dy, saved[0], dims, kept, over)};
+                });
 }
 
 Tensor std(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
@@ -214,8 +214,8 @@ Tensor std(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
   Tensor y = moment("std", x, r, correction, true, nullptr);
   return record("std", y, inputs(x), save(x, output(y)),
                 [dims, kept = r.kept, over = degrees(r, correction)](const Tensor& dy, const Saved& saved) {
-    return Grads{var_backward(half_over(dy, saved[1]), saved[0], dims, kept, over)};
-  });
+                  return Grads{var_backward(half_over(dy, saved[1]), saved[0], dims, kept, over)};
+                });
 }
 
 static Tensor mean_backward(const Tensor& dmean, const Dims& kept, const Dims& from, double n) {
@@ -229,14 +229,14 @@ std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims, double cor
   record_outputs("var_mean", y, inputs(x), save(x),
                  [dims, kept = r.kept, over = degrees(r, correction), n = static_cast<double>(r.count)](
                      const Grads& dy, const Saved& saved) {
-    const Tensor x = saved[0];
-    Tensor dx = dy[0].defined() ? var_backward(dy[0], x, dims, kept, over) : Tensor();
-    if (dy[1].defined()) {
-      const Tensor part = mean_backward(dy[1], kept, x.shape(), n);
-      dx = dx.defined() ? dx + part : part;
-    }
-    return Grads{dx};
-  });
+                   const Tensor x = saved[0];
+                   Tensor dx = dy[0].defined() ? var_backward(dy[0], x, dims, kept, over) : Tensor();
+                   if (dy[1].defined()) {
+                     const Tensor part = mean_backward(dy[1], kept, x.shape(), n);
+                     dx = dx.defined() ? dx + part : part;
+                   }
+                   return Grads{dx};
+                 });
   return {y[0], y[1]};
 }
 
@@ -247,14 +247,15 @@ std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims, double cor
   record_outputs("std_mean", y, inputs(x), save(x, output(y[0])),
                  [dims, kept = r.kept, over = degrees(r, correction), n = static_cast<double>(r.count)](
                      const Grads& dy, const Saved& saved) {
-    const Tensor x = saved[0];
-    Tensor dx = dy[0].defined() ? var_backward(half_over(dy[0], saved[1]), x, dims, kept, over) : Tensor();
-    if (dy[1].defined()) {
-      const Tensor part = mean_backward(dy[1], kept, x.shape(), n);
-      dx = dx.defined() ? dx + part : part;
-    }
-    return Grads{dx};
-  });
+                   const Tensor x = saved[0];
+                   Tensor dx =
+                       dy[0].defined() ? var_backward(half_over(dy[0], saved[1]), x, dims, kept, over) : Tensor();
+                   if (dy[1].defined()) {
+                     const Tensor part = mean_backward(dy[1], kept, x.shape(), n);
+                     dx = dx.defined() ? dx + part : part;
+                   }
+                   return Grads{dx};
+                 });
   return {y[0], y[1]};
 }
 
@@ -280,11 +281,13 @@ static Tensor norm_backward(const Tensor& dy_flat, const Tensor& x, const Tensor
 
 Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
   require_floating("norm", "input", input);
-  require<DTypeError>(!dtype || is_floating(*dtype), "norm: dtype must be floating, got ", dtype.value_or(DType::Float32));
+  require<DTypeError>(!dtype || is_floating(*dtype), "norm: dtype must be floating, got ",
+                      dtype.value_or(DType::Float32));
   const Tensor x = cast(input, dtype.value_or(input.dtype()));
   const bool fused = p == 1 || p == 2 || p == std::numeric_limits<double>::infinity();
   const bool half = x.dtype() == DType::Float16 || x.dtype() == DType::BFloat16;
-  if (half && !fused) return cast(norm(cast(x, DType::Float32), p, dims, keepdim, {}), x.dtype());  // |x|^p overflows a half
+  if (half && !fused)
+    return cast(norm(cast(x, DType::Float32), p, dims, keepdim, {}), x.dtype());  // |x|^p overflows a half
   const Reduction r("norm", x, dims, keepdim);
   require(r.count > 0 || (p >= 0 && !std::isinf(p)), "norm: the ", p,
           "-norm of no elements is not defined, and the input has shape ", x.shape());
@@ -298,9 +301,10 @@ Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::
     else if (std::isinf(p)) y = amin(abs(x), dims, keepdim);
     else y = pow(sum(pow(abs(x), p), dims, keepdim), 1 / p);
   }
-  return record("norm", y, inputs(x), save(x, output(y)), [p, dims, kept = r.kept](const Tensor& dy, const Saved& saved) {
-    return Grads{norm_backward(dy, saved[0], saved[1], p, dims, kept)};
-  });
+  return record("norm", y, inputs(x), save(x, output(y)),
+                [p, dims, kept = r.kept](const Tensor& dy, const Saved& saved) {
+                  return Grads{norm_backward(dy, saved[0], saved[1], p, dims, kept)};
+                });
 }
 
 // ---- logsumexp ------------------------------------------------------------------------------------------------------

@@ -39,9 +39,10 @@ template <class Real>
 Weights make_weights(int64_t in, int64_t out, int spatial, const ResampleOptions& options, double given_scale) {
   Weights table;
   const bool nearest = options.mode == "nearest" || options.mode == "nearest-exact", smooth = options.mode == "cubic";
-  const Real scale = options.align_corners ? (out > 1 ? static_cast<Real>(in - 1) / static_cast<Real>(out - 1) : Real(0))
-                     : given_scale > 0     ? static_cast<Real>(1.0 / given_scale)
-                                           : static_cast<Real>(in) / static_cast<Real>(out);
+  const Real scale = options.align_corners
+                         ? (out > 1 ? static_cast<Real>(in - 1) / static_cast<Real>(out - 1) : Real(0))
+                     : given_scale > 0 ? static_cast<Real>(1.0 / given_scale)
+                                       : static_cast<Real>(in) / static_cast<Real>(out);
   if (nearest) {
     // As in PyTorch, a given scale does not count when images (not lines or volumes) keep their size or double it.
     const bool same = options.mode == "nearest" && spatial == 2 && out == in;
@@ -73,8 +74,10 @@ Weights make_weights(int64_t in, int64_t out, int spatial, const ResampleOptions
   }
   table.taps = smooth ? 4 : 2;
   for (int64_t o = 0; o < out; ++o) {
-    Real at = options.align_corners ? scale * static_cast<Real>(o) : scale * (static_cast<Real>(o) + Real(0.5)) - Real(0.5);
-    if (!smooth) at = in == out ? static_cast<Real>(o) : std::max(at, Real(0));  // nor when the size stays, as in PyTorch
+    Real at =
+        options.align_corners ? scale * static_cast<Real>(o) : scale * (static_cast<Real>(o) + Real(0.5)) - Real(0.5);
+    if (!smooth)
+      at = in == out ? static_cast<Real>(o) : std::max(at, Real(0));  // nor when the size stays, as in PyTorch
     const int64_t floor = static_cast<int64_t>(std::floor(at));
     const double t = static_cast<double>(at - static_cast<Real>(floor));
     const auto clipped = [&](int64_t i) { return std::clamp<int64_t>(i, 0, in - 1); };
@@ -103,30 +106,35 @@ Tensor run(const Tensor& x, const Dims& from, const Dims& to, const ResampleOpti
     int64_t outer = 1, inner = 1;
     for (int k = 0; k < at; ++k) outer *= shape[k];
     for (int k = at + 1; k < shape.size(); ++k) inner *= shape[k];
-    const kernels::ResampleTable kernel{outer, from[d], to[d], inner, table.taps, table.index.data(), table.weight.data()};
-    if (next.numel() > 0) (transposed ? kernels::resample_transposed : kernels::resample)(y.dtype(), kernel, y->data, next->data);
+    const kernels::ResampleTable kernel{
+        outer, from[d], to[d], inner, table.taps, table.index.data(), table.weight.data()};
+    if (next.numel() > 0)
+      (transposed ? kernels::resample_transposed : kernels::resample)(y.dtype(), kernel, y->data, next->data);
     y = next;
   }
   return narrowed(y, x.dtype());
 }
 
-Tensor resample_with(const Tensor& x, const Dims& from, const Dims& to, const ResampleOptions& options, bool transposed) {
+Tensor resample_with(const Tensor& x, const Dims& from, const Dims& to, const ResampleOptions& options,
+                     bool transposed) {
   return record(transposed ? "resample_backward" : "resample", run(x, from, to, options, transposed), inputs(x), save(),
                 [from, to, options, transposed](const Tensor& dy, const Saved&) {
-    return Grads{resample_with(dy, from, to, options, !transposed)};
-  });
+                  return Grads{resample_with(dy, from, to, options, !transposed)};
+                });
 }
 
 }  // namespace
 
 Tensor resample(const Tensor& x, const Dims& size, const ResampleOptions& options) {
   const int spatial = size.size();
-  require<DTypeError>(is_floating(x.dtype()), "interpolate: input must be floating, got ", x.dtype(), "; use input.float()");
-  require(x.dim() == spatial + 2, "interpolate: size ", size, " is for ", spatial, " spatial dimensions, but input of shape ",
-          x.shape(), " has ", x.dim() - 2, " after batch and channels");
+  require<DTypeError>(is_floating(x.dtype()), "interpolate: input must be floating, got ", x.dtype(),
+                      "; use input.float()");
+  require(x.dim() == spatial + 2, "interpolate: size ", size, " is for ", spatial,
+          " spatial dimensions, but input of shape ", x.shape(), " has ", x.dim() - 2, " after batch and channels");
   const Dims from(x.shape().end() - spatial, x.shape().end());
   for (int d = 0; d < spatial; ++d)
-    require(from[d] > 0 && size[d] > 0, "interpolate: sizes must be positive, got input of shape ", x.shape(), " and size ", size);
+    require(from[d] > 0 && size[d] > 0, "interpolate: sizes must be positive, got input of shape ", x.shape(),
+            " and size ", size);
   return resample_with(x, from, size, options, false);
 }
 
@@ -143,9 +151,8 @@ Tensor image_of(const Tensor& columns, const UnfoldShape& s) {
   const int64_t taps = s.kernel[0] * s.kernel[1];
   Tensor x = empty({columns.size(0), columns.size(1) / taps, s.in[0], s.in[1]}, from.dtype());
   if (x.numel() > 0) kernels::fold(from.dtype(), s, from->data, x->data);
-  return record("fold", narrowed(x, columns.dtype()), inputs(columns), save(), [s](const Tensor& dx, const Saved&) {
-    return Grads{columns_of(dx, s)};
-  });
+  return record("fold", narrowed(x, columns.dtype()), inputs(columns), save(),
+                [s](const Tensor& dx, const Saved&) { return Grads{columns_of(dx, s)}; });
 }
 
 Tensor columns_of(const Tensor& x, const UnfoldShape& s) {
@@ -153,13 +160,13 @@ Tensor columns_of(const Tensor& x, const UnfoldShape& s) {
   const int64_t taps = s.kernel[0] * s.kernel[1];
   Tensor columns = empty({x.size(0), x.size(1) * taps, s.out[0] * s.out[1]}, from.dtype());
   if (columns.numel() > 0) kernels::unfold(from.dtype(), s, from->data, columns->data);
-  return record("unfold", narrowed(columns, x.dtype()), inputs(x), save(), [s](const Tensor& dy, const Saved&) {
-    return Grads{image_of(dy, s)};
-  });
+  return record("unfold", narrowed(columns, x.dtype()), inputs(x), save(),
+                [s](const Tensor& dy, const Saved&) { return Grads{image_of(dy, s)}; });
 }
 
 UnfoldShape window_shape(const char* op, int64_t height, int64_t width, const UnfoldOptions& options) {
-  UnfoldShape s{.planes = 0, .in = {height, width}, .out = {}, .kernel = {}, .stride = {}, .padding = {}, .dilation = {}};
+  UnfoldShape s{
+      .planes = 0, .in = {height, width}, .out = {}, .kernel = {}, .stride = {}, .padding = {}, .dilation = {}};
   const auto take = [&](const char* argument, const Dims& given, int64_t least, int64_t (&out)[2]) {
     require(given.size() == 1 || given.size() == 2, op, ": ", argument, " must be one number or two, got ", given);
     for (int d = 0; d < 2; ++d) {
@@ -173,8 +180,8 @@ UnfoldShape window_shape(const char* op, int64_t height, int64_t width, const Un
   take("stride", options.stride, 1, s.stride);
   for (int d = 0; d < 2; ++d) {
     const int64_t span = (s.kernel[d] - 1) * s.dilation[d] + 1, padded = s.in[d] + 2 * s.padding[d];
-    require(padded >= span, op, ": the kernel spans ", span, " elements but an image of size (", height, ", ", width, ") has ",
-            padded, " there with its padding; pad more, or take a smaller kernel");
+    require(padded >= span, op, ": the kernel spans ", span, " elements but an image of size (", height, ", ", width,
+            ") has ", padded, " there with its padding; pad more, or take a smaller kernel");
     s.out[d] = (padded - span) / s.stride[d] + 1;
   }
   return s;
@@ -184,24 +191,26 @@ UnfoldShape window_shape(const char* op, int64_t height, int64_t width, const Un
 
 Tensor unfold_windows(const Tensor& x, const UnfoldOptions& options) {
   require<DTypeError>(is_floating(x.dtype()), "unfold: input must be floating, got ", x.dtype(), "; use input.float()");
-  require(x.dim() == 3 || x.dim() == 4, "unfold: input must be (batch, channels, height, width), or the same without batch; got shape ",
-          x.shape());
+  require(x.dim() == 3 || x.dim() == 4,
+          "unfold: input must be (batch, channels, height, width), or the same without batch; got shape ", x.shape());
   UnfoldShape s = window_shape("unfold", x.size(-2), x.size(-1), options);
   s.planes = x.numel() / std::max<int64_t>(1, x.size(-2) * x.size(-1));
   return x.dim() == 4 ? columns_of(x, s) : squeeze(columns_of(unsqueeze(x, 0), s), {0});
 }
 
 Tensor fold_windows(const Tensor& columns, const Dims& size, const UnfoldOptions& options) {
-  require<DTypeError>(is_floating(columns.dtype()), "fold: input must be floating, got ", columns.dtype(), "; use input.float()");
+  require<DTypeError>(is_floating(columns.dtype()), "fold: input must be floating, got ", columns.dtype(),
+                      "; use input.float()");
   require(columns.dim() == 2 || columns.dim() == 3,
-          "fold: input must be (batch, channels * kernel elements, windows), or the same without batch; got shape ", columns.shape());
+          "fold: input must be (batch, channels * kernel elements, windows), or the same without batch; got shape ",
+          columns.shape());
   require(size.size() == 1 || size.size() == 2, "fold: output_size must be one number or two, got ", size);
   UnfoldShape s = window_shape("fold", size[0], size.back(), options);
   const int64_t taps = s.kernel[0] * s.kernel[1], windows = s.out[0] * s.out[1];
   require(columns.size(-2) % taps == 0, "fold: input of shape ", columns.shape(), " must have a multiple of ", taps,
           " (the elements of kernel_size ", options.kernel, ") in dimension ", columns.dim() - 2);
-  require(columns.size(-1) == windows, "fold: output_size ", size, " has ", windows, " windows, but input of shape ", columns.shape(),
-          " has ", columns.size(-1));
+  require(columns.size(-1) == windows, "fold: output_size ", size, " has ", windows, " windows, but input of shape ",
+          columns.shape(), " has ", columns.size(-1));
   s.planes = (columns.dim() == 3 ? columns.size(0) : 1) * (columns.size(-2) / taps);
   return columns.dim() == 3 ? image_of(columns, s) : squeeze(image_of(unsqueeze(columns, 0), s), {0});
 }

@@ -23,7 +23,8 @@ Tensor trunc(const Tensor& x, Out out) { return step("trunc", kernels::trunc, x,
 
 Tensor round(const Tensor& x, int64_t decimals, Out out) {
   if (decimals == 0) return step("round", kernels::round, x, out);
-  require<DTypeError>(is_floating(x.dtype()), "round: decimals= needs a floating tensor, got ", x.dtype(), "; use float()");
+  require<DTypeError>(is_floating(x.dtype()), "round: decimals= needs a floating tensor, got ", x.dtype(),
+                      "; use float()");
   return step("round", [&](View y, View v) { kernels::round_decimals(y, v, decimals); }, x, out);
 }
 
@@ -65,10 +66,10 @@ static Tensor record_rest(const char* op, Tensor z, const Operand& x, const Oper
   return record(op, std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
                 save(saves ? x.or_undefined() : undefined, y.or_undefined()),
                 [rounding, s = x.scalar](const Tensor& dz, const Saved& saved) {
-    if (!saved.needs(1)) return Grads{dz, Tensor()};
-    const Tensor a = saved[0];
-    return Grads{dz, -(dz * div(a.defined() ? Operand(a) : s, saved[1], rounding))};
-  });
+                  if (!saved.needs(1)) return Grads{dz, Tensor()};
+                  const Tensor a = saved[0];
+                  return Grads{dz, -(dz * div(a.defined() ? Operand(a) : s, saved[1], rounding))};
+                });
 }
 
 Tensor remainder(const Operand& x, const Operand& y, Out out) {

@@ -31,9 +31,8 @@ static Tensor shift(const Tensor& x, int d, bool back, double fill) {
     kernels::copy(slice(y, d, back ? 0 : 1, back ? n - 1 : n, 1).view(),
                   slice(x, d, back ? 1 : 0, back ? n : n - 1, 1).view());
   }
-  return record("shift", std::move(y), inputs(x), save(), [d, back](const Tensor& dy, const Saved&) {
-    return Grads{shift(dy, d, !back, 0)};
-  });
+  return record("shift", std::move(y), inputs(x), save(),
+                [d, back](const Tensor& dy, const Saved&) { return Grads{shift(dy, d, !back, 0)}; });
 }
 
 // y[i] = b[i] + a[i] y[i - 1] along d; if `reverse`, y[i] = b[i] + a[i] y[i + 1]. Closed under differentiation:
@@ -89,10 +88,12 @@ Tensor cumprod_before(const Tensor& x, int64_t dim, bool reverse) {
 }
 
 Tensor cumsum_(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
-  return inplace("cumsum_", x, {}, [&](const Tensor& input, Out out) { return cumsum(input, dim, dtype.value_or(x.dtype()), out); });
+  return inplace("cumsum_", x, {},
+                 [&](const Tensor& input, Out out) { return cumsum(input, dim, dtype.value_or(x.dtype()), out); });
 }
 Tensor cumprod_(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
-  return inplace("cumprod_", x, {}, [&](const Tensor& input, Out out) { return cumprod(input, dim, dtype.value_or(x.dtype()), out); });
+  return inplace("cumprod_", x, {},
+                 [&](const Tensor& input, Out out) { return cumprod(input, dim, dtype.value_or(x.dtype()), out); });
 }
 
 // ---- cummax, cummin -------------------------------------------------------------------------------------------------
@@ -127,8 +128,8 @@ static Tensor exp_difference(const Tensor& a, const Tensor& b) {
   return where(none, 0.0, exp(a - where(none, 0.0, b)));
 }
 
-// dx[i] = sum over k >= i of dy[k] exp(x[i] - y[k]) = exp(x[i] - y[i]) s[i], with s[i] = dy[i] + exp(y[i] - y[i+1]) s[i+1]:
-// y grows, so nothing overflows.
+// dx[i] = sum over k >= i of dy[k] exp(x[i] - y[k]) = exp(x[i] - y[i]) s[i], with s[i] = dy[i] + exp(y[i] - y[i+1])
+// s[i+1]: y grows, so nothing overflows.
 Tensor logcumsumexp(const Tensor& input, int64_t dim) {
   require_floating("logcumsumexp", "input", input);
   const int d = wrap_dim("logcumsumexp", dim, input.dim());

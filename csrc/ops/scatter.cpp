@@ -26,8 +26,8 @@ void require_index_fits(const char* op, const Tensor& x, int dim, const Tensor& 
   require(std::max(x.dim(), 1) == std::max(index.dim(), 1), op, ": index of shape ", index.shape(),
           " must have as many dimensions as the input of shape ", x.shape(), "; unsqueeze(", dim, ") adds one");
   for (int d = 0; d < std::min(x.dim(), index.dim()); ++d)
-    require(d == dim || index.size(d) <= x.size(d), op, ": index of shape ", index.shape(), " is larger in dimension ", d,
-            " than the input of shape ", x.shape(), "; only dimension ", dim, " may be larger");
+    require(d == dim || index.size(d) <= x.size(d), op, ": index of shape ", index.shape(), " is larger in dimension ",
+            d, " than the input of shape ", x.shape(), "; only dimension ", dim, " may be larger");
 }
 
 static void require_same_dtype(const char* op, const Tensor& x, const char* name, const Tensor& src) {
@@ -78,7 +78,8 @@ static Tensor overwritten(const Dims& x_shape, View index, const Dims& shape, in
   const Tensor order = empty({n}, DType::Int64);
   std::iota(order.data<int64_t>(), order.data<int64_t>() + n, 0);
   const IndexAlong positions(order, shape, dim);
-  const Tensor last = empty(x_shape, DType::Int64), winner = empty(shape, DType::Int64), lost = empty(shape, DType::Bool);
+  const Tensor last = empty(x_shape, DType::Int64), winner = empty(shape, DType::Int64),
+               lost = empty(shape, DType::Bool);
   kernels::scatter_along(line(last), positions.view(), index, dim, Combine::Set, false);
   kernels::gather_along(line(winner), line(last), index, dim);
   kernels::ne(line(lost), line(winner), positions.view(), DType::Int64);
@@ -109,9 +110,8 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index_in, const Opera
   if (src_in.is_scalar()) {
     const Tensor value = expand(full({}, src_in.scalar, x.dtype()), index.shape());
     Tensor y = written("scatter", x, value, index, line(index), d, Combine::Set, out);
-    return record("scatter", std::move(y), inputs(x), save(index), [d](const Tensor& dy, const Saved& saved) {
-      return Grads{scatter(dy, d, saved[0], 0)};
-    });
+    return record("scatter", std::move(y), inputs(x), save(index),
+                  [d](const Tensor& dy, const Saved& saved) { return Grads{scatter(dy, d, saved[0], 0)}; });
   }
   require_same_dtype("scatter", x, "src", *src_in.tensor);
   const Tensor src = indexed_part("scatter", *src_in.tensor, index);
@@ -182,11 +182,12 @@ static void floor_divide(const Tensor& y, const Tensor& n) {
 }
 
 // Not recorded. Half precision computes in float32 throughout.
-static Tensor reduced(const Tensor& x, const Tensor& src, const Tensor& index, int dim, Reduce reduce, bool include_self,
-                      Out out) {
+static Tensor reduced(const Tensor& x, const Tensor& src, const Tensor& index, int dim, Reduce reduce,
+                      bool include_self, Out out) {
   const WithGradMode off(false);
   if (is_half(x.dtype())) {
-    const Tensor wide = reduced(cast(x, DType::Float32), cast(src, DType::Float32), index, dim, reduce, include_self, {});
+    const Tensor wide =
+        reduced(cast(x, DType::Float32), cast(src, DType::Float32), index, dim, reduce, include_self, {});
     if (!out) return cast(wide, x.dtype());
     return deliver("scatter_reduce", wide, out);
   }
@@ -227,13 +228,15 @@ static Grads prod_backward(const Tensor& dy, const Tensor& x, const Tensor& src,
     Tensor alone, several;
     {
       const WithGradMode off(false);
-      const Tensor among = gather(scatter_add(zeros(x.shape(), DType::Int64), dim, index, cast(zero, DType::Int64)), dim, index);
+      const Tensor among =
+          gather(scatter_add(zeros(x.shape(), DType::Int64), dim, index, cast(zero, DType::Int64)), dim, index);
       alone = logical_and(zero, eq(among, 1));
       several = gt(among, 1);
     }
     if (grad_mode.enabled)
-      require<GraphError>(sum(several, {}, false).data<int64_t>()[0] == 0,
-                          "scatter_reduce: the second derivative of a product with several factors of 0 is not supported");
+      require<GraphError>(
+          sum(several, {}, false).data<int64_t>()[0] == 0,
+          "scatter_reduce: the second derivative of a product with several factors of 0 is not supported");
     const Tensor others = scatter_reduce(x, dim, index, masked_fill(src, alone, 1), Reduce::Prod, include_self);
     grads[1] = where(alone, gather(dy * others, dim, index), gather(dy * y, dim, index) / masked_fill(src, zero, 1));
   }
@@ -267,17 +270,17 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index_in, cons
   if (reduce == Reduce::Sum || reduce == Reduce::Mean)
     return record("scatter_reduce", std::move(y), inputs(x, src), save(index),
                   [d, include_self, mean = reduce == Reduce::Mean](const Tensor& dy, const Saved& saved) {
-      const Tensor at = saved[0];
-      const Tensor g = mean ? dy / contributions(dy.shape(), d, at, include_self, dy.dtype()) : dy;
-      Tensor dx;
-      if (saved.needs(0)) dx = include_self ? g : scatter(dy, d, at, 0);
-      return Grads{dx, saved.needs(1) ? gather(g, d, at) : Tensor()};
-    });
+                    const Tensor at = saved[0];
+                    const Tensor g = mean ? dy / contributions(dy.shape(), d, at, include_self, dy.dtype()) : dy;
+                    Tensor dx;
+                    if (saved.needs(0)) dx = include_self ? g : scatter(dy, d, at, 0);
+                    return Grads{dx, saved.needs(1) ? gather(g, d, at) : Tensor()};
+                  });
   const auto backward = reduce == Reduce::Prod ? prod_backward : extreme_backward;
   return record("scatter_reduce", y, inputs(x, src), save(x, src, index, output(y)),
                 [d, include_self, backward](const Tensor& dy, const Saved& saved) {
-    return backward(dy, saved[0], saved[1], saved[3], d, saved[2], include_self, saved);
-  });
+                  return backward(dy, saved[0], saved[1], saved[3], d, saved[2], include_self, saved);
+                });
 }
 
 // ---- a 1-d index for slices --------------------------------------------------------------------------------------
@@ -296,8 +299,8 @@ static int require_slices(const char* op, const Tensor& x, int64_t dim, const Te
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index_in, const Tensor& source, Scalar alpha, Out out) {
   const int d = require_slices("index_add", x, dim, index_in, source);
-  require<DTypeError>(!alpha.is_float() || is_floating(x.dtype()), "index_add: alpha is a float but the input is ", x.dtype(),
-                      "; use an int");
+  require<DTypeError>(!alpha.is_float() || is_floating(x.dtype()), "index_add: alpha is a float but the input is ",
+                      x.dtype(), "; use an int");
   const Tensor index = indices_to_write("index_add", index_in, d, x, out);
   const Tensor scaled = alpha == Scalar(1) ? source : mul(source, alpha);
   const IndexAlong places(index, source.shape(), d);
@@ -327,9 +330,10 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index_in, const Te
   });
 }
 
-Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Reduce reduce, bool include_self,
-                    Out out) {
-  require(reduce != Reduce::Sum, "index_reduce: reduce must be 'prod', 'mean', 'amax' or 'amin'; for sums use index_add()");
+Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Reduce reduce,
+                    bool include_self, Out out) {
+  require(reduce != Reduce::Sum,
+          "index_reduce: reduce must be 'prod', 'mean', 'amax' or 'amin'; for sums use index_add()");
   const int d = require_slices("index_reduce", x, dim, index, source);
   const Tensor checked = checked_indices("index_reduce", index, d, line(x).shape[d]);
   Dims along(x.dim(), 1);
@@ -340,8 +344,9 @@ Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Ten
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index_in, const Operand& value, Out out) {
   const int d = wrap_dim("index_fill", dim, x.dim());
   require(index_in.dim() <= 1, "index_fill: index must have one dimension, got shape ", index_in.shape());
-  require(value.is_scalar() || value.tensor->dim() == 0, "index_fill: value must be a number or a 0-d tensor, got shape ",
-          value.shape(), "; use index_copy() for several values");
+  require(value.is_scalar() || value.tensor->dim() == 0,
+          "index_fill: value must be a number or a 0-d tensor, got shape ", value.shape(),
+          "; use index_copy() for several values");
   const Tensor index = apart(checked_indices("index_fill", index_in, d, line(x).shape[d], true), out);
   Dims shape = x.shape();
   if (x.dim() > 0) shape[d] = index.numel();
@@ -354,13 +359,15 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index_in, const Op
   Tensor y = written("index_fill", x, fill, index, IndexAlong(index, shape, d).view(), d, Combine::Set, out);
   return record("index_fill", std::move(y), inputs(x, value.or_undefined()), save(index),
                 [d](const Tensor& dy, const Saved& saved) {
-    const Tensor dx = index_fill(dy, d, saved[0], 0);
-    return Grads{dx, saved.needs(1) ? sum(dy - dx, {}, false) : Tensor()};  // counts a repeated index once
-  });
+                  const Tensor dx = index_fill(dy, d, saved[0], 0);
+                  return Grads{dx,
+                               saved.needs(1) ? sum(dy - dx, {}, false) : Tensor()};  // counts a repeated index once
+                });
 }
 
 Tensor put(const Tensor& x, const Tensor& index_in, const Tensor& source, bool accumulate, Out out) {
-  require(source.numel() == index_in.numel(), "put_: source has ", source.numel(), " elements but index ", index_in.numel());
+  require(source.numel() == index_in.numel(), "put_: source has ", source.numel(), " elements but index ",
+          index_in.numel());
   const Tensor index = reshape(checked_indices("put_", index_in, 0, x.numel(), true), {index_in.numel()});
   const Tensor flat = reshape(x, {x.numel()}), values = reshape(source, {source.numel()});
   const Tensor y = accumulate ? scatter_add(flat, 0, index, values) : scatter(flat, 0, index, values);

@@ -24,7 +24,8 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const O
 // The same for whole slices, at a 1-d index.
 Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Reduce reduce,
                     bool include_self = true, Out out = {});
-Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha = 1, Out out = {});
+Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha = 1,
+                 Out out = {});
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Out out = {});
 // Negative indices count from the end; value is a number or a 0-d tensor.
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value, Out out = {});

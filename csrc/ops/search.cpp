@@ -34,8 +34,8 @@ Tensor searchsorted(const Tensor& sorted, const Operand& values, bool right, con
   }
   Tensor order;
   if (sorter.defined()) {
-    require(sorter.shape() == sorted.shape(), "searchsorted: sorter has shape ", sorter.shape(), " but sorted_sequence ",
-            sorted.shape());
+    require(sorter.shape() == sorted.shape(), "searchsorted: sorter has shape ", sorter.shape(),
+            " but sorted_sequence ", sorted.shape());
     order = contiguous(checked_indices("searchsorted", sorter, sorted.dim() - 1, sorted.size(-1)));
   }
   const DType type = result_type({sorted, values});
@@ -43,8 +43,8 @@ Tensor searchsorted(const Tensor& sorted, const Operand& values, bool right, con
   Tensor y = empty(shape, DType::Int64);
   const int64_t n = one_row ? y.numel() : shape.back();
   if (y.numel() > 0)
-    kernels::searchsorted(y.data<int64_t>(), in->data, order.defined() ? order.data<int64_t>() : nullptr, what->data, in.dtype(),
-                          one_row ? 1 : y.numel() / n, sorted.size(-1), n, one_row, right);
+    kernels::searchsorted(y.data<int64_t>(), in->data, order.defined() ? order.data<int64_t>() : nullptr, what->data,
+                          in.dtype(), one_row ? 1 : y.numel() / n, sorted.size(-1), n, one_row, right);
   return untracked(cast(y, dtype));
 }
 
@@ -63,16 +63,19 @@ Tensor bincount(const Tensor& x, const Tensor& weights, int64_t minlength) {
   require<DTypeError>(is_integral(x.dtype()), "bincount: input must hold integers, got ", x.dtype());
   require(x.dim() == 1, "bincount: input must have one dimension, got shape ", x.shape(), "; use input.reshape(-1)");
   require(minlength >= 0, "bincount: minlength must not be negative, got ", minlength);
-  require(!weights.defined() || weights.shape() == x.shape(), "bincount: weights and input must have the same shape, got ",
-          weights.defined() ? weights.shape() : x.shape(), " and ", x.shape());
+  require(!weights.defined() || weights.shape() == x.shape(),
+          "bincount: weights and input must have the same shape, got ", weights.defined() ? weights.shape() : x.shape(),
+          " and ", x.shape());
   const Tensor bins = contiguous(cast(x, DType::Int64));
   const int64_t* data = bins.data<int64_t>();
   const int64_t outside = kernels::find_outside(bins.view(), 0, INT64_MAX);
-  require(outside < 0, "bincount: input must not be negative, got ", outside < 0 ? 0 : data[outside], " at position ", outside);
+  require(outside < 0, "bincount: input must not be negative, got ", outside < 0 ? 0 : data[outside], " at position ",
+          outside);
   int64_t size = minlength;
   for (int64_t i = 0; i < bins.numel(); ++i) size = std::max(size, data[i] + 1);
   Tensor y, w;
-  if (weights.defined()) w = contiguous(cast(weights, weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64));
+  if (weights.defined())
+    w = contiguous(cast(weights, weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64));
   y = zeros({size}, w.defined() ? w.dtype() : DType::Int64);
   kernels::count_into(y->data, data, bins.numel(), w.defined() ? w->data : nullptr, y.dtype());
   return untracked(std::move(y));
@@ -85,7 +88,9 @@ Tensor histc(const Tensor& x, int64_t bins, double min, double max) {
   const Tensor values = computed(x, x.dtype());
   if (min == max && values.numel() > 0) {
     const bool wide = values.dtype() == DType::Float64;
-    const auto at = [&](int64_t i) { return wide ? values.data<double>()[i] : static_cast<double>(values.data<float>()[i]); };
+    const auto at = [&](int64_t i) {
+      return wide ? values.data<double>()[i] : static_cast<double>(values.data<float>()[i]);
+    };
     min = INFINITY;
     max = -INFINITY;
     bool nan = false;
@@ -100,7 +105,8 @@ Tensor histc(const Tensor& x, int64_t bins, double min, double max) {
     min -= 1;
     max += 1;
   }
-  require(std::isfinite(min) && std::isfinite(max), "histc: the range from ", min, " to ", max, " is not finite; pass min and max");
+  require(std::isfinite(min) && std::isfinite(max), "histc: the range from ", min, " to ", max,
+          " is not finite; pass min and max");
   require(min < max, "histc: max must be larger than min, got min ", min, " and max ", max);
   const Tensor counts = zeros({bins}, DType::Int64);
   kernels::histogram_into(counts.data<int64_t>(), values->data, values.dtype(), values.numel(), bins, min, max);

@@ -17,10 +17,10 @@ Tensor where(const Tensor& condition, const Operand& x, const Operand& y, Out ou
   Tensor z = zip("where", kernels::where, condition, x, y, common_type(x, y), out);
   return record("where", std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(condition),
                 [](const Tensor& dz, const Saved& saved) {
-    const Tensor condition = saved[0];
-    return Grads{saved.needs(0) ? where(condition, dz, 0.0) : Tensor(),
-                 saved.needs(1) ? where(condition, 0.0, dz) : Tensor()};
-  });
+                  const Tensor condition = saved[0];
+                  return Grads{saved.needs(0) ? where(condition, dz, 0.0) : Tensor(),
+                               saved.needs(1) ? where(condition, 0.0, dz) : Tensor()};
+                });
 }
 
 static Tensor extremum(const char* op, const kernels::Binary& kernel, const Operand& x, const Operand& y, Out out) {
@@ -33,23 +33,25 @@ static Tensor share(const Tensor& dy, const Operand& a, const Operand& b) {
   Tensor da = zip("maximum_backward", kernels::share, dy, a, b, dy.dtype(), {});
   return record("maximum_backward", std::move(da), inputs(dy), save(a.or_undefined(), b.or_undefined()),
                 [s = a.scalar, t = b.scalar](const Tensor& dda, const Saved& saved) {
-    const Tensor a = saved[0], b = saved[1];
-    return Grads{share(dda, a.defined() ? Operand(a) : s, b.defined() ? Operand(b) : t)};
-  });
+                  const Tensor a = saved[0], b = saved[1];
+                  return Grads{share(dda, a.defined() ? Operand(a) : s, b.defined() ? Operand(b) : t)};
+                });
 }
 
 Tensor maximum(const Operand& x, const Operand& y, Out out) {
   return record_zip("maximum", extremum("maximum", kernels::maximum, x, y, out), x, y,
                     [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
-    return Grads{saved.needs(0) ? share(dz, x, y) : Tensor(), saved.needs(1) ? share(dz, y, x) : Tensor()};
-  });
+                      return Grads{saved.needs(0) ? share(dz, x, y) : Tensor(),
+                                   saved.needs(1) ? share(dz, y, x) : Tensor()};
+                    });
 }
 
 Tensor minimum(const Operand& x, const Operand& y, Out out) {
   return record_zip("minimum", extremum("minimum", kernels::minimum, x, y, out), x, y,
                     [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
-    return Grads{saved.needs(0) ? share(dz, y, x) : Tensor(), saved.needs(1) ? share(dz, x, y) : Tensor()};
-  });
+                      return Grads{saved.needs(0) ? share(dz, y, x) : Tensor(),
+                                   saved.needs(1) ? share(dz, x, y) : Tensor()};
+                    });
 }
 
 // dz to x where x won, which is also where y is NaN; else to y.
@@ -61,27 +63,28 @@ static Grads to_winner(const Tensor& dz, Tensor won, const Operand& y, const Sav
 Tensor fmax(const Operand& x, const Operand& y, Out out) {
   return record_zip("fmax", extremum("fmax", kernels::fmax, x, y, out), x, y,
                     [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
-    return to_winner(dz, ge(x, y), y, saved);
-  });
+                      return to_winner(dz, ge(x, y), y, saved);
+                    });
 }
 
 Tensor fmin(const Operand& x, const Operand& y, Out out) {
   return record_zip("fmin", extremum("fmin", kernels::fmin, x, y, out), x, y,
                     [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
-    return to_winner(dz, le(x, y), y, saved);
-  });
+                      return to_winner(dz, le(x, y), y, saved);
+                    });
 }
 
 Tensor heaviside(const Operand& x, const Operand& values, Out out) {
   Tensor z = zip("heaviside", kernels::heaviside, x, values, common_type(x, values), out);
   return record("heaviside", std::move(z), broadcast(x.or_undefined(), values.or_undefined()), save(x.or_undefined()),
                 [s = x.scalar](const Tensor& dz, const Saved& saved) {
-    const Tensor a = saved[0];
-    Tensor dx, dvalues;
-    if (saved.needs(0)) dx = zeros_like(dz);
-    if (saved.needs(1)) dvalues = a.defined() ? where(eq(a, 0), dz, 0.0) : s.to_double() == 0 ? dz : zeros_like(dz);
-    return Grads{dx, dvalues};
-  });
+                  const Tensor a = saved[0];
+                  Tensor dx, dvalues;
+                  if (saved.needs(0)) dx = zeros_like(dz);
+                  if (saved.needs(1))
+                    dvalues = a.defined() ? where(eq(a, 0), dz, 0.0) : s.to_double() == 0 ? dz : zeros_like(dz);
+                  return Grads{dx, dvalues};
+                });
 }
 
 static double largest(DType dtype) {
@@ -100,18 +103,16 @@ Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf, std
     else kernels::copy(y, v);
   };
   Tensor y = map("nan_to_num", kernel, x, x.dtype(), out);
-  return record("nan_to_num", std::move(y), inputs(x), save(x), [](const Tensor& dy, const Saved& saved) {
-    return Grads{where(isfinite(saved[0]), dy, 0.0)};
-  });
+  return record("nan_to_num", std::move(y), inputs(x), save(x),
+                [](const Tensor& dy, const Saved& saved) { return Grads{where(isfinite(saved[0]), dy, 0.0)}; });
 }
 
 // dy where lo <= x <= hi, else 0.
 static Tensor within(const Tensor& dy, const Tensor& x, double lo, double hi) {
   Tensor dx = empty_like(dy);
   kernels::within(dx.view(), dy.view(), x.view(), lo, hi);
-  return record("clamp_backward", std::move(dx), inputs(dy), save(x), [lo, hi](const Tensor& ddx, const Saved& saved) {
-    return Grads{within(ddx, saved[0], lo, hi)};
-  });
+  return record("clamp_backward", std::move(dx), inputs(dy), save(x),
+                [lo, hi](const Tensor& ddx, const Saved& saved) { return Grads{within(ddx, saved[0], lo, hi)}; });
 }
 
 static Tensor clamp_scalars(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max, Out out) {
@@ -135,7 +136,8 @@ static Tensor clamp_scalars(const Tensor& x, std::optional<Scalar> min, std::opt
 Tensor clamp(const Tensor& x, const std::optional<Operand>& min, const std::optional<Operand>& max, Out out) {
   require(min || max, "clamp: at least one of min and max must be given");
   if ((!min || min->is_scalar()) && (!max || max->is_scalar()))
-    return clamp_scalars(x, min ? std::optional(min->scalar) : std::nullopt, max ? std::optional(max->scalar) : std::nullopt, out);
+    return clamp_scalars(x, min ? std::optional(min->scalar) : std::nullopt,
+                         max ? std::optional(max->scalar) : std::nullopt, out);
   // A missing bound is the other one, seen through the missing side of the rule.
   const Operand lo = min ? *min : *max, hi = max ? *max : *min;
   const DType dtype = result_type({x, lo, hi});
@@ -146,25 +148,26 @@ Tensor clamp(const Tensor& x, const std::optional<Operand>& min, const std::opti
   const Tensor none;
   return record("clamp", std::move(y), broadcast(x, min ? min->or_undefined() : none, max ? max->or_undefined() : none),
                 save(x, lo.or_undefined(), hi.or_undefined()),
-                [has_min = min.has_value(), has_max = max.has_value(), s = lo.scalar, t = hi.scalar](const Tensor& dy, const Saved& saved) {
-    const Tensor x = saved[0], a = saved[1], b = saved[2];
-    const Operand lo = a.defined() ? Operand(a) : s, hi = b.defined() ? Operand(b) : t;
-    Tensor inside, dx, dlo, dhi;
-    if (saved.needs(0)) {
-      if (has_min) inside = ge(x, lo);
-      if (has_max) inside = has_min ? logical_and(inside, le(x, hi)) : le(x, hi);
-      dx = where(inside, dy, 0.0);
-    }
-    if (saved.needs(1)) {
-      const Tensor below = lt(x, lo);
-      dlo = where(has_max ? logical_and(below, lt(lo, hi)) : below, dy, 0.0);
-    }
-    if (saved.needs(2)) {
-      const Tensor above = gt(x, hi);
-      dhi = where(has_min ? logical_or(above, lt(hi, lo)) : above, dy, 0.0);
-    }
-    return Grads{dx, dlo, dhi};
-  });
+                [has_min = min.has_value(), has_max = max.has_value(), s = lo.scalar, t = hi.scalar](
+                    const Tensor& dy, const Saved& saved) {
+                  const Tensor x = saved[0], a = saved[1], b = saved[2];
+                  const Operand lo = a.defined() ? Operand(a) : s, hi = b.defined() ? Operand(b) : t;
+                  Tensor inside, dx, dlo, dhi;
+                  if (saved.needs(0)) {
+                    if (has_min) inside = ge(x, lo);
+                    if (has_max) inside = has_min ? logical_and(inside, le(x, hi)) : le(x, hi);
+                    dx = where(inside, dy, 0.0);
+                  }
+                  if (saved.needs(1)) {
+                    const Tensor below = lt(x, lo);
+                    dlo = where(has_max ? logical_and(below, lt(lo, hi)) : below, dy, 0.0);
+                  }
+                  if (saved.needs(2)) {
+                    const Tensor above = gt(x, hi);
+                    dhi = where(has_min ? logical_or(above, lt(hi, lo)) : above, dy, 0.0);
+                  }
+                  return Grads{dx, dlo, dhi};
+                });
 }
 
 }  // namespace genesis::ops

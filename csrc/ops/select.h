@@ -24,6 +24,7 @@ Tensor clamp(const Tensor& x, const std::optional<Operand>& min, const std::opti
 // 0, `values` or 1, as x is negative, zero or positive.
 Tensor heaviside(const Operand& x, const Operand& values, Out out = {});
 // Replaces NaN and the infinities; absent, the largest and the smallest finite number stand for those.
-Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf, std::optional<double> neginf, Out out = {});
+Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf, std::optional<double> neginf,
+                  Out out = {});
 
 }  // namespace genesis::ops

@@ -46,7 +46,8 @@ Tensor cat(std::span<const Tensor> xs, int64_t dim) {
     for (int k = 0; k < x.dim() && fits && !skip; ++k) fits = k == d || x.size(k) == shape[k];
     require(fits, "cat: tensor ", i, " of shape ", x.shape(), " does not fit the first, of shape ", first->shape(),
             "; sizes may differ in dimension ", d, " only",
-            x.dim() == first->dim() ? "; choose another dim, or cut or pad it" : "; unsqueeze() the one with fewer dimensions");
+            x.dim() == first->dim() ? "; choose another dim, or cut or pad it"
+                                    : "; unsqueeze() the one with fewer dimensions");
     sizes.push_back(skip ? -1 : x.size(d));
     if (!skip) shape[d] += x.size(d);
   }
@@ -75,8 +76,8 @@ Tensor stack(std::span<const Tensor> xs, int64_t dim) {
   const Tensor& first = xs[0];
   const int d = wrap_dim("stack", dim, first.dim() + 1);
   for (size_t i = 1; i < xs.size(); ++i)
-    require(xs[i].shape() == first.shape(), "stack: tensor ", i, " has shape ", xs[i].shape(), ", the first ", first.shape(),
-            "; all must be equal: use cat(), or pad them first");
+    require(xs[i].shape() == first.shape(), "stack: tensor ", i, " has shape ", xs[i].shape(), ", the first ",
+            first.shape(), "; all must be equal: use cat(), or pad them first");
   Dims shape = first.shape();
   shape.insert(d, static_cast<int64_t>(xs.size()));
   Tensor y = empty(shape, joined_type(xs));
@@ -145,7 +146,8 @@ Tensor block_diag(std::span<const Tensor> xs) {
   int64_t row = 0, col = 0;
   for (size_t i = 0; i < xs.size(); ++i) {
     const Tensor& block = blocks[i];
-    if (block.numel() > 0) kernels::copy(part_of(part_of(y, 0, row, block.size(0)), 1, col, block.size(1)).view(), block.view());
+    if (block.numel() > 0)
+      kernels::copy(part_of(part_of(y, 0, row, block.size(0)), 1, col, block.size(1)).view(), block.view());
     row += block.size(0);
     col += block.size(1);
   }
@@ -176,8 +178,8 @@ std::vector<Tensor> meshgrid(std::span<const Tensor> xs, bool xy) {
   for (int i = 0; i < n; ++i) {
     const Tensor& x = xs[static_cast<size_t>(i)];
     require(x.dim() <= 1, "meshgrid: tensor ", i, " of shape ", x.shape(), " must be a vector or a number");
-    require<DTypeError>(x.dtype() == xs[0].dtype(), "meshgrid: tensor ", i, " is ", x.dtype(), ", the first ", xs[0].dtype(),
-                        "; all must have one dtype");
+    require<DTypeError>(x.dtype() == xs[0].dtype(), "meshgrid: tensor ", i, " is ", x.dtype(), ", the first ",
+                        xs[0].dtype(), "; all must have one dtype");
     shape.push_back(x.numel());
   }
   std::vector<Tensor> ys;
@@ -252,7 +254,8 @@ std::vector<Tensor> tensor_split(const Tensor& x, const Dims& indices, int64_t d
 Tensor repeat(const Tensor& x, const Dims& counts) {
   require(counts.size() >= x.dim(), "repeat: ", counts.size(), " counts for a tensor of ", x.dim(),
           " dimensions; there must be one for each");
-  require(2 * counts.size() <= kMaxDims, "repeat: at most ", kMaxDims / 2, " dimensions can be repeated, got ", counts.size());
+  require(2 * counts.size() <= kMaxDims, "repeat: at most ", kMaxDims / 2, " dimensions can be repeated, got ",
+          counts.size());
   for (int64_t c : counts) require(c >= 0, "repeat: counts must not be negative, got ", counts);
   // Both as (count, size, count, size, ...): one copy with broadcasting.
   const int lead = counts.size() - x.dim();
@@ -260,7 +263,8 @@ Tensor repeat(const Tensor& x, const Dims& counts) {
   for (int d = 0; d < counts.size(); ++d) {
     const int64_t n = d < lead ? 1 : x.size(d - lead);
     int64_t size;
-    require(!__builtin_mul_overflow(counts[d], n, &size), "repeat: the result of ", counts, " times ", x.shape(), " is too large");
+    require(!__builtin_mul_overflow(counts[d], n, &size), "repeat: the result of ", counts, " times ", x.shape(),
+            " is too large");
     shape.push_back(size);
     summed.push_back(pairs.size());
     pairs.push_back(counts[d]);
@@ -323,8 +327,8 @@ Tensor repeat_interleave(const Tensor& x_in, const Tensor& counts, std::optional
   require(x.dim() > 0, "repeat_interleave: a 0-d tensor has no dimension to repeat along");
   Tensor each = counts;
   if (counts.numel() == 1 && x.size(d) != 1) each = expand(reshape(counts, {1}), {x.size(d)});
-  require(each.dim() == 1 && each.size(0) == x.size(d), "repeat_interleave: ", counts.numel(), " repeats for dimension ", d,
-          " of size ", x.size(d));
+  require(each.dim() == 1 && each.size(0) == x.size(d), "repeat_interleave: ", counts.numel(),
+          " repeats for dimension ", d, " of size ", x.size(d));
   std::vector<Tensor> indices(static_cast<size_t>(d) + 1);
   indices.back() = repeat_positions(each);
   return index(x, indices);
@@ -349,7 +353,8 @@ Tensor flip(const Tensor& x, const Dims& dims) {
   }
   Tensor y = empty_like(x);
   if (x.numel() > 0)
-    kernels::copy(y.view(), View{x->data + first * itemsize(x.dtype()), x.dtype(), x.dim(), x.shape().data(), strides.data()});
+    kernels::copy(y.view(),
+                  View{x->data + first * itemsize(x.dtype()), x.dtype(), x.dim(), x.shape().data(), strides.data()});
   return record("flip", y, inputs(x), save(), [dims](const Tensor& dy, const Saved&) { return Grads{flip(dy, dims)}; });
 }
 
@@ -434,9 +439,8 @@ static Tensor triangle(const char* op, const Tensor& x, int64_t k, bool upper, O
   require(x.dim() >= 2, op, ": needs a tensor of at least 2 dimensions, got shape ", x.shape());
   Tensor y = out ? *out.tensor : empty(x.shape(), x.dtype());
   kernels::triangle(y.view(), x.view(), k, upper);
-  return record(op, y, inputs(x), save(), [op, k, upper](const Tensor& dy, const Saved&) {
-    return Grads{triangle(op, dy, k, upper, {})};
-  });
+  return record(op, y, inputs(x), save(),
+                [op, k, upper](const Tensor& dy, const Saved&) { return Grads{triangle(op, dy, k, upper, {})}; });
 }
 
 Tensor tril(const Tensor& x, int64_t diagonal, Out out) { return triangle("tril", x, diagonal, false, out); }
@@ -451,7 +455,8 @@ Tensor triu_(const Tensor& x, int64_t diagonal) {
 Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, bool upper, DType dtype) {
   const char* op = upper ? "triu_indices" : "tril_indices";
   require(rows >= 0 && cols >= 0, op, ": the sizes must not be negative, got ", rows, " and ", cols);
-  require<DTypeError>(dtype == DType::Int64 || dtype == DType::Int32, op, ": dtype must be int64 or int32, got ", dtype);
+  require<DTypeError>(dtype == DType::Int64 || dtype == DType::Int32, op, ": dtype must be int64 or int32, got ",
+                      dtype);
   offset = std::clamp(offset, -rows - 1, cols + 1);
   const auto span = [&](int64_t i) {
     const int64_t cut = std::clamp<int64_t>(i + offset + (upper ? 0 : 1), 0, cols);

@@ -37,7 +37,9 @@ struct Rows {
     if (!shape.empty()) shape.back() = k;
     return empty(shape, dtype);
   }
-  Tensor put_back(const Tensor& y) const { return y.dim() > 1 && dim != y.dim() - 1 ? contiguous(transpose(y, dim, -1)) : y; }
+  Tensor put_back(const Tensor& y) const {
+    return y.dim() > 1 && dim != y.dim() - 1 ? contiguous(transpose(y, dim, -1)) : y;
+  }
 };
 }  // namespace
 
@@ -46,8 +48,8 @@ static Sorted sorted_rows(const Rows& in, bool with_values, bool descending) {
   Sorted y{with_values ? in.results(in.n, in.x.dtype()) : Tensor(), in.results(in.n, DType::Int64)};
   const Tensor scratch = empty({kernels::sort_scratch(in.x.dtype(), in.n)}, DType::UInt8);
   if (in.rows > 0)
-    kernels::sort(with_values ? y.values->data : nullptr, y.indices.data<int64_t>(), in.x->data, in.x.dtype(), in.rows, in.n,
-                  descending, scratch->data);
+    kernels::sort(with_values ? y.values->data : nullptr, y.indices.data<int64_t>(), in.x->data, in.x.dtype(), in.rows,
+                  in.n, descending, scratch->data);
   return y;
 }
 
@@ -55,8 +57,8 @@ static Sorted sorted_rows(const Rows& in, bool with_values, bool descending) {
 static Tensor record_picked(const char* op, Tensor values, const Tensor& x, int dim, const Tensor& indices) {
   return record(op, std::move(values), inputs(x), save(indices),
                 [dim, shape = x.shape()](const Tensor& dy, const Saved& saved) {
-    return Grads{gather_backward(dy, shape, dim, saved[0])};
-  });
+                  return Grads{gather_backward(dy, shape, dim, saved[0])};
+                });
 }
 
 Sorted sort(const Tensor& x, int64_t dim, bool descending) {
@@ -74,7 +76,8 @@ Tensor argsort(const Tensor& x, int64_t dim, bool descending) {
 
 Sorted topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
   const Rows in("topk", x, dim);
-  require(k >= 0 && k <= in.n, "topk: k is ", k, " but dimension ", in.dim, " of the input of shape ", x.shape(), " has size ", in.n);
+  require(k >= 0 && k <= in.n, "topk: k is ", k, " but dimension ", in.dim, " of the input of shape ", x.shape(),
+          " has size ", in.n);
   Sorted y{in.results(x.dim() ? k : 1, x.dtype()), in.results(x.dim() ? k : 1, DType::Int64)};
   if (x.dim() == 0 && k == 0) y = {empty({0}, x.dtype()), empty({0}, DType::Int64)};
   if (in.rows > 0 && k > 0) {
@@ -93,12 +96,12 @@ Sorted topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
 
 Sorted kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
   const Rows in("kthvalue", x, dim);
-  require(k >= 1 && k <= in.n, "kthvalue: k is ", k, " but must be between 1 and ", in.n, ", the size of dimension ", in.dim);
+  require(k >= 1 && k <= in.n, "kthvalue: k is ", k, " but must be between 1 and ", in.n, ", the size of dimension ",
+          in.dim);
   Dims shape = x.shape();
   if (x.dim() > 0) shape[in.dim] = 1;
   Sorted y{in.results(1, x.dtype()), in.results(1, DType::Int64)};
-  if (in.rows > 0)
-    kernels::kth(y.values->data, y.indices.data<int64_t>(), in.x->data, x.dtype(), in.rows, in.n, k - 1);
+  if (in.rows > 0) kernels::kth(y.values->data, y.indices.data<int64_t>(), in.x->data, x.dtype(), in.rows, in.n, k - 1);
   y = {in.put_back(y.values), in.put_back(y.indices)};
   y.values = record_picked("kthvalue", y.values, x, in.dim, y.indices);
   if (keepdim || x.dim() == 0) return {y.values, untracked(y.indices)};
@@ -145,11 +148,13 @@ static Unique unique_slices(const char* op, const Tensor& x, int64_t dim, bool s
   require(x.dim() > 0, op, ": a 0-d tensor has no slices; leave out dim");
   const Tensor slices = contiguous(movedim(x, {d}, {0}));
   const int64_t n = x.size(d), width = n ? x.numel() / n : 0;
-  require(n == 0 || width > 0, op, ": the slices of shape ", x.shape(), " along dimension ", d, " have no elements to compare");
+  require(n == 0 || width > 0, op, ": the slices of shape ", x.shape(), " along dimension ", d,
+          " have no elements to compare");
   const Tensor order = empty({n}, DType::Int64), group = empty({n}, DType::Int64);
   std::iota(order.data<int64_t>(), order.data<int64_t>() + n, 0);
   if (sort_first) kernels::sort_slices(order.data<int64_t>(), slices->data, x.dtype(), n, width);
-  const int64_t count = kernels::label_slices(group.data<int64_t>(), order.data<int64_t>(), slices->data, x.dtype(), n, width);
+  const int64_t count =
+      kernels::label_slices(group.data<int64_t>(), order.data<int64_t>(), slices->data, x.dtype(), n, width);
   Unique y = groups(group, count);
   y.values = index_select(x, d, index_select(order, 0, y.values));
   y.inverse = empty({n}, DType::Int64);

@@ -73,7 +73,8 @@ Tensor tan(const Tensor& x, Out out) {
   return of_output("tan", kernels::tan, x, out, [](const Tensor& dy, const Tensor& y) { return dy * (y * y + 1); });
 }
 Tensor asin(const Tensor& x, Out out) {
-  return of_input("asin", kernels::asin, x, out, [](const Tensor& dy, const Tensor& x) { return dy * rsqrt(sub(1, x * x)); });
+  return of_input("asin", kernels::asin, x, out,
+                  [](const Tensor& dy, const Tensor& x) { return dy * rsqrt(sub(1, x * x)); });
 }
 Tensor acos(const Tensor& x, Out out) {
   return of_input("acos", kernels::acos, x, out,
@@ -89,7 +90,8 @@ Tensor cosh(const Tensor& x, Out out) {
   return of_input("cosh", kernels::cosh, x, out, [](const Tensor& dy, const Tensor& x) { return dy * sinh(x); });
 }
 Tensor asinh(const Tensor& x, Out out) {
-  return of_input("asinh", kernels::asinh, x, out, [](const Tensor& dy, const Tensor& x) { return dy * rsqrt(x * x + 1); });
+  return of_input("asinh", kernels::asinh, x, out,
+                  [](const Tensor& dy, const Tensor& x) { return dy * rsqrt(x * x + 1); });
 }
 Tensor acosh(const Tensor& x, Out out) {
   // (x - 1)(x + 1), not x^2 - 1, which overflows for large x.
@@ -97,7 +99,8 @@ Tensor acosh(const Tensor& x, Out out) {
                   [](const Tensor& dy, const Tensor& x) { return dy * rsqrt(x - 1) * rsqrt(x + 1); });
 }
 Tensor atanh(const Tensor& x, Out out) {
-  return of_input("atanh", kernels::atanh, x, out, [](const Tensor& dy, const Tensor& x) { return dy / sub(1, x * x); });
+  return of_input("atanh", kernels::atanh, x, out,
+                  [](const Tensor& dy, const Tensor& x) { return dy / sub(1, x * x); });
 }
 Tensor erf(const Tensor& x, Out out) {
   return of_input("erf", kernels::erf, x, out,

@@ -58,16 +58,18 @@ static Tensor restride(const Tensor& x, const Geometry& from, const Geometry& to
 Tensor as_strided(const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset) {
   require(shape.size() == strides.size(), "as_strided: ", shape.size(), " sizes but ", strides.size(), " strides");
   for (int d = 0; d < shape.size(); ++d)
-    require(shape[d] >= 0 && strides[d] >= 0, "as_strided: sizes and strides must not be negative, got ", shape, " and ", strides);
+    require(shape[d] >= 0 && strides[d] >= 0, "as_strided: sizes and strides must not be negative, got ", shape,
+            " and ", strides);
   Tensor y = alias(x, shape, strides, offset);
   link_view(y, x);
   return record("as_strided", y, inputs(x), save(),
                 [from = geometry(x), to = geometry(y)](const Tensor& dy, const Saved&) {
-    Tensor dx = restride(dy, to, from);
-    // Elements of x that share a place (x was expanded) share its gradient.
-    if (may_overlap(from.shape, from.strides)) dx = dx / restride(ones(from.shape, dy.dtype()), from, from);
-    return Grads{dx};
-  });
+                  Tensor dx = restride(dy, to, from);
+                  // Elements of x that share a place (x was expanded) share its gradient.
+                  if (may_overlap(from.shape, from.strides))
+                    dx = dx / restride(ones(from.shape, dy.dtype()), from, from);
+                  return Grads{dx};
+                });
 }
 
 // A view whose base was written through another: its history is now that of the base.
@@ -85,8 +87,8 @@ static void regenerate(const Tensor& view) {
 [[maybe_unused]] static const bool installed = (regenerate_view = regenerate, true);
 
 Tensor permute(const Tensor& x, const Dims& dims) {
-  require(dims.size() == x.dim(), "permute: got ", dims.size(), " dims for a tensor of shape ", x.shape(), "; name each of its ", x.dim(),
-          " dimensions once");
+  require(dims.size() == x.dim(), "permute: got ", dims.size(), " dims for a tensor of shape ", x.shape(),
+          "; name each of its ", x.dim(), " dimensions once");
   Dims shape(dims.size()), strides(dims.size()), order(dims.size()), inverse(dims.size(), -1);
   for (int d = 0; d < dims.size(); ++d) {
     const int from = wrap_dim("permute", dims[d], x.dim());
@@ -144,8 +146,8 @@ Tensor expand(const Tensor& x, const Dims& wanted) {
   for (int d = 0; d < wanted.size(); ++d) {
     const int64_t have = d < lead ? 1 : x.size(d - lead);
     if (shape[d] == -1 && d >= lead) shape[d] = have;
-    require(shape[d] == have || (have == 1 && shape[d] >= 0), "expand: shape ", x.shape(), " cannot be expanded to ", wanted,
-            ": dimension ", d, " is ", have, ", and only 1 can grow");
+    require(shape[d] == have || (have == 1 && shape[d] >= 0), "expand: shape ", x.shape(), " cannot be expanded to ",
+            wanted, ": dimension ", d, " is ", have, ", and only 1 can grow");
     if (d >= lead && shape[d] == have) strides[d] = x.stride(d - lead);
   }
   Tensor y = alias(x, shape, strides);
@@ -193,20 +195,22 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   strides[d] *= step;
   Tensor y = alias(x, shape, strides, offset);
   link_view(y, x);
-  return record("slice", y, inputs(x), save(), [whole = x.shape(), d, start, end, step](const Tensor& dy, const Saved&) {
-    return Grads{embed("slice_backward", dy, whole,
-                       [d, start, end, step](const Tensor& t) { return slice(t, d, start, end, step); })};
-  });
+  return record("slice", y, inputs(x), save(),
+                [whole = x.shape(), d, start, end, step](const Tensor& dy, const Saved&) {
+                  return Grads{embed("slice_backward", dy, whole,
+                                     [d, start, end, step](const Tensor& t) { return slice(t, d, start, end, step); })};
+                });
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   require(x.dim() > 0, "narrow: a 0-d tensor has no dimension to narrow");
   const int d = wrap_dim("narrow", dim, x.dim());
   const int64_t n = x.size(d);
-  require<IndexError>(start >= -n && start <= n, "narrow: start ", start, " is out of range for dimension ", d, " of size ", n);
+  require<IndexError>(start >= -n && start <= n, "narrow: start ", start, " is out of range for dimension ", d,
+                      " of size ", n);
   if (start < 0) start += n;
-  require(length >= 0 && length <= n - start, "narrow: ", length, " elements from ", start,
-          " do not fit in dimension ", d, " of size ", n);
+  require(length >= 0 && length <= n - start, "narrow: ", length, " elements from ", start, " do not fit in dimension ",
+          d, " of size ", n);
   return slice(x, d, start, start + length, 1);
 }
 
@@ -222,8 +226,8 @@ Tensor basic_index_alias(const Tensor& x, const BasicIndex& index) {
     }
     const int64_t n = x.size(d), stride = x.stride(d);
     if (item.kind == IndexItem::Select) {
-      require<IndexError>(item.start >= -n && item.start < n, "index ", item.start, " is out of range for dimension ", d,
-                          " of size ", n, " in a tensor of shape ", x.shape(), "; valid: ", -n, "..", n - 1);
+      require<IndexError>(item.start >= -n && item.start < n, "index ", item.start, " is out of range for dimension ",
+                          d, " of size ", n, " in a tensor of shape ", x.shape(), "; valid: ", -n, "..", n - 1);
       offset += (item.start < 0 ? item.start + n : item.start) * stride;
     } else {
       offset += item.start * stride;
@@ -277,7 +281,8 @@ static bool view_strides(const Tensor& x, const Dims& shape, Dims& strides) {
 }
 
 // One size given as -1 often does: reshape(4, 2) of 6 elements is meant as reshape(-1, 2).
-[[noreturn, gnu::cold]] static void fail_arrangement(const char* op, const Tensor& x, const Dims& wanted, int64_t known) {
+[[noreturn, gnu::cold]] static void fail_arrangement(const char* op, const Tensor& x, const Dims& wanted,
+                                                     int64_t known) {
   std::string way = "; the sizes must multiply to the number of elements";
   for (int d = 0; d < wanted.size(); ++d) {
     const int64_t others = wanted[d] ? known / wanted[d] : 0;
@@ -287,7 +292,8 @@ static bool view_strides(const Tensor& x, const Dims& shape, Dims& strides) {
     way = str("; ", open, " would make it ", x.numel() / others, " in dimension ", d);
     break;
   }
-  fail(op, ": ", x.numel(), " elements of shape ", x.shape(), " cannot be arranged as ", wanted, ", which has ", known, way);
+  fail(op, ": ", x.numel(), " elements of shape ", x.shape(), " cannot be arranged as ", wanted, ", which has ", known,
+       way);
 }
 
 static Dims infer_shape(const char* op, const Tensor& x, const Dims& wanted) {
@@ -368,7 +374,8 @@ Tensor view_dtype(const Tensor& x, DType dtype) {
   const int64_t from = itemsize(x.dtype()), to = itemsize(dtype);
   Dims shape = x.shape(), strides = x.strides();
   if (from != to) {
-    require(x.dim() > 0, "view: a 0-d ", x.dtype(), " tensor cannot be seen as ", dtype, ", whose elements have another size");
+    require(x.dim() > 0, "view: a 0-d ", x.dtype(), " tensor cannot be seen as ", dtype,
+            ", whose elements have another size");
     const int last = x.dim() - 1;
     require(strides[last] == 1 || shape[last] <= 1, "view: to see ", x.dtype(), " as ", dtype,
             " the last dimension must be contiguous, but its stride is ", strides[last], "; use contiguous()");
@@ -387,8 +394,8 @@ Tensor view_dtype(const Tensor& x, DType dtype) {
     }
     strides[last] = 1;
     require(fits && reinterpret_cast<uintptr_t>(x->data) % static_cast<size_t>(to) == 0, "view: a ", x.dtype(),
-            " tensor of shape ", x.shape(), ", strides ", x.strides(), " and offset ", x.offset(), " cannot be cut into ",
-            dtype, " elements");
+            " tensor of shape ", x.shape(), ", strides ", x.strides(), " and offset ", x.offset(),
+            " cannot be cut into ", dtype, " elements");
   }
   TensorImpl* impl = TensorImpl::create(x->storage, x->data, dtype);
   Tensor y = Tensor::adopt(impl);
@@ -425,8 +432,9 @@ Tensor unflatten(const Tensor& x, int64_t dim, const Dims& sizes) {
   int64_t known = 1;
   for (int i = 0; i < parts.size(); ++i) {
     if (parts[i] == -1 && unknown < 0) unknown = i;
-    else require(parts[i] >= 0 && !__builtin_mul_overflow(known, parts[i], &known), "unflatten: sizes ", sizes,
-                 " must not be negative, except for one -1");
+    else
+      require(parts[i] >= 0 && !__builtin_mul_overflow(known, parts[i], &known), "unflatten: sizes ", sizes,
+              " must not be negative, except for one -1");
   }
   const int64_t n = x.size(at);
   if (unknown >= 0 && known > 0 && n % known == 0) parts[unknown] = n / known, known = n;
@@ -458,8 +466,8 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   Tensor y = alias(x, shape, strides, shape.back() > 0 ? down * x.stride(a) + right * x.stride(b) : 0);
   link_view(y, x);
   return record("diagonal", y, inputs(x), save(), [whole = x.shape(), offset, a, b](const Tensor& dy, const Saved&) {
-    return Grads{embed("diagonal_backward", dy, whole,
-                       [offset, a, b](const Tensor& t) { return diagonal(t, offset, a, b); })};
+    return Grads{
+        embed("diagonal_backward", dy, whole, [offset, a, b](const Tensor& t) { return diagonal(t, offset, a, b); })};
   });
 }
 
@@ -470,9 +478,8 @@ static Tensor unfold_backward(const Tensor& dy, const Dims& shape, int dim, int6
     const WithGradMode off(false);
     kernels::stride_add(unfold(dx, dim, size, step).view(), dy.view());
   }
-  return record("unfold_backward", dx, inputs(dy), save(), [dim, size, step](const Tensor& ddx, const Saved&) {
-    return Grads{unfold(ddx, dim, size, step)};
-  });
+  return record("unfold_backward", dx, inputs(dy), save(),
+                [dim, size, step](const Tensor& ddx, const Saved&) { return Grads{unfold(ddx, dim, size, step)}; });
 }
 
 Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
@@ -502,7 +509,8 @@ std::vector<Tensor> split_sizes(const Tensor& x, const Dims& sizes, int64_t dim)
     require(s >= 0, "split: sizes must not be negative, got ", sizes);
     require(!__builtin_add_overflow(total, s, &total), "split: the sizes are too large");
   }
-  require(total == x.size(d), "split: the sizes ", sizes, " add up to ", total, ", but dimension ", d, " has size ", x.size(d));
+  require(total == x.size(d), "split: the sizes ", sizes, " add up to ", total, ", but dimension ", d, " has size ",
+          x.size(d));
   std::vector<Tensor> ys;
   ys.reserve(static_cast<size_t>(sizes.size()));
   Dims shape = x.shape();

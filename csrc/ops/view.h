@@ -25,8 +25,8 @@ inline void link_view(const Tensor& y, const Tensor& x) {
 // One item of x[a, b, ...] that is not an array. Items stand for the dimensions of x from the front.
 struct IndexItem {
   enum Kind : uint8_t { Select, Slice, NewAxis } kind;
-  int64_t start = 0;           // of Select: the index, which may be negative
-  int64_t count = 1, step = 1; // of Slice, already clipped to the dimension
+  int64_t start = 0;            // of Select: the index, which may be negative
+  int64_t count = 1, step = 1;  // of Slice, already clipped to the dimension
 };
 using BasicIndex = InlineVec<IndexItem, 4>;
 

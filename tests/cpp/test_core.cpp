@@ -29,14 +29,14 @@ namespace {
 
 int passed = 0, failed = 0;
 
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (condition) {                                                            \
-      ++passed;                                                                 \
-    } else {                                                                    \
-      ++failed;                                                                 \
-      std::printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);       \
-    }                                                                           \
+#define CHECK(condition)                                                  \
+  do {                                                                    \
+    if (condition) {                                                      \
+      ++passed;                                                           \
+    } else {                                                              \
+      ++failed;                                                           \
+      std::printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+    }                                                                     \
   } while (0)
 
 template <class Error, class F>
@@ -77,9 +77,8 @@ float chunked_sum(const std::vector<float>& x, int64_t grain) {
 void test_chunks_do_not_depend_on_threads() {
   std::vector<float> x(100003);
   for (size_t i = 0; i < x.size(); ++i) x[i] = uniform_float(philox(1, i)[0]) - 0.4f;
-  const int64_t cases[][2] = {{0, 4},  {-3, 4}, {1, 4},   {4, 4},     {5, 4},   {8, 4},
-                              {9, 4},  {7, 1},  {7, 100}, {1000, 37}, {10, 0},  {3, -5},
-                              {0, -1}, {-3, -8}};
+  const int64_t cases[][2] = {{0, 4}, {-3, 4},  {1, 4},     {4, 4},  {5, 4},  {8, 4},  {9, 4},
+                              {7, 1}, {7, 100}, {1000, 37}, {10, 0}, {3, -5}, {0, -1}, {-3, -8}};
   for (auto [n, grain] : cases) {
     std::set<std::pair<int64_t, int64_t>> expected;
     const int64_t step = grain < 1 ? 1 : grain;
@@ -107,8 +106,7 @@ void test_chunks_do_not_depend_on_threads() {
 
 void test_number_of_threads() {
   CHECK(available_cpus() >= 1);
-  CHECK(message_of<std::invalid_argument>([] { set_num_threads(0); }).find("got 0") !=
-        std::string::npos);
+  CHECK(message_of<std::invalid_argument>([] { set_num_threads(0); }).find("got 0") != std::string::npos);
   CHECK(!message_of<std::invalid_argument>([] { set_num_threads(kMaxThreads + 1); }).empty());
   for (int threads : {2, 5}) {
     set_num_threads(threads);
@@ -327,8 +325,8 @@ void test_blocks_are_aligned_and_apart() {
 }
 
 void test_blocks_are_reused() {
-  for (size_t bytes : {0ul, 1ul, 64ul, 65ul, 1024ul, 1025ul, 5000ul, 8192ul, 8193ul, 100000ul,
-                       1ul << 20, (4ul << 20) + 1, 33ul << 20}) {
+  for (size_t bytes : {0ul, 1ul, 64ul, 65ul, 1024ul, 1025ul, 5000ul, 8192ul, 8193ul, 100000ul, 1ul << 20,
+                       (4ul << 20) + 1, 33ul << 20}) {
     void* p = allocate(bytes);
     deallocate(p, bytes);
     void* q = allocate(bytes);
@@ -491,10 +489,8 @@ void bench() {
   set_num_threads(1);
   report("parallel_for, 2 chunks, 1 thread", 1000000, [&] { parallel_for(n, 50, none); });
   set_num_threads(2);
-  report("parallel_for, 2 chunks, 2 threads, back to back", 100000,
-         [&] { parallel_for(n, 50, none); });
-  report("parallel_for, 16 chunks, 2 threads, back to back", 100000,
-         [&] { parallel_for(n, 7, none); });
+  report("parallel_for, 2 chunks, 2 threads, back to back", 100000, [&] { parallel_for(n, 50, none); });
+  report("parallel_for, 16 chunks, 2 threads, back to back", 100000, [&] { parallel_for(n, 7, none); });
   report("both threads really meet, back to back", 20000, [&] {
     std::atomic<int> inside{0};
     parallel_for(2, 1, [&](int64_t, int64_t) {
@@ -517,8 +513,7 @@ void bench() {
     took.push_back(std::chrono::duration<double, std::nano>(met - start).count());
   }
   std::sort(took.begin(), took.end());
-  std::printf("%-56s %12.1f ns (9 in 10 below %.1f)\n", "both threads meet, worker asleep",
-              took[100], took[180]);
+  std::printf("%-56s %12.1f ns (9 in 10 below %.1f)\n", "both threads meet, worker asleep", took[100], took[180]);
   for (size_t bytes : {64ul, 256ul, 4096ul, 65536ul, 4ul << 20, 64ul << 20}) {
     volatile size_t size = bytes;
     const std::string what = "allocate + deallocate " + std::to_string(bytes) + " B";
