@@ -9,12 +9,12 @@ namespace genesis::py {
 namespace {
 
 Tensor hardtanh(Args& a, bool inplace) {
-  const double low = a.number(1, -1.0), high = a.number(2, 1.0);
+  const Scalar low = a.scalar(1, -1), high = a.scalar(2, 1);
   return run(a, inplace, "hardtanh_",
              [=](const Tensor& x, ops::Out out) { return ops::hardtanh("hardtanh", x, low, high, out); });
 }
 Tensor threshold(Args& a, bool inplace) {
-  const double bound = a.number(1), value = a.number(2);
+  const Scalar bound = a.scalar(1), value = a.scalar(2);
   return run(a, inplace, "threshold_",
              [=](const Tensor& x, ops::Out out) { return ops::threshold(x, bound, value, out); });
 }

@@ -28,8 +28,8 @@ static Tensor quantile(Args& a) {
 
 static PyObject* histogram(Args& a) {
   const Tensor& x = a.tensor(0);
-  require<DTypeError>(x.dtype() == DType::Float32 || x.dtype() == DType::Float64,
-                      "histogram: input must be float32 or float64, got ", x.dtype(), "; use input.float()");
+  require<DTypeError>(is_floating(x.dtype()), "histogram: input must be floating, got ", x.dtype(),
+                      "; use input.float()");
   Tensor edges;
   if (PyLong_Check(a[1])) {
     const int64_t bins = a.integer(1);
@@ -45,9 +45,7 @@ static PyObject* histogram(Args& a) {
       require(low <= high, "histogram: range must not fall, got (", low, ", ", high, ")");
     } else if (x.numel() > 0) {
       const WithGradMode off(false);
-      const auto number = [](const Tensor& t) {
-        return t.dtype() == DType::Float64 ? *t.data<double>() : static_cast<double>(*t.data<float>());
-      };
+      const auto number = [](const Tensor& t) { return *ops::cast(t, DType::Float64).data<double>(); };
       low = number(ops::amin(x, {}, false));
       high = number(ops::amax(x, {}, false));
       require(std::isfinite(low) && std::isfinite(high), "histogram: input is not finite; pass range");

@@ -139,7 +139,7 @@ void max_windows(const PoolShape& s, const T* x, T* y, Index* index) {
       const int64_t o0 = line % lines / s.out[1], o1 = line % s.out[1];
       const T* plane = x + line / lines * in_size;
       for (int64_t o = 0; o < n; ++o) {
-        T best = -std::numeric_limits<T>::infinity();
+        T best = std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : -std::numeric_limits<T>::infinity();
         int64_t where =
             (std::min(w0.begin[o0], s.in[0] - 1) * s.in[1] + std::min(w1.begin[o1], s.in[1] - 1)) * s.in[2] +
             std::min(w2.begin[o], s.in[2] - 1);
@@ -284,6 +284,8 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
 }  // namespace
 
 void max_pool(DType dtype, const PoolShape& shape, const void* x, void* y, DType index_dtype, void* index) {
+  if (dtype == DType::Int64)
+    return max_windows(shape, static_cast<const int64_t*>(x), static_cast<int64_t*>(y), static_cast<int64_t*>(index));
   by_types(dtype, index_dtype, [&]<class T, class Index>(T, Index) {
     max_planes(shape, static_cast<const T*>(x), static_cast<T*>(y), static_cast<Index*>(index));
   });

@@ -26,7 +26,7 @@ struct PoolShape {
 };
 
 // The largest input of each window and its place in its plane, the first of equals; NaN is larger than any number.
-// `index` is int64, or int32 with float32.
+// `index` is int64, or int32 with float32. Also of int64, with an int64 index.
 inline constinit Kernel<void(DType dtype, const PoolShape& shape, const void* x, void* y, DType index_dtype,
                              void* index)>
     max_pool;

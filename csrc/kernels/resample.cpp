@@ -117,6 +117,24 @@ void resample_transposed(DType dtype, const ResampleTable& table, const void* y,
   if (dtype == DType::Float32) resample_lines<float, true>(table, static_cast<const float*>(y), static_cast<float*>(x));
   else resample_lines<double, true>(table, static_cast<const double*>(y), static_cast<double*>(x));
 }
+void resample_bytes(const ByteTable& t, const uint8_t* src, uint8_t* dst) {
+  parallel_for(t.outer, ceil_div(kGrain, t.out * t.taps * t.inner + 1), [&](int64_t begin, int64_t end) {
+    std::vector<int32_t> sums(t.inner);
+    for (int64_t a = begin; a < end; ++a) {
+      const uint8_t* x = src + a * t.in * t.inner;
+      uint8_t* y = dst + a * t.out * t.inner;
+      for (int64_t o = 0; o < t.out; ++o, y += t.inner) {
+        std::fill(sums.begin(), sums.end(), 1 << (t.shift - 1));
+        for (int64_t k = o * t.taps; k < (o + 1) * t.taps; ++k) {
+          const int32_t w = t.weight[k];
+          const uint8_t* from = x + t.index[k] * t.inner;
+          for (int64_t i = 0; w != 0 && i < t.inner; ++i) sums[i] += w * from[i];
+        }
+        for (int64_t i = 0; i < t.inner; ++i) y[i] = static_cast<uint8_t>(std::clamp(sums[i] >> t.shift, 0, 255));
+      }
+    }
+  });
+}
 void unfold(DType dtype, const UnfoldShape& shape, const void* x, void* columns) {
   if (dtype == DType::Float32) unfold_planes(shape, static_cast<const float*>(x), static_cast<float*>(columns));
   else unfold_planes(shape, static_cast<const double*>(x), static_cast<double*>(columns));
@@ -128,6 +146,7 @@ void fold(DType dtype, const UnfoldShape& shape, const void* columns, void* x) {
 
 GENESIS_KERNEL(resample)
 GENESIS_KERNEL(resample_transposed)
+GENESIS_KERNEL(resample_bytes)
 GENESIS_KERNEL(unfold)
 GENESIS_KERNEL(fold)
 

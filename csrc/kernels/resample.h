@@ -20,6 +20,15 @@ using ResampleFn = void(DType dtype, const ResampleTable& table, const void* x, 
 inline constinit Kernel<ResampleFn> resample;
 inline constinit Kernel<ResampleFn> resample_transposed;  // from y's shape to x's
 
+// The same of bytes in whole numbers: weights are scaled by 2^shift, sums are rounded and clipped to 0..255.
+struct ByteTable {
+  int64_t outer, in, out, inner, taps;
+  const int64_t* index;
+  const int16_t* weight;
+  int shift;
+};
+inline constinit Kernel<void(const ByteTable& table, const uint8_t* x, uint8_t* y)> resample_bytes;
+
 // Planes (height, width) and columns (kernel taps, windows).
 struct UnfoldShape {
   int64_t planes;

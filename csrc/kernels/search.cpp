@@ -180,10 +180,12 @@ GENESIS_KERNEL(count_into)
 void histogram_into(int64_t* out, const void* data, DType dtype, int64_t n, int64_t bins, double low, double high) {
   with_computed(dtype, [&]<class T>(T*) {
     const T* x = static_cast<const T*>(data);
+    // In the type of the data, so that a value at an edge falls to the side that PyTorch gives it.
+    const T first = static_cast<T>(low), last = static_cast<T>(high), count = static_cast<T>(bins);
     for (int64_t i = 0; i < n; ++i) {
-      const double value = static_cast<double>(x[i]);
-      if (!(value >= low && value <= high)) continue;
-      const auto bin = static_cast<int64_t>((value - low) * static_cast<double>(bins) / (high - low));
+      const T value = x[i];
+      if (!(value >= first && value <= last)) continue;
+      const auto bin = static_cast<int64_t>((value - first) * count / (last - first));
       ++out[std::min(bin, bins - 1)];
     }
   });

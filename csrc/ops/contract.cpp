@@ -209,7 +209,8 @@ Tensor einsum(const std::string& text, const std::vector<Tensor>& operands) {
   return result.arranged(out);
 }
 
-Tensor tensordot(const Tensor& x, const Tensor& y, const Dims& x_dims, const Dims& y_dims) {
+Tensor tensordot(const Tensor& left, const Tensor& right, const Dims& x_dims, const Dims& y_dims) {
+  Tensor x = left, y = right;
   require(x_dims.size() == y_dims.size(), "tensordot: ", x_dims.size(), " dims of the first tensor and ", y_dims.size(),
           " of the second; they are summed over in pairs");
   InlineVec<bool, 8> x_used(std::max(x.dim(), 1), false), y_used(std::max(y.dim(), 1), false);
@@ -218,8 +219,14 @@ Tensor tensordot(const Tensor& x, const Tensor& y, const Dims& x_dims, const Dim
   for (int i = 0; i < x_dims.size(); ++i) {
     const int a = wrap_dim("tensordot", x_dims[i], x.dim()), b = wrap_dim("tensordot", y_dims[i], y.dim());
     require(!x_used[a] && !y_used[b], "tensordot: a dimension is given twice in dims ", x_dims, " and ", y_dims);
-    require(x.dim() > 0 && y.dim() > 0 && x.size(a) == y.size(b), "tensordot: dimension ", a, " of shape ", x.shape(),
-            " and dimension ", b, " of shape ", y.shape(), " differ");
+    require(x.dim() > 0 && y.dim() > 0 && (x.size(a) == y.size(b) || x.size(a) == 1 || y.size(b) == 1),
+            "tensordot: dimension ", a, " of shape ", x.shape(), " and dimension ", b, " of shape ", y.shape(),
+            " differ");
+    // A size of 1 broadcasts: its one element meets the sum of the others.
+    if (x.size(a) != y.size(b)) {
+      if (x.size(a) == 1) y = sum(y, {b}, true, y.dtype());
+      else x = sum(x, {a}, true, x.dtype());
+    }
     x_used[a] = y_used[b] = true;
     xs.push_back(a);
     ys.push_back(b);

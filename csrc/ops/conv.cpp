@@ -7,6 +7,7 @@
 #include "kernels/conv.h"
 #include "kernels/conv_last.h"
 #include "ops/create.h"
+#include "ops/integer_windows.h"
 #include "ops/memory_format.h"
 #include "ops/reduce.h"
 #include "ops/view.h"
@@ -146,7 +147,7 @@ void spread(const char* op, const char* argument, const Dims& given, int spatial
 
 void require_operands(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
                       int64_t groups) {
-  require<DTypeError>(is_floating(x.dtype()), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
+  require<DTypeError>(x.dtype() != DType::Bool, op, ": input must hold numbers, got bool; use input.float()");
   require<DTypeError>(w.dtype() == x.dtype(), op, ": input is ", x.dtype(), " but weight is ", w.dtype(),
                       "; convert one of them, e.g. input.to(weight.dtype)");
   require(w.dim() == spatial + 2, op, ": weight must have ", spatial + 2, " dimensions, got shape ", w.shape());
@@ -223,7 +224,9 @@ Tensor conv(const char* op, int spatial, const Tensor& x, const Tensor& w, const
   }
   return batched(x, w, spatial, [&](const Tensor& stack, MemoryFormat format) {
     s.batch = stack.size(0);
-    return output_from(stack, w, bias, {s, spatial, format});
+    const Problem problem{s, spatial, format};
+    if (is_integral(x.dtype())) return integer_conv(stack, w, bias, s, output_shape(problem));
+    return output_from(stack, w, bias, problem);
   });
 }
 
@@ -258,7 +261,9 @@ Tensor conv_transpose(const char* op, int spatial, const Tensor& x, const Tensor
   }
   return batched(x, w, spatial, [&](const Tensor& stack, MemoryFormat format) {
     s.batch = stack.size(0);
-    return input_from(stack, w, bias, {s, spatial, format});
+    const Problem problem{s, spatial, format};
+    if (is_integral(x.dtype())) return integer_conv_transpose(stack, w, bias, s, input_shape(problem));
+    return input_from(stack, w, bias, problem);
   });
 }
 

@@ -115,7 +115,10 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype) {
 
 static Tensor spaced(const char* op, double start, double end, int64_t steps, double base, DType dtype) {
   require(steps >= 0, op, ": steps must not be negative, got ", steps);
-  require<DTypeError>(dtype != DType::Bool, op, ": dtype must not be bool");
+  if (dtype == DType::Bool) {
+    require<DTypeError>(steps <= 1, op, ": dtype must not be bool for more than one step");
+    return full({steps}, (base == 0 ? start : std::pow(base, start)) != 0, dtype);
+  }
   Tensor y = empty({steps}, dtype);
   if (is_integral(dtype))
     start = std::trunc(start), end = std::trunc(end);  // as PyTorch: the values are between integers

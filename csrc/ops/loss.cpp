@@ -43,10 +43,14 @@ static Tensor target_slope(PointwiseLoss loss, const Tensor& x) {
   return clamp(log1p(-x), Operand(-100.0), {}) - clamp(log(x), Operand(-100.0), {});
 }
 
-static Tensor pointwise_loss(const char* op, PointwiseLoss loss, const Tensor& x, const Tensor& y, double parameter,
-                             LossReduction reduction) {
+static void require_same_shape(const char* op, const Tensor& x, const Tensor& y) {
   require(x.shape() == y.shape(), op, ": input is ", x.shape(), ", target is ", y.shape(),
           "; they must have the same shape", x.numel() == y.numel() ? ": use target.reshape(input.shape)" : "");
+}
+
+static Tensor pointwise_loss(const char* op, PointwiseLoss loss, const Tensor& x, const Tensor& y, double parameter,
+                             LossReduction reduction) {
+  require_same_shape(op, x, y);
   const DType dtype = x.dtype() == y.dtype() ? x.dtype() : result_type({x, y});
   require<DTypeError>(is_floating(dtype), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
   const bool none = reduction == LossReduction::None;
@@ -81,6 +85,13 @@ Tensor mse_loss(const Tensor& x, const Tensor& y, LossReduction reduction) {
   return pointwise_loss("mse_loss", PointwiseLoss::Squared, x, y, 0, reduction);
 }
 Tensor l1_loss(const Tensor& x, const Tensor& y, LossReduction reduction) {
+  if (const DType dtype = result_type({x, y}); is_integral(dtype) && dtype != DType::Bool) {
+    require_same_shape("l1_loss", x, y);
+    require<DTypeError>(reduction != LossReduction::Mean, "l1_loss: integers (", dtype,
+                        ") have no mean; use input.float(), or reduction='sum' or 'none'");
+    const Tensor z = abs(x - y);
+    return reduction == LossReduction::Sum ? sum(z, {}, false) : z;
+  }
   return pointwise_loss("l1_loss", PointwiseLoss::Absolute, x, y, 0, reduction);
 }
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, LossReduction reduction, double beta) {

@@ -68,6 +68,7 @@ Tensor exponentials(const Tensor& a) {
 }  // namespace
 
 Tensor linalg_matrix_exp(const char* op, const Tensor& a) {
+  if (is_half(a.dtype())) return cast(linalg_matrix_exp(op, cast(a, DType::Float32)), a.dtype());
   require_square(op, "A", a);
   Tensor y = a.numel() == 0 ? empty(a.shape(), a.dtype()) : exponentials(a);
   return record("linalg_matrix_exp", y, inputs(a), save(a), [op](const Tensor& dy, const Saved& saved) {

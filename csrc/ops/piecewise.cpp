@@ -2,8 +2,10 @@
 
 #include "autograd/record.h"
 #include "kernels/piecewise.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
+#include "ops/select.h"
 #include "ops/view.h"
 
 namespace genesis::ops {
@@ -32,8 +34,20 @@ static Tensor record_pieces(const char* op, Tensor y, const Tensor& x, Backward 
   });
 }
 
-Tensor hardtanh(const char* op, const Tensor& x, double low, double high, Out out) {
+static bool holds_integers(const Tensor& x) { return is_integral(x.dtype()) && x.dtype() != DType::Bool; }
+
+// A number as an integer of x's dtype: its fraction is cut off.
+static Operand cut(const char* op, Scalar value, const Tensor& x) {
+  require_representable(op, value, x.dtype());
+  return x.dtype() == DType::UInt8 ? value.to_int() & 255 : value.to_int();  // a negative byte is its counterpart
+}
+
+Tensor hardtanh(const char* op, const Tensor& x, Scalar min_val, Scalar max_val, Out out) {
+  const double low = min_val.to_double(), high = max_val.to_double();
   require(low <= high, op, ": min_val must not be greater than max_val, got ", low, " and ", high);
+  require(x.dtype() != DType::UInt8 || low > -1, op, ": min_val ", low, " is negative, which uint8 cannot be; use ",
+          "input.int()");
+  if (holds_integers(x)) return clamp(x, cut(op, min_val, x), cut(op, max_val, x), out);
   Tensor y = result(op, x, out);
   kernels::hardtanh(y.view(), x.view(), low, high);
   return record_pieces(op, y, x, [=](View dx, View dy, View x) { kernels::hardtanh_backward(dx, dy, x, low, high); });
@@ -75,7 +89,12 @@ Tensor softshrink(const Tensor& x, double lambda) {
                        [=](View dx, View dy, View x) { kernels::shrink_backward(dx, dy, x, lambda); });
 }
 
-Tensor threshold(const Tensor& x, double threshold, double value, Out out) {
+Tensor threshold(const Tensor& x, Scalar bound, Scalar fill, Out out) {
+  if (holds_integers(x)) {
+    const Operand value = cut("threshold", fill, x);
+    return where(gt(x, cut("threshold", bound, x)), x, value, out);
+  }
+  const double threshold = bound.to_double(), value = fill.to_double();
   Tensor y = result("threshold", x, out);
   kernels::threshold(y.view(), x.view(), threshold, value);
   return record_pieces("threshold", y, x,

@@ -7,6 +7,7 @@
 #include "kernels/pool.h"
 #include "ops/create.h"
 #include "ops/dense.h"
+#include "ops/integer_windows.h"
 #include "ops/memory_format.h"
 
 namespace genesis::ops {
@@ -33,7 +34,7 @@ struct Layout {
   Layout(const Tensor& x, int spatial) {
     if (x.dim() != spatial + 2) return;
     format = suggested_format(x);
-    if (x.size(1) >= kFewChannels) computed = format;
+    if (x.size(1) >= kFewChannels && is_floating(x.dtype())) computed = format;
   }
   bool last() const { return computed != MemoryFormat::Contiguous; }
   Tensor dense(const Tensor& x) const {
@@ -95,7 +96,7 @@ Tensor max_backward_last(const Tensor& dy, const Tensor& index, const PoolShape&
 Tensor run_max(const char* op, int spatial, const Tensor& x, const PoolShape& s, const Dims& out, Tensor* indices) {
   const bool few = s.in_size() <= std::numeric_limits<int32_t>::max();
   const Layout layout = few ? Layout(x, spatial) : Layout();
-  const Tensor from = layout.dense(x);
+  const Tensor from = layout.dense(is_integral(x.dtype()) ? narrowed(x, DType::Int64) : x);
   const bool narrow = !indices && few && from.dtype() == DType::Float32;
   Tensor y = layout.empty(with_planes(x, spatial, out), from.dtype());
   const Tensor index = layout.empty(y.shape(), narrow ? DType::Int32 : DType::Int64);
@@ -136,8 +137,14 @@ Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& 
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
 
-void require_input(const char* op, int spatial, const Tensor& x) {
-  require<DTypeError>(is_floating(x.dtype()), op, ": input must be floating, got ", x.dtype(), "; use input.float()");
+// Which integers a pooling takes, beside floating numbers.
+enum class Integers { None, Int64, All };
+
+void require_input(const char* op, int spatial, const Tensor& x, Integers integers) {
+  const bool taken = is_floating(x.dtype()) || (integers == Integers::All && x.dtype() != DType::Bool) ||
+                     (integers == Integers::Int64 && x.dtype() == DType::Int64);
+  require<DTypeError>(taken, op, ": input must be floating", integers == Integers::Int64 ? " or int64" : "", ", got ",
+                      x.dtype(), "; use input.float()");
   require(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": input must be (batch, channels, ",
           spatial == 1   ? "length"
           : spatial == 2 ? "height, width"
@@ -169,8 +176,9 @@ PoolShape plain_shape(const Tensor& x, int spatial) {
   return s;
 }
 
-PoolShape window_shape(const char* op, int spatial, const Tensor& x, const PoolOptions& options, Dims& out) {
-  require_input(op, spatial, x);
+PoolShape window_shape(const char* op, int spatial, const Tensor& x, const PoolOptions& options, Dims& out,
+                       Integers integers) {
+  require_input(op, spatial, x, integers);
   PoolShape s = plain_shape(x, spatial);
   for (int d = 0; d < spatial; ++d) {
     const int at = 3 - spatial + d;
@@ -195,7 +203,7 @@ PoolShape window_shape(const char* op, int spatial, const Tensor& x, const PoolO
 }
 
 PoolShape adaptive_shape(const char* op, int spatial, const Tensor& x, const Dims& size, Dims& out) {
-  require_input(op, spatial, x);
+  require_input(op, spatial, x, Integers::None);
   PoolShape s = plain_shape(x, spatial);
   s.adaptive = false;
   for (int d = 0; d < spatial; ++d) {
@@ -212,16 +220,18 @@ PoolShape adaptive_shape(const char* op, int spatial, const Tensor& x, const Dim
 
 Tensor max_pool(const char* op, int spatial, const Tensor& x, const PoolOptions& options, Tensor* indices) {
   Dims out;
-  const PoolShape s = window_shape(op, spatial, x, options, out);
+  const PoolShape s = window_shape(op, spatial, x, options, out, Integers::All);
   return run_max(op, spatial, x, s, out, indices);
 }
 
 Tensor avg_pool(const char* op, int spatial, const Tensor& x, const PoolOptions& options, bool count_padding,
                 int64_t divisor) {
   Dims out;
-  PoolShape s = window_shape(op, spatial, x, options, out);
+  PoolShape s = window_shape(op, spatial, x, options, out, Integers::Int64);
   s.count_padding = count_padding;
   s.divisor = divisor;
+  if (x.dtype() == DType::Int64)
+    return Layout(x, spatial).arrange(integer_avg_pool(x, s, with_planes(x, spatial, out)));
   return run_avg(op, x, s, out, Layout(x, spatial));
 }
 
@@ -239,7 +249,7 @@ Tensor adaptive_avg_pool(const char* op, int spatial, const Tensor& x, const Dim
 
 Tensor max_unpool(const char* op, const Tensor& x, const Tensor& indices, const Dims& size) {
   const int spatial = size.size();
-  require_input(op, spatial, x);
+  require_input(op, spatial, x, Integers::None);
   require<DTypeError>(indices.dtype() == DType::Int64, op, ": indices must be int64, got ", indices.dtype(),
                       "; take those of max pooling with return_indices=True");
   require(indices.shape() == x.shape(), op, ": indices must have the shape of input, ", x.shape(), ", got ",

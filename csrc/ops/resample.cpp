@@ -1,7 +1,9 @@
 // Both pairs here, resampling and windows, are linear maps recorded with their transposes.
 #include "ops/resample.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "autograd/record.h"
@@ -91,6 +93,15 @@ Weights make_weights(int64_t in, int64_t out, int spatial, const ResampleOptions
   return table;
 }
 
+// How many there are before and after a dimension.
+struct Lines {
+  int64_t outer = 1, inner = 1;
+  Lines(const Dims& shape, int at) {
+    for (int k = 0; k < at; ++k) outer *= shape[k];
+    for (int k = at + 1; k < shape.size(); ++k) inner *= shape[k];
+  }
+};
+
 // The spatial dimensions one after another, the last first: it runs along memory, and is better short.
 Tensor run(const Tensor& x, const Dims& from, const Dims& to, const ResampleOptions& options, bool transposed) {
   const int spatial = to.size();
@@ -103,16 +114,54 @@ Tensor run(const Tensor& x, const Dims& from, const Dims& to, const ResampleOpti
     Dims shape = y.shape();
     shape[at] = transposed ? from[d] : to[d];
     Tensor next = empty(shape, y.dtype());
-    int64_t outer = 1, inner = 1;
-    for (int k = 0; k < at; ++k) outer *= shape[k];
-    for (int k = at + 1; k < shape.size(); ++k) inner *= shape[k];
-    const kernels::ResampleTable kernel{
-        outer, from[d], to[d], inner, table.taps, table.index.data(), table.weight.data()};
+    const Lines lines(shape, at);
+    const kernels::ResampleTable kernel{lines.outer,        from[d], to[d], lines.inner, table.taps, table.index.data(),
+                                        table.weight.data()};
     if (next.numel() > 0)
       (transposed ? kernels::resample_transposed : kernels::resample)(y.dtype(), kernel, y->data, next->data);
     y = next;
   }
   return narrowed(y, x.dtype());
+}
+
+// Weights as integers of 16 bits, with as many binary digits after the point as the largest leaves room for. Taps that
+// meet at the border count together, so that they are rounded once.
+std::vector<int16_t> whole_weights(Weights& table, int& shift) {
+  for (size_t first = 0; first < table.index.size(); first += static_cast<size_t>(table.taps))
+    for (size_t k = first + 1; k < first + static_cast<size_t>(table.taps); ++k)
+      for (size_t earlier = first; earlier < k; ++earlier)
+        if (table.index[earlier] == table.index[k]) {
+          table.weight[earlier] += std::exchange(table.weight[k], 0.0);
+          break;
+        }
+  const double largest = *std::max_element(table.weight.begin(), table.weight.end());
+  shift = 0;
+  while (shift < 22 && std::ldexp(largest, shift + 1) + 0.5 < 1 << 15) ++shift;
+  std::vector<int16_t> whole;
+  for (double w : table.weight) whole.push_back(static_cast<int16_t>(std::round(std::ldexp(w, shift))));
+  return whole;
+}
+
+// Images of bytes, in whole numbers as PyTorch does, so that the results are the same.
+Tensor run_bytes(const Tensor& x, const Dims& from, const Dims& to, const ResampleOptions& options) {
+  Tensor y = contiguous(x);
+  for (int d = 1; d >= 0; --d) {
+    if (from[d] == to[d]) continue;
+    const double scale = d < options.scales.size() ? options.scales[d] : 0;
+    Weights table = make_weights<double>(from[d], to[d], 2, options, scale);
+    int shift;
+    const std::vector<int16_t> weight = whole_weights(table, shift);
+    Dims shape = y.shape();
+    shape[2 + d] = to[d];
+    const Lines lines(shape, 2 + d);
+    Tensor next = empty(shape, DType::UInt8);
+    if (next.numel() > 0)
+      kernels::resample_bytes(
+          {lines.outer, from[d], to[d], lines.inner, table.taps, table.index.data(), weight.data(), shift},
+          y.data<uint8_t>(), next.data<uint8_t>());
+    y = next;
+  }
+  return y.same(x) ? clone(x) : y;
 }
 
 Tensor resample_with(const Tensor& x, const Dims& from, const Dims& to, const ResampleOptions& options,
@@ -127,15 +176,18 @@ Tensor resample_with(const Tensor& x, const Dims& from, const Dims& to, const Re
 
 Tensor resample(const Tensor& x, const Dims& size, const ResampleOptions& options) {
   const int spatial = size.size();
-  require<DTypeError>(is_floating(x.dtype()), "interpolate: input must be floating, got ", x.dtype(),
-                      "; use input.float()");
+  const bool nearest = options.mode == "nearest" || options.mode == "nearest-exact";
+  const bool bytes = x.dtype() == DType::UInt8 && (nearest || spatial == 2);
+  require<DTypeError>(is_floating(x.dtype()) || bytes, "interpolate: input must be floating",
+                      nearest || spatial == 2 ? " or uint8" : "", ", got ", x.dtype(), "; use input.float()");
   require(x.dim() == spatial + 2, "interpolate: size ", size, " is for ", spatial,
           " spatial dimensions, but input of shape ", x.shape(), " has ", x.dim() - 2, " after batch and channels");
   const Dims from(x.shape().end() - spatial, x.shape().end());
   for (int d = 0; d < spatial; ++d)
     require(from[d] > 0 && size[d] > 0, "interpolate: sizes must be positive, got input of shape ", x.shape(),
             " and size ", size);
-  return resample_with(x, from, size, options, false);
+  if (bytes && nearest) return untracked(cast(run(cast(x, DType::Float32), from, size, options, false), DType::UInt8));
+  return bytes ? untracked(run_bytes(x, from, size, options)) : resample_with(x, from, size, options, false);
 }
 
 // ---- windows --------------------------------------------------------------------------------------------------------
@@ -190,6 +242,7 @@ UnfoldShape window_shape(const char* op, int64_t height, int64_t width, const Un
 }  // namespace
 
 Tensor unfold_windows(const Tensor& x, const UnfoldOptions& options) {
+  if (x.dtype() == DType::Bool) return cast(unfold_windows(cast(x, DType::Float32), options), DType::Bool);
   require<DTypeError>(is_floating(x.dtype()), "unfold: input must be floating, got ", x.dtype(), "; use input.float()");
   require(x.dim() == 3 || x.dim() == 4,
           "unfold: input must be (batch, channels, height, width), or the same without batch; got shape ", x.shape());
@@ -199,6 +252,8 @@ Tensor unfold_windows(const Tensor& x, const UnfoldOptions& options) {
 }
 
 Tensor fold_windows(const Tensor& columns, const Dims& size, const UnfoldOptions& options) {
+  if (columns.dtype() == DType::Bool)  // true where any of the windows is
+    return cast(fold_windows(cast(columns, DType::Float32), size, options), DType::Bool);
   require<DTypeError>(is_floating(columns.dtype()), "fold: input must be floating, got ", columns.dtype(),
                       "; use input.float()");
   require(columns.dim() == 2 || columns.dim() == 3,

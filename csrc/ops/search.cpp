@@ -10,6 +10,8 @@
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/indices.h"
+#include "ops/pointwise.h"
+#include "ops/select.h"
 #include "ops/sort.h"
 #include "ops/view.h"
 
@@ -108,6 +110,14 @@ Tensor histc(const Tensor& x, int64_t bins, double min, double max) {
   require(std::isfinite(min) && std::isfinite(max), "histc: the range from ", min, " to ", max,
           " is not finite; pass min and max");
   require(min < max, "histc: max must be larger than min, got min ", min, " and max ", max);
+  if (is_half(x.dtype())) {  // each step is rounded to the type of the data
+    const Tensor line = reshape(x, {-1}), first = scalar_tensor(min, x.dtype()), last = scalar_tensor(max, x.dtype());
+    const Tensor inside = logical_and(ge(line, first), le(line, last));
+    const Tensor place =
+        cast(where(inside, (line - first) * scalar_tensor(bins, x.dtype()) / (last - first), 0), DType::Int64);
+    const Tensor bin = where(inside, minimum(place, bins - 1), bins);  // what is outside goes to a bin of its own
+    return untracked(cast(narrow(bincount(bin, Tensor(), bins + 1), 0, 0, bins), x.dtype()));
+  }
   const Tensor counts = zeros({bins}, DType::Int64);
   kernels::histogram_into(counts.data<int64_t>(), values->data, values.dtype(), values.numel(), bins, min, max);
   return untracked(cast(counts, x.dtype()));

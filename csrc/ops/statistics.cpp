@@ -151,6 +151,11 @@ Tensor corrcoef(const Tensor& x) {
 
 Tensor histogram(const Tensor& x, const Tensor& edges, const Tensor& weight, bool density) {
   const WithGradMode off(false);
+  if (is_half(x.dtype())) {
+    const DType wide = DType::Float32;
+    const Tensor weights = weight.defined() ? cast(weight, wide) : weight;
+    return untracked(cast(histogram(cast(x, wide), cast(edges, wide), weights, density), x.dtype()));
+  }
   const int64_t bins = edges.numel() - 1;
   const Tensor values = reshape(x, {-1});
   const Tensor last = select(edges, 0, bins);

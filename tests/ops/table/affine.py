@@ -11,6 +11,9 @@ def _bilinear(x1, x2, weight, bias=None):
 
 
 OPS: list[Op] = [
+    Op("bilinear", _bilinear, method=False, dtypes="int", variant="integers", samples=lambda rng: [
+        Sample(*(rng.integers(-2, 3, n).astype(float) for n in ((2, 2), (2, 3), (4, 2, 3), (4,)))),
+    ]),
     Op("bilinear", _bilinear, method=False,
        samples=lambda rng: [
            Sample(rng.normal(size=(2, 3)), rng.normal(size=(2, 4)), rng.normal(size=(5, 3, 4)), rng.normal(size=5)),

@@ -102,6 +102,12 @@ def case(rng, x, w, bias=None, **kwargs):
     return Sample(*arrays, **kwargs)
 
 
+def whole(rng, *args, **kwargs):
+    """The same in small integers."""
+    made = case(rng, *args, **kwargs)
+    return Sample(*(rng.integers(-2, 3, a.shape).astype(float) for a in made.args), **made.kwargs)
+
+
 def raises(spatial, transposed=False):
     def ones(*shape):
         return np.ones(shape + (5,) * spatial)
@@ -136,10 +142,10 @@ def raises(spatial, transposed=False):
         ),
         ((np.ones(4), ones(4, 4)), {}, ValueError, "or the same without batch"),
         (
-            (ones(2, 4).astype(int), ones(4, 4).astype(int)),
+            (ones(2, 4).astype(bool), ones(4, 4).astype(bool)),
             {},
             TypeError,
-            "must be floating, got int64",
+            "must hold numbers, got bool",
         ),
         (
             (ones(2, 4), ones(4, 4).astype(np.float32)),
@@ -184,6 +190,7 @@ def raises(spatial, transposed=False):
     return cases
 
 
+INTEGERS = {"method": False, "dtypes": "int", "variant": "integers"}
 CLOSE = {"rtol": 1e-9, "rtol32": 1e-4}
 OPS: list[Op] = [
     Op("conv1d", conv, method=False, **CLOSE, raises=raises(1), samples=lambda rng: [
@@ -219,6 +226,40 @@ OPS: list[Op] = [
     Op("conv_transpose3d", conv_transpose, method=False, **CLOSE, raises=raises(3, True), samples=lambda rng: [
         case(rng, (1, 2, 2, 3, 2), (2, 3, 2, 2, 3), (3,), stride=(1, 2, 1), padding=(0, 1, 1)),
     ]),
+    Op("conv1d", conv, **INTEGERS, samples=lambda rng: [
+        whole(rng, (2, 4, 7), (3, 4, 3), (3,), padding=1),
+        whole(rng, (4, 9), (3, 4, 3), stride=2, dilation=2, padding=2),
+        whole(rng, (1, 4, 8), (6, 2, 4), (6,), groups=2, padding="same"),
+        whole(rng, (0, 4, 5), (3, 4, 2), (3,)),
+    ]),
+    Op("conv2d", conv, **INTEGERS, samples=lambda rng: [
+        whole(rng, (2, 2, 5, 6), (4, 2, 3, 3), (4,), padding=1),
+        whole(rng, (2, 3, 5, 6), (4, 3, 3, 2), stride=(2, 3), padding=(1, 0), dilation=(1, 2)),
+        whole(rng, (4, 6, 5), (4, 1, 3, 3), (4,), groups=4, padding="same"),
+    ]),
+    Op("conv3d", conv, **INTEGERS, samples=lambda rng: [
+        whole(rng, (1, 2, 3, 4, 3), (2, 2, 2, 3, 2), (2,), padding=1),
+        whole(rng, (2, 3, 3, 4), (2, 1, 2, 2, 2), (2,), groups=2, stride=(1, 2, 2)),
+    ]),
+    Op("conv_transpose1d", conv_transpose, **INTEGERS, samples=lambda rng: [
+        whole(rng, (2, 3, 5), (3, 4, 3), (4,), stride=2, padding=1, output_padding=1),
+        whole(rng, (4, 5), (4, 3, 3), (6,), groups=2, dilation=2),
+        whole(rng, (1, 2, 6), (2, 1, 2), padding=3, stride=2),
+        whole(rng, (0, 2, 3), (2, 3, 2), (3,)),
+    ]),
+    Op("conv_transpose2d", conv_transpose, **INTEGERS, samples=lambda rng: [
+        whole(rng, (2, 3, 3, 4), (3, 4, 3, 3), (4,), stride=2, padding=1, output_padding=1),
+        whole(rng, (4, 3, 3), (4, 1, 3, 2), groups=4, stride=(1, 3), dilation=(2, 1)),
+    ]),
+    Op("conv_transpose3d", conv_transpose, **INTEGERS, samples=lambda rng: [
+        whole(rng, (1, 2, 2, 3, 2), (2, 3, 2, 2, 3), (3,), stride=(1, 2, 1), padding=(0, 1, 1)),
+    ]),
+    Op("unfold", lambda *args, **kwargs: unfold(*args, **kwargs).astype(bool), method=False,
+       variant="windows-bool", grad=False,
+       samples=lambda rng: [Sample(rng.random((2, 2, 4, 5)) < 0.5, (2, 3), padding=1)]),
+    Op("fold", lambda *args, **kwargs: fold(*args, **kwargs).astype(bool), method=False,
+       variant="bool", grad=False,
+       samples=lambda rng: [Sample(rng.random((2, 12, 12)) < 0.3, (4, 5), (2, 2))]),
     Op("unfold", unfold, method=False, variant="windows", samples=lambda rng: [
         Sample(rng.normal(size=(2, 2, 4, 5)), (2, 3)),
         Sample(rng.normal(size=(2, 5, 6)), 2, dilation=2, padding=1, stride=(2, 3)),

@@ -98,6 +98,13 @@ OPS: list[Op] = [
            Sample(rng.normal(size=(2, 3, 4)), rng.normal(size=(4, 5, 2)), dims=([0, 2], [2, 0])),
        ],
        raises=[((np.ones((2, 3)), np.ones((2, 3))), {"dims": 1}, ValueError, "differ")]),
+    Op("tensordot", lambda a, b, dims: np.outer(a.sum(1), b.sum(1)), method=False,
+       dtypes="number", variant="broadcast",
+       samples=lambda rng: [
+           Sample(rng.normal(size=(2, 3)), rng.normal(size=(4, 1)), dims=([1], [1])),
+           Sample(rng.normal(size=(2, 1)), rng.normal(size=(4, 3)), dims=([1], [1])),
+           Sample(rng.normal(size=(2, 1)), rng.normal(size=(4, 0)), dims=([1], [1])),
+       ]),
     Op("kron", np.kron, dtypes="number", samples=_pairs(((2, 2), (2, 3)), ((2,), (3, 1)), ((), (2,)))),
     Op("trace", np.trace, dtypes="number", result="sum",
        samples=lambda rng: [Sample(rng.normal(size=s)) for s in ((3, 3), (2, 4), (0, 0))],

@@ -257,7 +257,7 @@ def bad(spatial):
         ((x, 0), {}, ValueError, "kernel_size must be at least 1"),
         ((x, 2), {"stride": 0}, ValueError, "stride must be at least 1"),
         ((np.ones(5), 2), {}, ValueError, "or the same without batch"),
-        ((x.astype(int), 2), {}, TypeError, "must be floating, got int64"),
+        ((x.astype(bool), 2), {}, TypeError, "must be floating.*, got bool"),
         ((np.ones((1, 2) + (0,) * spatial), 2), {}, ValueError, "has no elements"),
     ]
 
@@ -287,7 +287,22 @@ def unpool_bad(spatial):
     ]
 
 
+def whole(samples):
+    """Integers, of which some are equal."""
+
+    def make(rng):
+        return [
+            Sample(np.floor(s.args[0] % 2 * 10) - 9, *s.args[1:], **s.kwargs) for s in samples(rng)
+        ]
+
+    return make
+
+
 OPS: list[Op] = []
+for _n in (1, 2, 3):
+    OPS.append(
+        Op(f"max_pool{_n}d_with_indices", with_indices(max_pool(_n)), method=False, dtypes="int", low=-20, high=20,
+           variant="integers", samples=whole(max_samples(_n))))  # fmt: skip
 for _n in (1, 2, 3):
     OPS += [
         Op(f"max_pool{_n}d", max_pool(_n), method=False, samples=max_samples(_n), raises=bad(_n)),

@@ -141,7 +141,7 @@ OPS: list[Op] = [
                ((np.ones((2, 3)),), {"aweights": np.ones(2)}, ValueError, "one weight for each")]),
     Op("corrcoef", np.corrcoef, rtol=1e-8, rtol32=1e-4, dtypes="wide", samples=lambda rng: [Sample(_n(rng, 3, 6)), Sample(_n(rng, 2, 5))],
        layouts=False, grad_options={"atol": 1e-4}),
-    Op("histogram", _histogram, grad=False, dtypes="wide",
+    Op("histogram", _histogram, grad=False,
        samples=lambda rng: [
            Sample(_n(rng, 30), 5),
            Sample(_n(rng, 4, 5), 3, range=(-1.0, 1.0)),

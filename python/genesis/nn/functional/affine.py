@@ -28,5 +28,5 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     outputs, in1, in2 = weight.shape
     rows = _C.matmul(input1.reshape(-1, in1), weight.permute(1, 0, 2).reshape(in1, outputs * in2))
     products = rows.reshape(-1, outputs, in2) * input2.reshape(-1, 1, in2)
-    y = products.sum(-1).reshape(*input1.shape[:-1], outputs)
+    y = products.sum(-1, dtype=products.dtype).reshape(*input1.shape[:-1], outputs)
     return y if bias is None else y + bias

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from genesis import _C
@@ -83,10 +84,10 @@ def _pool(
         shape = [1] * (2 * spatial)
         shape[d], shape[spatial + d] = outs[d], kernels[d]
         flat = flat * sizes[d] + places.reshape((*x.shape[:2], *shape))
-    flat = flat.reshape((*x.shape[:2], -1))
-    windows = x.flatten(2).gather(2, flat).reshape((*x.shape[:2], *outs, -1))
+    flat = flat.reshape((*x.shape[:2], prod(outs) * prod(kernels)))
+    windows = x.flatten(2).gather(2, flat).reshape((*x.shape[:2], *outs, prod(kernels)))
     values, which = windows.max(-1)
-    index = flat.reshape((*windows.shape[:-1], -1)).gather(-1, which.unsqueeze(-1)).squeeze(-1)
+    index = flat.reshape(windows.shape).gather(-1, which.unsqueeze(-1)).squeeze(-1)
     return (values, index) if x is input else (values.squeeze(0), index.squeeze(0))
 
 
