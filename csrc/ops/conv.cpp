@@ -148,6 +148,8 @@ void spread(const char* op, const char* argument, const Dims& given, int spatial
 void require_operands(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
                       int64_t groups) {
   require<DTypeError>(x.dtype() != DType::Bool, op, ": input must hold numbers, got bool; use input.float()");
+  require<DTypeError>(is_floating(x.dtype()) || !is_floating(w.dtype()), op,
+                      ": input must be floating as weight is, got ", x.dtype(), "; use input.float()");
   require<DTypeError>(w.dtype() == x.dtype(), op, ": input is ", x.dtype(), " but weight is ", w.dtype(),
                       "; convert one of them, e.g. input.to(weight.dtype)");
   require(w.dim() == spatial + 2, op, ": weight must have ", spatial + 2, " dimensions, got shape ", w.shape());
