@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/loops.h"
+#include "kernels/half_loops.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -62,6 +62,26 @@ struct Abs {
     else return x < T(0) ? Neg::apply(x) : x;
   }
 };
+// Of half precision the sign is a bit, which needs no conversion.
+struct FlipSign {
+  template <class T>
+  static T apply(T x) {
+    return static_cast<T>(x ^ T(INT16_MIN));
+  }
+};
+struct ClearSign {
+  template <class T>
+  static T apply(T x) {
+    return static_cast<T>(x & T(INT16_MAX));
+  }
+};
+template <class Op>
+bool map_bits(View y, View x) {
+  if (y.dtype != x.dtype || (y.dtype != DType::Float16 && y.dtype != DType::BFloat16)) return false;
+  y.dtype = x.dtype = DType::Int16;
+  elementwise({{y, DType::Int16}, {x, DType::Int16}}, unary_loop<Op, int16_t, int16_t>);
+  return true;
+}
 struct Sign {
   template <class T>
   static T apply(T x) {
@@ -83,15 +103,29 @@ struct Reciprocal {
 
 }  // namespace
 
-void add(View y, View a, View b) { zip_own<Add>(y, a, b); }
-void sub(View y, View a, View b) { zip_own<Sub>(y, a, b); }
-void mul(View y, View a, View b) { zip_own<Mul>(y, a, b); }
-void div(View y, View a, View b) { zip_floating<Div>(y, a, b); }
+void add(View y, View a, View b) {
+  if (!zip_halves<Add>(y, a, b)) zip_own<Add>(y, a, b);
+}
+void sub(View y, View a, View b) {
+  if (!zip_halves<Sub>(y, a, b)) zip_own<Sub>(y, a, b);
+}
+void mul(View y, View a, View b) {
+  if (!zip_halves<Mul>(y, a, b)) zip_own<Mul>(y, a, b);
+}
+void div(View y, View a, View b) {
+  if (!zip_halves<Div>(y, a, b)) zip_floating<Div>(y, a, b);
+}
 void add_scaled(View y, View a, View b, Factor alpha) { zip<AddScaled>(y, a, b, &alpha); }
-void neg(View y, View x) { map_own<Neg>(y, x); }
-void abs(View y, View x) { map_own<Abs>(y, x); }
+void neg(View y, View x) {
+  if (!map_bits<FlipSign>(y, x)) map_own<Neg>(y, x);
+}
+void abs(View y, View x) {
+  if (!map_bits<ClearSign>(y, x)) map_own<Abs>(y, x);
+}
 void sign(View y, View x) { map_own<Sign>(y, x); }
-void square(View y, View x) { map<Square>(y, x); }
+void square(View y, View x) {
+  if (!zip_halves<Mul>(y, x, x)) map<Square>(y, x);
+}
 void reciprocal(View y, View x) { map_floating<Reciprocal>(y, x); }
 GENESIS_KERNEL(add)
 GENESIS_KERNEL(sub)

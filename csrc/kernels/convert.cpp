@@ -12,6 +12,7 @@
 
 #include "core/parallel.h"
 #include "kernels/elementwise.h"
+#include "kernels/half.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -21,12 +22,11 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-template <class T>
-inline constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
 template <class To, class From>
 [[gnu::always_inline]] inline To cast(From x) {
-  if constexpr (is_half_type<From>) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (is_half<From>) {
     return cast<To>(to_float(x));
   } else if constexpr (std::is_same_v<To, Half>) {
     return to_half(static_cast<float>(x));
@@ -48,18 +48,14 @@ void convert(char* dst, int64_t dst_stride, const char* src, int64_t src_stride,
   if (dst_stride == sizeof(To) && src_stride == sizeof(From)) {
     To* out = reinterpret_cast<To*>(dst);
     const From* in = reinterpret_cast<const From*>(src);
-    int64_t i = 0;
-#if defined(__F16C__)
-    if constexpr (std::is_same_v<From, Half> && std::is_same_v<To, float>)
-      for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
-    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>)
-      for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
-                         _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
-#endif
+    if constexpr (is_half<From> && std::is_same_v<To, float>) {
+      widen(in, out, n);
+    } else if constexpr (std::is_same_v<From, float> && is_half<To>) {
+      narrow(in, out, n);
+    } else {
 #pragma GCC ivdep
-    for (; i < n; ++i) out[i] = cast<To>(in[i]);
+      for (int64_t i = 0; i < n; ++i) out[i] = cast<To>(in[i]);
+    }
     return;
   }
   for (int64_t i = 0; i < n; ++i) {

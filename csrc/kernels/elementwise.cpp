@@ -34,7 +34,8 @@ struct Loop {
   bool short_rows = false;
 };
 
-constexpr int64_t kShortRow = 48;
+constexpr int64_t kShortRow = 48;              // that is worth moving, to be met with others
+constexpr int64_t kShortStillRow = kTile / 4;  // the same, where all but conversions stay where they are
 // Of an output this large, little would still be in the cache when somebody reads it (measured: 4 MB gain nothing, 16
 // MB a fifth to two fifths).
 constexpr int64_t kStreamedBytes = int64_t{1} << 24;
@@ -119,6 +120,16 @@ void plan(Loop& loop, std::initializer_list<Operand> operands) {
   loop.ndim = kept;
 }
 
+// Whether the rows of every operand lie one after another, or are one and the same.
+bool rows_follow(const Loop& loop) {
+  const int last = loop.ndim - 1;
+  for (int k = 0; k < loop.n; ++k) {
+    const int64_t row = loop.strides[k][last - 1], col = loop.strides[k][last];
+    if (row != col * loop.shape[last] && (k == 0 || row != 0)) return false;
+  }
+  return true;
+}
+
 // What does not change from stretch to stretch.
 void prepare(Loop& loop) {
   const int last = loop.ndim - 1;
@@ -132,7 +143,7 @@ void prepare(Loop& loop) {
   }
   loop.plain = !loop.buffered;
   for (int k = 0; k < loop.n; ++k) loop.plain &= loop.dtype[k] == loop.compute[k];
-  loop.short_rows = last > 0 && loop.shape[last] <= kShortRow;
+  loop.short_rows = last > 0 && loop.shape[last] <= (loop.buffered || rows_follow(loop) ? kShortStillRow : kShortRow);
   if (kStreams && !loop.buffered && loop.total * itemsize(loop.dtype[0]) >= kStreamedBytes) {
     loop.stream = true;
     for (int k = 1; k < loop.n; ++k) loop.stream &= loop.data[k] != loop.data[0];  // in place: it is in the cache
@@ -180,6 +191,14 @@ void run_stretch(const Loop& loop, char* const* data, int64_t n) {
 // rows x cols elements between strided memory (`there`) and contiguous memory (`here`).
 template <class T, bool Collect>
 void move_rows(char* here, char* there, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) {
+  const size_t bytes = static_cast<size_t>(cols) * sizeof(T);
+  if (col_stride == sizeof(T) && bytes >= 32) {
+    for (int64_t r = 0; r < rows; ++r, here += bytes, there += row_stride) {
+      if constexpr (Collect) std::memcpy(here, there, bytes);
+      else std::memcpy(there, here, bytes);
+    }
+    return;
+  }
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < cols; ++c, here += sizeof(T)) {
       char* const element = there + r * row_stride + c * col_stride;
@@ -198,6 +217,21 @@ void move_rows(int64_t item, char* here, char* there, int64_t rows, int64_t cols
   }
 }
 
+// Rows of one value each.
+template <class T>
+void spread_rows(char* to, const char* values, int64_t rows, int64_t cols) {
+  for (int64_t r = 0; r < rows; ++r)
+    std::fill_n(reinterpret_cast<T*>(to) + r * cols, cols, reinterpret_cast<const T*>(values)[r]);
+}
+void spread_rows(int64_t item, char* to, const char* values, int64_t rows, int64_t cols) {
+  switch (item) {
+    case 1: return spread_rows<uint8_t>(to, values, rows, cols);
+    case 2: return spread_rows<uint16_t>(to, values, rows, cols);
+    case 4: return spread_rows<uint32_t>(to, values, rows, cols);
+    default: return spread_rows<uint64_t>(to, values, rows, cols);
+  }
+}
+
 // Rows of the innermost dimension, which is short: as many to a tile as fit. An operand that is the same in every row
 // (a vector that is added to each) is laid out once.
 void run_rows(const Loop& loop, char* const* data, int64_t rows) {
@@ -205,45 +239,59 @@ void run_rows(const Loop& loop, char* const* data, int64_t rows) {
   alignas(64) char raw[kTile * 8];
   const int last = loop.ndim - 1;
   const int64_t cols = loop.shape[last], per_tile = std::min(rows, kTile / cols);
-  enum { Direct, Once, Gathered } way[kMaxOperands];
+  enum { Direct, Once, Converted, Spread, Gathered } way[kMaxOperands];
   char* tile[kMaxOperands];
   unsigned scalars = 0;
   const auto collect = [&](int k, char* from, int64_t m) {
     const int64_t item = itemsize(loop.dtype[k]);
-    char* const to = loop.dtype[k] == loop.compute[k] ? buffers[k] : raw;
-    move_rows<true>(item, to, from, m, cols, loop.strides[k][last - 1], loop.strides[k][last]);
-    if (to == raw) gather(buffers[k], loop.compute[k], raw, item, loop.dtype[k], m * cols);
+    if (way[k] == Spread) {
+      gather(raw, loop.compute[k], from, loop.strides[k][last - 1], loop.dtype[k], m);
+      return spread_rows(itemsize(loop.compute[k]), buffers[k], raw, m, cols);
+    }
+    if (loop.dtype[k] == loop.compute[k]) {
+      move_rows<true>(item, buffers[k], from, m, cols, loop.strides[k][last - 1], loop.strides[k][last]);
+      return;
+    }
+    if (way[k] != Converted) {
+      move_rows<true>(item, raw, from, m, cols, loop.strides[k][last - 1], loop.strides[k][last]);
+      from = raw;
+    }
+    gather(buffers[k], loop.compute[k], from, item, loop.dtype[k], m * cols);
   };
   for (int k = 0; k < loop.n; ++k) {
     const int64_t row = loop.strides[k][last - 1], col = loop.strides[k][last], item = itemsize(loop.dtype[k]);
-    const bool same_type = loop.dtype[k] == loop.compute[k];
+    tile[k] = buffers[k];
     if (k > 0 && row == 0) {
       way[k] = Once;
-      collect(k, data[k], col == 0 ? 1 : per_tile);
+      collect(k, data[k], 1);
+      const size_t bytes = static_cast<size_t>(cols * itemsize(loop.compute[k]));
       if (col == 0) scalars |= 1u << k;
+      else
+        for (int64_t r = 1; r < per_tile; ++r)
+          std::memcpy(buffers[k] + static_cast<size_t>(r) * bytes, buffers[k], bytes);
+    } else if (col == item && row == cols * item) {
+      way[k] = loop.dtype[k] == loop.compute[k] ? Direct : Converted;
     } else {
-      way[k] = same_type && col == item && row == cols * item ? Direct : Gathered;
+      way[k] = k > 0 && col == 0 ? Spread : Gathered;
     }
-    tile[k] = buffers[k];
   }
   for (int64_t r = 0; r < rows; r += per_tile) {
     const int64_t m = std::min(per_tile, rows - r);
     for (int k = 0; k < loop.n; ++k) {
       char* const from = data[k] + r * loop.strides[k][last - 1];
       if (way[k] == Direct) tile[k] = from;
-      else if (way[k] == Gathered && k > 0) collect(k, from, m);
+      else if (way[k] != Once && k > 0) collect(k, from, m);
     }
     loop.inner(tile, scalars, m * cols, loop.params);
-    if (way[0] != Direct) {
-      const int64_t item = itemsize(loop.dtype[0]);
-      char* from = buffers[0];
-      if (loop.dtype[0] != loop.compute[0]) {
-        scatter(raw, item, loop.dtype[0], buffers[0], loop.compute[0], m * cols);
-        from = raw;
-      }
-      move_rows<false>(item, from, data[0] + r * loop.strides[0][last - 1], m, cols, loop.strides[0][last - 1],
-                       loop.strides[0][last]);
+    if (way[0] == Direct) continue;
+    char* const to = data[0] + r * loop.strides[0][last - 1];
+    const int64_t item = itemsize(loop.dtype[0]);
+    char* from = buffers[0];
+    if (loop.dtype[0] != loop.compute[0]) {
+      from = way[0] == Converted ? to : raw;
+      scatter(from, item, loop.dtype[0], buffers[0], loop.compute[0], m * cols);
     }
+    if (from != to) move_rows<false>(item, from, to, m, cols, loop.strides[0][last - 1], loop.strides[0][last]);
   }
 }
 

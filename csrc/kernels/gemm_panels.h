@@ -8,6 +8,7 @@
 #include "core/parallel.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_micro.h"
+#include "kernels/half.h"
 #include "kernels/scratch.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -24,8 +25,6 @@ constexpr int kPackedVectors = std::min(3, kMaxVectors);
 
 // ----- Half precision -----
 
-inline void narrow(float x, Half& y) { y = to_half(x); }
-inline void narrow(float x, BFloat16& y) { y = to_bfloat16(x); }
 template <class T>
 T to_float(T x) {
   return x;
@@ -33,31 +32,6 @@ T to_float(T x) {
 template <class T>
 void narrow(T x, T& y) {
   y = x;
-}
-
-template <class S>
-void widen(const S* src, float* dst, int64_t n) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  if constexpr (std::is_same_v<S, Half>)
-    for (; i + 8 <= n; i += 8)
-      _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i))));
-#endif
-#pragma GCC ivdep
-  for (; i < n; ++i) dst[i] = genesis::to_float(src[i]);
-}
-
-template <class S>
-void narrow(const float* src, S* dst, int64_t n) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  if constexpr (std::is_same_v<S, Half>)
-    for (; i + 8 <= n; i += 8)
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + i),
-                       _mm256_cvtps_ph(_mm256_loadu_ps(src + i), _MM_FROUND_TO_NEAREST_INT));
-#endif
-#pragma GCC ivdep
-  for (; i < n; ++i) narrow(src[i], dst[i]);
 }
 
 // n contiguous elements in T: where they are, or widened into the buffer.

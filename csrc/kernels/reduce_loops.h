@@ -6,9 +6,8 @@
 //   r.add(acc, x, n, first)     takes in n contiguous elements, the `first` of the reduced dimension and those after it
 //   r.merge(acc, later)         takes in another Acc, of later elements
 //   r.store(acc, at)            writes output number `at`
-//   Tile                        accumulators of up to kColumns outputs: Tile(), rows(r, x, stride, rows, columns,
-//   first),
-//                               get(j) -> Acc
+//   Tile                        accumulators of up to kColumns outputs, with
+//     rows(r, x, stride, rows, columns, first) and get(j) -> Acc
 //   kFolds                      whether elements may be taken in any order
 #pragma once
 

@@ -11,9 +11,9 @@
 namespace genesis::kernels {
 namespace {
 
-constexpr int64_t kGatherRows = 16;  // rows of a tile that are gathered at a time
-constexpr int64_t kGatherColumns = 256;
-constexpr int64_t kMaxChunks = 256;  // pieces that one reduction is cut into
+constexpr int64_t kGatherColumns = 256;             // of a tile whose rows are gathered
+constexpr int64_t kGathered = 16 * kGatherColumns;  // elements that are gathered at a time
+constexpr int64_t kMaxChunks = 256;                 // pieces that one reduction is cut into
 
 struct Dim {
   int64_t size, x, y;  // strides in elements
@@ -106,6 +106,12 @@ class Source {
   void read(void* buffer, int64_t offset, int64_t n) const {
     gather(buffer, to_, at(offset), stride_ * item_, from_, n);
   }
+  // Lines of n elements, `step` apart, to lie one after another.
+  void read_lines(void* buffer, int64_t offset, int64_t lines, int64_t step, int64_t n) const {
+    if (stride_ == 1 && step == n) return read(buffer, offset, lines * n);
+    char* to = static_cast<char*>(buffer);
+    for (int64_t i = 0; i < lines; ++i) read(to + i * n * itemsize(to_), offset + i * step, n);
+  }
 
  private:
   const char* data_;
@@ -164,11 +170,18 @@ void reduce_rows(const Reduction& r, const Plan& plan, const View& x) {
   if (chunks == 1) {
     const int64_t grain = std::max<int64_t>(1, kUnit / plan.length);
     parallel_for(plan.outputs, grain, [&](int64_t begin, int64_t end) {
-      if (source.direct() && blocks == 1) {
+      if (blocks == 1) {
+        alignas(64) std::byte buffer[kTile * sizeof(int64_t)];
         for (int64_t k = begin; k < end;) {
           const Walk kept(plan.kept, plan.num_kept, k);
-          const int64_t outputs = std::min(end - k, inner.size - k % inner.size);
-          r.whole(source.at(kept.x), row.size, outputs, inner.x, kept.y, inner.y);
+          int64_t outputs = std::min(end - k, inner.size - k % inner.size);
+          if (source.direct()) {
+            r.whole(source.at(kept.x), row.size, outputs, inner.x, kept.y, inner.y);
+          } else {
+            outputs = std::min(outputs, kTile / row.size);
+            source.read_lines(buffer, kept.x, outputs, inner.x, row.size);
+            r.whole(buffer, row.size, outputs, row.size, kept.y, inner.y);
+          }
           k += outputs;
         }
         return;
@@ -201,7 +214,6 @@ void reduce_rows(const Reduction& r, const Plan& plan, const View& x) {
 void reduce_columns(const Reduction& r, const Plan& plan, const View& x) {
   const Dim &row = plan.row(), &column = plan.column();
   const Source source(x, r.dtype, column.x);
-  const int64_t item = itemsize(r.dtype);
   // Few columns: several rows that follow each other in memory count as one long row, whose parts are merged at the
   // end.
   const bool folds = r.folds && source.direct() && column.size <= kColumns / 16 && row.x == column.size;
@@ -223,7 +235,7 @@ void reduce_columns(const Reduction& r, const Plan& plan, const View& x) {
   const auto accumulate = [&](void* result, int64_t offset, int64_t columns, int64_t begin, int64_t end) {
     alignas(64) std::byte tile[kMostTile];
     alignas(64) std::byte rest[kMostTile];  // of rows left over by folding
-    alignas(64) std::byte buffer[kGatherRows * kGatherColumns * sizeof(int64_t)];
+    alignas(64) std::byte buffer[kGathered * sizeof(int64_t)];
     r.start_tile(tile);
     bool any_rest = false;
     while (begin < end) {
@@ -232,9 +244,9 @@ void reduce_columns(const Reduction& r, const Plan& plan, const View& x) {
       int64_t rows = std::min(end - begin, row.size - first);
       const int64_t from = offset + at.x + first * row.x;
       if (!source.direct()) {
-        rows = std::min(rows, kGatherRows);
-        for (int64_t i = 0; i < rows; ++i) source.read(buffer + i * kGatherColumns * item, from + i * row.x, columns);
-        r.add_rows(tile, buffer, kGatherColumns, rows, columns, first);
+        rows = std::min({rows, kGathered / columns, kRowBlock});
+        source.read_lines(buffer, from, rows, row.x, columns);
+        r.add_rows(tile, buffer, columns, rows, columns, first);
       } else if (fold > 1) {
         const int64_t folded = std::min(rows / fold, kRowBlock);
         if (folded > 0) {

@@ -1,0 +1,131 @@
+// Half precision and float32: whole vectors where the processor converts them, and lines of any length. Part of the
+// kernel files that are compiled per instruction set.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "core/dtype.h"
+#include "kernels/kernel.h"
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+namespace genesis::kernels::GENESIS_ISA {
+namespace {
+
+template <class T>
+inline constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+inline void narrow(float x, Half& y) { y = to_half(x); }
+inline void narrow(float x, BFloat16& y) { y = to_bfloat16(x); }
+
+#if defined(__F16C__)
+
+// Floats as wide as the registers, and as many halves. load_part() and store_part() touch only the first n of them.
+#if defined(__AVX512BW__)
+constexpr int kHalfLanes = 16;
+typedef float Floats __attribute__((vector_size(64)));
+typedef uint32_t Words __attribute__((vector_size(64)));
+typedef uint16_t Halves __attribute__((vector_size(32)));
+
+inline __mmask16 first_lanes(int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
+inline Halves load_part(const void* p, int64_t n) { return (Halves)_mm256_maskz_loadu_epi16(first_lanes(n), p); }
+inline Floats load_part(const float* p, int64_t n) { return (Floats)_mm512_maskz_loadu_ps(first_lanes(n), p); }
+inline void store_part(void* p, Halves x, int64_t n) { _mm256_mask_storeu_epi16(p, first_lanes(n), (__m256i)x); }
+inline void store_part(float* p, Floats x, int64_t n) { _mm512_mask_storeu_ps(p, first_lanes(n), (__m512)x); }
+
+// Masked forms, with the whole mask: the plain ones begin with an undefined vector, of which the compiler warns.
+constexpr __mmask16 kAll = 0xffff;
+inline Floats to_floats(Halves x, Half) { return (Floats)_mm512_maskz_cvtph_ps(kAll, (__m256i)x); }
+inline Words to_words(Halves x) { return (Words)_mm512_maskz_cvtepu16_epi32(kAll, (__m256i)x); }
+inline Halves to_halves(Floats x, Half) {
+  return (Halves)_mm512_maskz_cvtps_ph(kAll, (__m512)x, _MM_FROUND_TO_NEAREST_INT);
+}
+inline Halves low_halves(Words x) { return (Halves)_mm512_maskz_cvtepi32_epi16(kAll, (__m512i)x); }
+#else
+constexpr int kHalfLanes = 8;
+typedef float Floats __attribute__((vector_size(32)));
+typedef uint32_t Words __attribute__((vector_size(32)));
+typedef uint16_t Halves __attribute__((vector_size(16)));
+
+inline Halves load_part(const void* p, int64_t n) {
+  Halves x = {};
+  std::memcpy(&x, p, static_cast<size_t>(n) * sizeof(uint16_t));
+  return x;
+}
+inline Floats load_part(const float* p, int64_t n) {
+  Floats x = {};
+  std::memcpy(&x, p, static_cast<size_t>(n) * sizeof(float));
+  return x;
+}
+inline void store_part(void* p, Halves x, int64_t n) { std::memcpy(p, &x, static_cast<size_t>(n) * sizeof(uint16_t)); }
+inline void store_part(float* p, Floats x, int64_t n) { std::memcpy(p, &x, static_cast<size_t>(n) * sizeof(float)); }
+
+inline Floats to_floats(Halves x, Half) { return (Floats)_mm256_cvtph_ps((__m128i)x); }
+inline Words to_words(Halves x) { return (Words)_mm256_cvtepu16_epi32((__m128i)x); }
+inline Halves to_halves(Floats x, Half) { return (Halves)_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT); }
+inline Halves low_halves(Words x) {
+  const __m256i pairs = _mm256_packus_epi32((__m256i)x, (__m256i)x);  // within each 128 bits
+  return (Halves)_mm256_castsi256_si128(_mm256_permute4x64_epi64(pairs, 0b1000));
+}
+#endif
+
+inline Floats to_floats(Halves x, BFloat16) { return (Floats)(to_words(x) << 16); }
+inline Halves to_halves(Floats x, BFloat16) {
+  const Words u = (Words)x, rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;  // as to_bfloat16 does
+  return low_halves(x != x ? Words{} + 0x7fc0 : rounded);
+}
+
+template <class S>
+[[gnu::always_inline]] inline Floats load_floats(const S* p) {
+  Halves x;
+  std::memcpy(&x, p, sizeof x);
+  return to_floats(x, S{});
+}
+template <class S>
+[[gnu::always_inline]] inline void store_halves(S* p, Floats x) {
+  const Halves y = to_halves(x, S{});
+  std::memcpy(p, &y, sizeof y);
+}
+
+template <class S>
+void widen(const S* src, float* dst, int64_t n) {
+  int64_t i = 0;
+  for (; i + kHalfLanes <= n; i += kHalfLanes) {
+    const Floats x = load_floats(src + i);
+    std::memcpy(dst + i, &x, sizeof x);
+  }
+  if (i < n) store_part(dst + i, to_floats(load_part(static_cast<const void*>(src + i), n - i), S{}), n - i);
+}
+
+template <class S>
+void narrow(const float* src, S* dst, int64_t n) {
+  int64_t i = 0;
+  for (; i + kHalfLanes <= n; i += kHalfLanes) {
+    Floats x;
+    std::memcpy(&x, src + i, sizeof x);
+    store_halves(dst + i, x);
+  }
+  if (i < n) store_part(static_cast<void*>(dst + i), to_halves(load_part(src + i, n - i), S{}), n - i);
+}
+
+#else
+
+template <class S>
+void widen(const S* src, float* dst, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) dst[i] = genesis::to_float(src[i]);
+}
+
+template <class S>
+void narrow(const float* src, S* dst, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) narrow(src[i], dst[i]);
+}
+
+#endif
+
+}  // namespace
+}  // namespace genesis::kernels::GENESIS_ISA
