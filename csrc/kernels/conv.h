@@ -6,6 +6,7 @@
 // x being zero outside. conv_input and conv_weight are the transposes of that map with w and with x held fixed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/dtype.h"
@@ -20,6 +21,22 @@ struct ConvShape {
   int64_t in_size() const { return in[0] * in[1] * in[2]; }
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  // The input that an output sees under a tap, or -1 in the padding.
+  int64_t input_of(int64_t output, int64_t tap) const {
+    const int64_t o[] = {output / out[2] / out[1], output / out[2] % out[1], output % out[2]};
+    const int64_t t[] = {tap / kernel[2] / kernel[1], tap / kernel[2] % kernel[1], tap % kernel[2]};
+    int64_t input = 0;
+    for (int d = 0; d < 3; ++d) {
+      const int64_t at = input_along(d, o[d], t[d]);
+      if (at < 0) return -1;
+      input = input * in[d] + at;
+    }
+    return input;
+  }
+  int64_t input_along(int d, int64_t output, int64_t tap) const {
+    const int64_t at = output * stride[d] - padding[d] + tap * dilation[d];
+    return at < in[d] ? std::max<int64_t>(at, -1) : -1;
+  }
   // Each output sees the one input at its own position.
   bool on_input() const {
     bool same = taps() == 1;

@@ -70,19 +70,9 @@ void add_columns(const ConvShape& s, const T* dy, const T* w, const T* bias, T* 
           T* plane = dx + (((first + image) * s.groups + g) * s.in_channels + c) * in_size;
           std::fill_n(plane, in_size, bias ? bias[g * s.in_channels + c] : T(0));
           for (int64_t t = 0; t < taps; ++t) {
-            const int64_t tap[3] = {t / s.kernel[2] / s.kernel[1], t / s.kernel[2] % s.kernel[1], t % s.kernel[2]};
             const T* from = columns + (c * taps + t) * n + image * out_size;
-            for (int64_t o = 0; o < out_size; ++o) {
-              const int64_t at[3] = {o / s.out[2] / s.out[1], o / s.out[2] % s.out[1], o % s.out[2]};
-              int64_t to = 0;
-              bool inside = true;
-              for (int d = 0; d < 3; ++d) {
-                const int64_t where = at[d] * s.stride[d] - s.padding[d] + tap[d] * s.dilation[d];
-                inside = inside && where >= 0 && where < s.in[d];
-                to = to * s.in[d] + where;
-              }
-              if (inside) plane[to] += from[o];
-            }
+            for (int64_t o = 0; o < out_size; ++o)
+              if (const int64_t to = s.input_of(o, t); to >= 0) plane[to] += from[o];
           }
         }
       });

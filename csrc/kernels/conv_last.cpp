@@ -98,7 +98,8 @@ void forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   if (s.groups == 1 && s.on_input())
     return multiply_pixels<T>(s, x, {w, 1, s.in_channels}, bias, s.in_channels, s.out_channels, y);
   if (s.in_channels > 1 || s.out_channels > 1) return sum_forward(s, x, w, bias, y);
-  const Meetings meetings[] = {seen_by_outputs(s, 0), seen_by_outputs(s, 1), seen_by_outputs(s, 2)};
+  const Meetings meetings[] = {meetings_of(End::output, s, 0), meetings_of(End::output, s, 1),
+                               meetings_of(End::output, s, 2)};
   depthwise(s, meetings, s.in, s.out, 1, s.stride[2], x, w, bias, y);
 }
 
@@ -108,7 +109,8 @@ void input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   if (s.groups == 1 && s.on_input())
     return multiply_pixels<T>(s, dy, {w, s.in_channels, 1}, bias, s.out_channels, s.in_channels, dx);
   if (s.in_channels > 1 || s.out_channels > 1) return sum_input(s, dy, w, bias, dx);
-  const Meetings meetings[] = {reached_by_inputs(s, 0), reached_by_inputs(s, 1), reached_by_inputs(s, 2)};
+  const Meetings meetings[] = {meetings_of(End::input, s, 0), meetings_of(End::input, s, 1),
+                               meetings_of(End::input, s, 2)};
   depthwise(s, meetings, s.out, s.in, s.stride[2], 1, dy, w, bias, dx);
 }
 

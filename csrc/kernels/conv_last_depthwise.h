@@ -10,25 +10,20 @@ namespace {
 
 constexpr int64_t kChunks = 16;  // of lines, with sums of their own
 
-// Along one dimension: which taps meet at each position of one side, and where they lie on the other.
+// Along one dimension: which taps meet at each position of one end, and where they lie at the other.
 struct Meeting {
   int64_t tap, at;
 };
 using Meetings = std::vector<std::vector<Meeting>>;
-Meetings seen_by_outputs(const ConvShape& s, int d) {
-  Meetings list(static_cast<size_t>(s.out[d]));
+enum class End { output, input };
+Meetings meetings_of(End end, const ConvShape& s, int d) {
+  Meetings list(static_cast<size_t>(end == End::output ? s.out[d] : s.in[d]));
   for (int64_t o = 0; o < s.out[d]; ++o)
-    for (int64_t t = 0; t < s.kernel[d]; ++t)
-      if (const int64_t at = o * s.stride[d] - s.padding[d] + t * s.dilation[d]; at >= 0 && at < s.in[d])
-        list[static_cast<size_t>(o)].push_back({t, at});
-  return list;
-}
-Meetings reached_by_inputs(const ConvShape& s, int d) {
-  Meetings list(static_cast<size_t>(s.in[d]));
-  for (int64_t o = 0; o < s.out[d]; ++o)
-    for (int64_t t = 0; t < s.kernel[d]; ++t)
-      if (const int64_t at = o * s.stride[d] - s.padding[d] + t * s.dilation[d]; at >= 0 && at < s.in[d])
-        list[static_cast<size_t>(at)].push_back({t, o});
+    for (int64_t t = 0; t < s.kernel[d]; ++t) {
+      const int64_t i = s.input_along(d, o, t);
+      if (i >= 0 && end == End::output) list[static_cast<size_t>(o)].push_back({t, i});
+      if (i >= 0 && end == End::input) list[static_cast<size_t>(i)].push_back({t, o});
+    }
   return list;
 }
 
@@ -182,7 +177,7 @@ template <class T>
 void depthwise_weight(const ConvShape& s, const T* x, const T* dy, T* dw) {
   constexpr int lanes = kLanes<T>;
   const int64_t channels = s.groups, taps = s.taps(), sums = channels * taps, lines = s.batch * s.out[0] * s.out[1];
-  const Meetings rows[] = {seen_by_outputs(s, 0), seen_by_outputs(s, 1)};
+  const Meetings rows[] = {meetings_of(End::output, s, 0), meetings_of(End::output, s, 1)};
   const int64_t chunks = std::min(lines, kChunks), stride = s.stride[2];
   std::vector<T> partial(static_cast<size_t>(chunks * sums));
   const int64_t work = ceil_div(lines, chunks) * s.out[2] * sums;

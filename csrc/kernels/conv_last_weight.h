@@ -189,19 +189,11 @@ class WeightSums {
     parallel_for(s_.groups * panels_ * taps, grain_for(work), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t tap = i % taps, panel = i / taps % panels_, g = i / taps / panels_;
-        const int64_t t[] = {tap / s_.kernel[2] / s_.kernel[1], tap / s_.kernel[2] % s_.kernel[1], tap % s_.kernel[2]};
         T* c = partial_ + (g * rows_ + tap * s_.in_channels) * columns_ + panel * width_;
         bool add = false;
         for (int64_t o = 0; o < outputs; ++o) {
-          const int64_t at[] = {o / s_.out[2] / s_.out[1], o / s_.out[2] % s_.out[1], o % s_.out[2]};
-          int64_t from = 0;
-          bool inside = true;
-          for (int d = 0; d < 3; ++d) {
-            const int64_t where = at[d] * s_.stride[d] - s_.padding[d] + t[d] * s_.dilation[d];
-            inside = inside && where >= 0 && where < s_.in[d];
-            from = from * s_.in[d] + where;
-          }
-          if (!inside) continue;
+          const int64_t from = s_.input_of(o, tap);
+          if (from < 0) continue;
           for (int64_t piece = 0; piece < pieces; ++piece, add = true) {
             const int64_t p = piece * s_.batch / pieces, k = (piece + 1) * s_.batch / pieces - p;
             add_rows(x_ + (p * s_.in_size() + from) * pixel_x + g * s_.in_channels, s_.in_size() * pixel_x,
