@@ -123,6 +123,27 @@ struct Problem {
   }
 };
 
+// How many blocks C is cut into, by rows and by columns.
+struct Grid {
+  int64_t rows = 1, cols = 1;
+};
+
+// At least `tasks` blocks of whole units, of those grids that keep the last thread busy for the shortest time the one
+// with the squarest blocks, which read least.
+inline Grid best_grid(int64_t row_units, int64_t col_units, int64_t unit_ratio, int64_t threads, int64_t tasks) {
+  Grid best;
+  int64_t least_time = INT64_MAX, least_reads = INT64_MAX;
+  for (int64_t rows = 1; rows <= std::min(row_units, tasks); ++rows) {
+    const int64_t cols = std::min(col_units, ceil_div(tasks, rows));
+    const int64_t height = ceil_div(row_units, rows), width = ceil_div(col_units, cols);
+    const int64_t time = ceil_div(rows * cols, threads) * height * width, reads = height + width * unit_ratio;
+    if (time > least_time || (time == least_time && reads >= least_reads)) continue;
+    best = {rows, cols};
+    least_time = time, least_reads = reads;
+  }
+  return best;
+}
+
 // Calls run(part) for parts of x. Whoever packs gets one block of C for each thread, or up to four if they are huge,
 // and what is packed is not cut if it can be helped: every block would pack it again. Where nothing is packed, more and
 // smaller blocks cost little, and a thread that is held up holds up the others for less.
@@ -134,13 +155,11 @@ void cut_for_threads(const Problem<T, S>& x, bool packs_a, bool packs_b, Run run
   const int64_t tasks = threads * std::clamp<int64_t>(most, 1, 4);
   const int64_t row_unit = kMaxRows[kMaxVectors - 1], col_unit = 2 * kLanes<T>;
   const int64_t row_units = ceil_div(x.m, row_unit), col_units = ceil_div(x.n, col_unit);
-  int64_t row_blocks = 1, col_blocks = 1;
-  while (row_blocks * col_blocks < tasks && (row_blocks < row_units || col_blocks < col_units)) {
-    const bool tall = packs_a == packs_b ? x.m * col_blocks >= x.n * row_blocks : packs_a;
-    ++((tall && row_blocks < row_units) || col_blocks == col_units ? row_blocks : col_blocks);
-  }
-  parallel_for(row_blocks * col_blocks, 1, [&](int64_t task, int64_t) {
-    run(x.part({task % row_blocks, row_blocks, x.m, row_unit}, {task / row_blocks, col_blocks, x.n, col_unit}));
+  Grid grid = best_grid(row_units, col_units, std::max<int64_t>(1, col_unit / row_unit), threads, tasks);
+  if (packs_a != packs_b && (packs_a ? row_units : col_units) >= tasks)
+    grid = packs_a ? Grid{tasks, 1} : Grid{1, tasks};
+  parallel_for(grid.rows * grid.cols, 1, [&](int64_t task, int64_t) {
+    run(x.part({task % grid.rows, grid.rows, x.m, row_unit}, {task / grid.rows, grid.cols, x.n, col_unit}));
   });
 }
 
