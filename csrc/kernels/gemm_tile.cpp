@@ -56,7 +56,8 @@ void tile(const Tile<T>& t) {
       fetch_ahead();
       for (int64_t p = std::min(left, kSegment); p > 0; --p) {
         step([&](int i) { return (i < 3 ? a0 : i < 6 ? a3 : a6)[(i % 3) * stride]; });
-        asm("" : "+r"(++a0), "+r"(++a3), "+r"(++a6));
+        ++a0, ++a3, ++a6;
+        asm("" : "+r"(a0), "+r"(a3), "+r"(a6));
       }
     }
   }
