@@ -44,10 +44,10 @@ PARAMETERS = {
     "negative_slope rtol atol eps margin lambda_ q",
     "Tensor": "input tensor mat mat1 mat2 vec vec1 vec2 batch1 batch2 weight index indices mask "
     "condition src source new_state a b bias gradient out_grad out sorted_sequence boundaries "
-    "values",
+    "values A B LU LU_data LU_pivots pivots the_template x1 x2",
     "SupportsIndex": "dim0 dim1 n m steps num_samples num_classes padding_idx k storage_offset "
     "count offset seed start_dim end_dim length step_size dimension sections chunks minlength bins "
-    "divisor_override",
+    "divisor_override N r",
     "_Dims": "dim dims size sizes shape stride shapes shifts repeats axis reps kernel_size padding "
     "dilation output_padding output_size",
     "_DType": "dtype d type1 type2",
@@ -62,7 +62,8 @@ PARAMETERS = {
     "Callable[[Tensor], Tensor | None]": "hook",
     "npt.NDArray[Any]": "array",
     "Node": "node",
-    "str": "name approximate reduce reduction indexing equation rounding_mode side",
+    "str": "name approximate reduce reduction indexing equation rounding_mode side "
+    "compute_mode driver",
 }
 TYPES = {name: kind for kind, names in PARAMETERS.items() for name in names.split()}
 
@@ -125,6 +126,11 @@ EXCEPTIONS = {
             "linalg_qr",
             "linalg_eigh",
             "linalg_svd",
+            "linalg_lu",
+            "linalg_lu_factor",
+            "linalg_lu_factor_ex",
+            "lu_unpack",
+            "frexp",
         ]
     },
     ("_resample", "scales"): "Sequence[builtins.float]",
@@ -168,15 +174,21 @@ RETURNS = {
 # Results with names; max() is a tensor, max(dim=0) a tuple, so the likes of it are Any above.
 NAMED = {
     "aminmax": "min max",
+    "frexp": "mantissa exponent",
     "geqrf": "a tau",
     "histogram": "hist bin_edges",
     "cummax": "values indices",
     "cummin": "values indices",
     "kthvalue": "values indices",
     "linalg_eigh": "eigenvalues eigenvectors",
+    "linalg_lstsq": "solution residuals rank singular_values",
+    "linalg_lu": "P L U",
+    "linalg_lu_factor": "LU pivots",
+    "linalg_lu_factor_ex": "LU pivots info",
     "linalg_qr": "Q R",
     "linalg_slogdet": "sign logabsdet",
     "linalg_svd": "U S Vh",
+    "lu_unpack": "P L U",
     "mode": "values indices",
     "sort": "values indices",
     "std_mean": "std mean",

@@ -35,6 +35,20 @@ static const Family family([] {
   }>(kFunction, "The sum of products over pairs of dimensions.");
   def<"kron(input, other, *, out=None)", [](Args& a) { return ops::kron(a.tensor(0), a.tensor(1)); }>(
       kBoth, "The Kronecker product.");
+  def<"vander(x, N=None, increasing=False)", [](Args& a) {
+    const Tensor& x = a.tensor(0);
+    require(x.dim() == 1, "vander: x must have one dimension, got shape ", x.shape(), "; see linalg.vander()");
+    const int64_t columns = a.integer(1, x.size(0));
+    require(columns >= 0, "vander: N must not be negative, got ", columns);
+    return ops::vander(x, columns, a.boolean(2, false));
+  }>(kFunction, "The matrix of the powers N - 1, ..., 1, 0 of each element, or of 0, 1, ... if increasing.");
+  def<"linalg_vander(x, N=None)", [](Args& a) {
+    const Tensor& x = a.tensor(0);
+    require(x.dim() >= 1, "linalg.vander: x must have at least one dimension, got a 0-d tensor");
+    const int64_t columns = a.integer(1, x.size(-1));
+    require(columns > 1, "linalg.vander: N must be greater than 1, got ", columns);
+    return ops::vander(x, columns, true);
+  }>(kFunction, "The powers 0, 1, ..., N - 1 of each element, along a new last dimension.");
   def<"trace(input)", [](Args& a) { return ops::trace(a.tensor(0)); }>(kBoth, "The sum of the diagonal of a matrix.");
   def<"cross(input, other, dim=None, *, out=None)", [](Args& a) {
     const Tensor &x = a.tensor(0), &y = a.tensor(1);

@@ -27,8 +27,26 @@ static ops::QrMode qr_mode(Args& a, int i) {
   return ops::QrMode::ROnly;
 }
 
-static std::optional<double> optional_number(Args& a, int i) {
-  return a.has(i) ? std::optional<double>(a.number(i)) : std::nullopt;
+static std::optional<Operand> optional_operand(Args& a, int i) {
+  return a.has(i) ? std::optional<Operand>(a.operand(i)) : std::nullopt;
+}
+
+// (A, rcond or tol, hermitian, atol, rtol): the second is `rtol` of pinv and `atol` of matrix_rank.
+static ops::Tolerance tolerance(Args& a, bool relative) {
+  if (!a.has(1)) return {optional_operand(a, 3), optional_operand(a, 4)};
+  const Operand given = a.operand(1), none(0.0);
+  require(!a.has(3) && !a.has(4), a.name(), ": pass ", relative ? "rcond" : "tol", ", or atol and rtol, not both");
+  return relative ? ops::Tolerance{none, given} : ops::Tolerance{given, none};
+}
+
+static ops::LeastSquaresDriver driver(Args& a, int i) {
+  if (!a.has(i)) return ops::LeastSquaresDriver::Gelsy;
+  const std::string text = a.string(i);
+  if (text == "gels") return ops::LeastSquaresDriver::Gels;
+  if (text == "gelsd") return ops::LeastSquaresDriver::Gelsd;
+  if (text == "gelss") return ops::LeastSquaresDriver::Gelss;
+  require(text == "gelsy", a.name(), ": driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got '", text, "'");
+  return ops::LeastSquaresDriver::Gelsy;
 }
 
 static PyObject* sign_and_log(const char* op, const Tensor& x) {
@@ -113,9 +131,6 @@ static void decomposing() {
   }>(kFunction, "A = U @ diag(S) @ Vh, S descending. The first min(m, n) vectors have a gradient.");
   def<"linalg_svdvals(A, *, out=None)", [](Args& a) { return ops::linalg_svdvals(a.tensor(0)); }>(
       kFunction, "The singular values, descending.");
-  def<"linalg_pinv(A, *, atol=None, rtol=None, out=None)", [](Args& a) {
-    return ops::linalg_pinv(a.tensor(0), optional_number(a, 1), optional_number(a, 2));
-  }>(kFunction, "The pseudoinverse. Singular values up to max(atol, rtol * the largest) count as zero.");
 }
 
 static ops::MatrixOrder matrix_order(Args& a, int i) {
@@ -124,6 +139,66 @@ static ops::MatrixOrder matrix_order(Args& a, int i) {
   if (text == "fro") return {ops::MatrixOrder::Frobenius};
   require(text == "nuc", a.name(), ": ord must be 'fro', 'nuc' or a number, got '", text, "'");
   return {ops::MatrixOrder::Nuclear};
+}
+
+static void factoring() {
+  def<"linalg_lu(A, *, pivot=True, out=None)", [](Args& a) {
+    static PyTypeObject* const type = return_type("linalg_lu", {"P", "L", "U"});
+    const ops::LU y = ops::linalg_lu("linalg.lu", a.tensor(0), a.boolean(1, true));
+    return named(type, {y.p, y.l, y.u});
+  }>(kFunction, "A = P @ L @ U: a permutation, a lower triangle with ones on its diagonal, an upper triangle.");
+  def<"linalg_lu_factor(A, *, pivot=True, out=None)", [](Args& a) {
+    static PyTypeObject* const type = return_type("linalg_lu_factor", {"LU", "pivots"});
+    const ops::FactoredLU y = ops::linalg_lu_factor("linalg.lu_factor", a.tensor(0), a.boolean(1, true), true);
+    return named(type, {y.lu, y.pivots});
+  }>(kFunction, "Both triangles of linalg.lu() in one matrix, and the swaps of rows, for linalg.lu_solve().");
+  def<"linalg_lu_factor_ex(A, *, pivot=True, check_errors=False, out=None)",
+      [](Args& a) {
+        static PyTypeObject* const type = return_type("linalg_lu_factor_ex", {"LU", "pivots", "info"});
+        const ops::FactoredLU y =
+            ops::linalg_lu_factor("linalg.lu_factor_ex", a.tensor(0), a.boolean(1, true), a.boolean(2, false));
+        return named(type, {y.lu, y.pivots, y.info});
+      }>(kFunction,
+         "linalg.lu_factor() that does not raise: info is 0, or where the first zero of U's diagonal is, from 1.");
+  def<"linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None)",
+      [](Args& a) {
+        return ops::linalg_lu_solve(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3, true), a.boolean(4, false));
+      }>(kFunction,
+         "X with A @ X = B (X @ A = B if not left; A.T in place of A if adjoint) from what lu_factor() makes of A.");
+  def<"lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None)", [](Args& a) {
+    static PyTypeObject* const type = return_type("lu_unpack", {"P", "L", "U"});
+    const ops::LU y = ops::lu_unpack(a.tensor(0), a.tensor(1), a.boolean(2, true), a.boolean(3, true));
+    return named(type, {y.p, y.l, y.u});
+  }>(kFunction, "P, L and U of what linalg.lu_factor() returns; empty where they are not asked for.");
+}
+
+static void ranks() {
+  def<"linalg_pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None)",
+      [](Args& a) { return ops::linalg_pinv("linalg.pinv", a.tensor(0), tolerance(a, true), a.boolean(2, false)); }>(
+      kFunction,
+      "The pseudoinverse. Singular values up to max(atol, rtol * the largest) count as zero. Of a symmetric "
+      "(hermitian) A "
+      "one triangle is read.");
+  def<"pinverse(input, rcond=1e-15)", [](Args& a) {
+    return ops::linalg_pinv("pinverse", a.tensor(0), {Operand(0.0), Operand(a.number(1, 1e-15))}, false);
+  }>(kBoth, "The same as linalg.pinv().");
+  def<"linalg_matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None)", [](Args& a) {
+    return ops::linalg_matrix_rank(a.tensor(0), tolerance(a, false), a.boolean(2, false));
+  }>(kFunction, "How many singular values are larger than max(atol, rtol * the largest).");
+  def<"linalg_lstsq(A, B, rcond=None, *, driver=None)",
+      [](Args& a) {
+        static PyTypeObject* const type =
+            return_type("linalg_lstsq", {"solution", "residuals", "rank", "singular_values"});
+        const std::optional<double> rcond = a.has(2) ? std::optional(a.number(2)) : std::nullopt;
+        const ops::LeastSquares y = ops::linalg_lstsq(a.tensor(0), a.tensor(1), rcond, driver(a, 3));
+        return named(type, {y.solution, y.residuals, y.rank, y.singular_values});
+      }>(
+      kFunction,
+      "X with the least sum of squares of A @ X - B, by the pseudoinverse. The driver says what comes with it: 'gels' "
+      "residuals, 'gelsy' the rank, 'gelsd' and 'gelss' all.");
+  def<"linalg_cond(A, p=None, *, out=None)", [](Args& a) {
+    return ops::linalg_cond(a.tensor(0), a.has(1) ? matrix_order(a, 1) : ops::MatrixOrder{ops::MatrixOrder::Operator});
+  }>(kFunction, "norm(A, p) * norm(inv(A), p): how much a relative error may grow in solve(A, B).");
 }
 
 static Tensor vector_norm(Args& a) {
@@ -154,6 +229,8 @@ static void norms() {
 static const Family family([] {
   solving();
   decomposing();
+  factoring();
+  ranks();
   norms();
 });
 

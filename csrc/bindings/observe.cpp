@@ -211,7 +211,7 @@ bool wrong(PyObject* o, bool nan, bool inf) {
   return false;
 }
 
-bool uninitialised(const char* name) { return std::strstr(name, "empty") != nullptr || !std::strcmp(name, "resize_"); }
+bool uninitialised(const char* name) { return std::strstr(name, "empty") || std::strstr(name, "resize_"); }
 
 Object list_of(const Grads& grads) {
   Object list(PyList_New(0));

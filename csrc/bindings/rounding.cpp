@@ -52,6 +52,19 @@ static const Family family([] {
     return ops::inplace("round_", a.tensor(0), {},
                         [&](const Tensor& x, ops::Out out) { return ops::round(x, decimals, out); });
   }>(kBoth, "In-place form.");
+  def<"frexp(input, *, out=None)", [](Args& a) {
+    static PyTypeObject* const type = return_type("frexp", {"mantissa", "exponent"});
+    const ops::Frexp y = ops::frexp(a.tensor(0));
+    return named(type, {y.mantissa, y.exponent});
+  }>(kBoth, "input = mantissa * 2**exponent, with a mantissa from 0.5 to 1.");
+  def<"nextafter(input, other, *, out=None)", [](Args& a) { return ops::nextafter(a.tensor(0), a.tensor(1)); }>(
+      kBoth, "The next floating number after input on the way to other.");
+  def<"nextafter_(input, other)", [](Args& a) {
+    const Tensor& y = a.tensor(1);
+    return ops::inplace("nextafter_", a.tensor(0), {&y}, [&](const Tensor& x, ops::Out out) {
+      return ops::deliver("nextafter_", ops::nextafter(x, y), out);
+    });
+  }>(kMethod, "In-place form.");
   def<"__round__(input, ndigits=None)", [](Args& a) { return ops::round(a.tensor(0), a.integer(1, 0)); }>(
       kMethod, "round(x) and round(x, ndigits).");
 });

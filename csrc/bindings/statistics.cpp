@@ -26,6 +26,17 @@ static Tensor quantile(Args& a) {
   return ops::quantile(a.name(), x, q, a.optional_integer(2), a.boolean(3, false), interpolation(a, 4), SkipNan);
 }
 
+static ops::DistanceMode distance_mode(const Args& a, int i) {
+  if (!a.has(i)) return ops::DistanceMode::ProductIfMany;
+  const std::string s = a.string(i);
+  if (s == "use_mm_for_euclid_dist_if_necessary") return ops::DistanceMode::ProductIfMany;
+  if (s == "use_mm_for_euclid_dist") return ops::DistanceMode::Product;
+  require(s == "donot_use_mm_for_euclid_dist",
+          "cdist: compute_mode must be use_mm_for_euclid_dist_if_necessary, use_mm_for_euclid_dist or ",
+          "donot_use_mm_for_euclid_dist, got '", s, "'");
+  return ops::DistanceMode::Differences;
+}
+
 static PyObject* histogram(Args& a) {
   const Tensor& x = a.tensor(0);
   require<DTypeError>(is_floating(x.dtype()), "histogram: input must be floating, got ", x.dtype(),
@@ -74,6 +85,9 @@ static const Family family([] {
   def<"trapezoid(y, x=None, *, dx=1.0, dim=-1)", [](Args& a) {
     return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2, 1), a.integer(3, -1));
   }>(kFunction, "The integral along dim by the trapezoidal rule.");
+  def<"trapz(y, x=None, *, dx=1.0, dim=-1)", [](Args& a) {
+    return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2, 1), a.integer(3, -1));
+  }>(kFunction, "The same as trapezoid().");
   def<"cumulative_trapezoid(y, x=None, *, dx=1.0, dim=-1)", [](Args& a) {
     return ops::cumulative_trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2, 1), a.integer(3, -1));
   }>(kFunction, "The integral along dim up to each point, by the trapezoidal rule.");
@@ -90,8 +104,16 @@ static const Family family([] {
       kBoth, "How many elements lie in each bin, and the edges of the bins; bins is a number or the edges.");
   def<"dist(input, other, p=2.0)", [](Args& a) { return ops::dist(a.tensor(0), a.tensor(1), a.number(2, 2)); }>(
       kBoth, "The p-norm of input - other.");
-  def<"cdist(x1, x2, p=2.0)", [](Args& a) { return ops::cdist(a.tensor(0), a.tensor(1), a.number(2, 2)); }>(
-      kFunction, "The distance of each row of x1 to each row of x2, by the p-norm.");
+  def<"cdist(x1, x2, p=2.0, compute_mode='use_mm_for_euclid_dist_if_necessary')",
+      [](Args& a) { return ops::cdist(a.tensor(0), a.tensor(1), a.number(2, 2), distance_mode(a, 3)); }>(
+      kFunction,
+      "The distance of each row of x1 to each row of x2, by the p-norm. Of more than 25 rows, Euclidean ones are "
+      "computed "
+      "by a product of matrices, as they always are with compute_mode='use_mm_for_euclid_dist' and never with "
+      "'donot_use_mm_for_euclid_dist', which is exact.");
+  def<"combinations(input, r=2, with_replacement=False)", [](Args& a) {
+    return ops::combinations(a.tensor(0), a.integer(1, 2), a.boolean(2, false));
+  }>(kFunction, "Every choice of r elements of a vector, as rows.");
   def<"pdist(input, p=2.0)", [](Args& a) { return ops::pdist(a.tensor(0), a.number(1, 2)); }>(
       kFunction, "The distance of each row to each later row, by the p-norm.");
 });

@@ -81,6 +81,15 @@ static const Family family([] {
   composed<"sinc", ops::sinc>("sin(pi x) / (pi x), and 1 at 0.");
   composed<"deg2rad", ops::deg2rad>("Degrees in radians.");
   composed<"rad2deg", ops::rad2deg>("Radians in degrees.");
+  def<"mvlgamma(input, p, *, out=None)", [](Args& a) { return ops::mvlgamma("mvlgamma", a.tensor(0), a.integer(1)); }>(
+      kBoth, "The logarithm of the multivariate gamma function of dimension p.");
+  def<"mvlgamma_(input, p)", [](Args& a) {
+    return ops::inplace("mvlgamma_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) {
+      return ops::deliver("mvlgamma_", ops::mvlgamma("mvlgamma_", x, a.integer(1)), out);
+    });
+  }>(kMethod, "In-place form.");
+  def<"polygamma(input, n)", [](Args& a) { return ops::polygamma(a.integer(1), a.tensor(0)); }>(
+      kMethod, "The n-th derivative of digamma.");
   def<"polygamma(n, input, *, out=None)", [](Args& a) { return ops::polygamma(a.integer(0), a.tensor(1)); }>(
       kFunction, "The n-th derivative of digamma.");
 });

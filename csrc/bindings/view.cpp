@@ -1,6 +1,7 @@
 #include "ops/view.h"
 
 #include "bindings/args.h"
+#include "bindings/memory_format.h"
 #include "bindings/module.h"
 #include "ops/create.h"
 #include "ops/inplace_view.h"
@@ -114,6 +115,13 @@ static const Family family([] {
       kBoth, "The same elements in another shape: a view where the memory allows it, else a copy.");
   def<"reshape_as(input, other)", [](Args& a) { return ops::reshape(a.tensor(0), a.tensor(1).shape()); }>(
       kMethod, "reshape() to the shape of other.");
+  def<"resize_(input, *size, memory_format=None)", [](Args& a) {
+    return ops::resize_("resize_", a.tensor(0), a.dims(1), memory_format(a, 2, ops::MemoryFormat::Contiguous));
+  }>(kMethod, "Another shape over the same memory, or over more of it, which is not initialised.");
+  def<"resize_as_(input, the_template, *, memory_format=None)", [](Args& a) {
+    const Tensor like = a.tensor(1);
+    return ops::resize_("resize_as_", a.tensor(0), like.shape(), memory_format(a, 2, ops::MemoryFormat::Contiguous));
+  }>(kBoth, "resize_() to the shape of another tensor.");
   def<"view(input, *shape, dtype=None)", view>(kMethod,
                                                "The same memory in another shape, or its bytes as another dtype.");
   def<"view_as(input, other)", [](Args& a) { return ops::view(a.tensor(0), a.tensor(1).shape()); }>(

@@ -216,13 +216,13 @@ void require_lapack_size(const char* op, int64_t m, int64_t n, bool square_work)
 LapackFailure lu_factor(View a, View lu, View pivots) {
   return by_type(a, [&]<class T>(T) {
     const auto& routine = lapack<T>();
-    const int n = rows(a);
-    if (n == 0) return LapackFailure{};
-    return each(count(a), cube(n), [&](int64_t i) {
+    const int m = rows(a), n = cols(a);
+    if (m == 0 || n == 0) return LapackFailure{};
+    return each(count(a), cube(std::min(m, n)), [&](int64_t i) {
       T* factors = start<T>(lu, i);
       load(factors, matrix<T>(a, i));
       int info = 0;
-      routine.getrf(&n, &n, factors, &n, start<int>(pivots, i, 1), &info);
+      routine.getrf(&m, &n, factors, &m, start<int>(pivots, i, 1), &info);
       return info;
     });
   });

@@ -15,8 +15,9 @@ struct LapackFailure {
   explicit operator bool() const { return matrix >= 0; }
 };
 
-// P A = L U. `lu` is contiguous and for lu_solve only: each matrix is stored column after column. pivots: int32 (...,
-// n). A zero on U's diagonal is a failure of which the factors are still complete.
+// P A = L U for A of (m, n). `lu` (..., n, m) is contiguous: each matrix is stored column after column, as lu_solve
+// wants it. pivots: int32 (..., min(m, n)). A zero on U's diagonal is a failure of which the factors are still
+// complete.
 LapackFailure lu_factor(View a, View lu, View pivots);
 // A x = b, or A.T x = b.
 void lu_solve(View lu, View pivots, View b, View x, bool transposed);

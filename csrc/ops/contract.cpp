@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <vector>
 
+#include "autograd/record.h"
 #include "ops/create.h"
 #include "ops/matmul.h"
 #include "ops/pointwise.h"
@@ -278,6 +280,20 @@ Tensor cross(const Tensor& x, const Tensor& y, int64_t dim) {
   require(shape.size() > 0 && shape[d] == 3, "cross: dimension ", d, " must have size 3, got shape ", shape);
   const auto turn = [&](const Tensor& t, int64_t by) { return roll(t, {by}, {d}); };
   return sub(mul(turn(a, -1), turn(b, -2)), mul(turn(a, -2), turn(b, -1)));
+}
+
+Tensor vander(const Tensor& x, int64_t columns, bool increasing) {
+  const Tensor base = is_integral(x.dtype()) ? cast(x, DType::Int64) : x;
+  if (columns == 0) {
+    Dims shape = x.shape();
+    shape.push_back(0);
+    return untracked(empty(shape, base.dtype()));
+  }
+  std::vector<Tensor> powers{full_like(base, 1, base.dtype())};
+  while (static_cast<int64_t>(powers.size()) < columns)
+    powers.push_back(powers.size() == 1 ? base : powers.back() * base);
+  if (!increasing) std::reverse(powers.begin(), powers.end());
+  return stack(powers, -1);
 }
 
 }  // namespace genesis::ops

@@ -16,4 +16,7 @@ Tensor kron(const Tensor& x, const Tensor& y);
 Tensor trace(const Tensor& x);
 Tensor cross(const Tensor& x, const Tensor& y, int64_t dim);
 
+// x^0, x^1, ... along a new last dimension, `columns` of them, or the other way round. Integers become int64.
+Tensor vander(const Tensor& x, int64_t columns, bool increasing);
+
 }  // namespace genesis::ops

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "autograd/record.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/extreme.h"
 #include "ops/linalg.h"
@@ -12,6 +13,7 @@
 #include "ops/matrix.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
+#include "ops/select.h"
 #include "ops/shape.h"
 
 namespace genesis::ops {
@@ -207,31 +209,42 @@ Tensor linalg_svdvals(const Tensor& a) {
   return untracked(s);
 }
 
-template <class T>
-static void invert(const Tensor& s, double atol, double rtol) {
-  const int64_t k = s.size(-1);
-  T* at = s.data<T>();
-  for (int64_t i = 0; i < s.numel(); i += k) {
-    const double least = std::max(atol, rtol * static_cast<double>(at[i]));
-    for (int64_t j = i; j < i + k; ++j) at[j] = static_cast<double>(at[j]) > least ? 1 / at[j] : T(0);
-  }
+// ---- ranks ----------------------------------------------------------------------------------------------------------
+
+// Which of the values (..., k) of a's stack, none of them negative, are not counted as zero.
+static Tensor counted(const char* op, const Tensor& a, const Tensor& values, const Tolerance& t) {
+  for (const std::optional<Operand>* bound : {&t.atol, &t.rtol})
+    require(!*bound || !(*bound)->is_scalar() || (*bound)->scalar.to_double() >= 0, op,
+            ": atol and rtol must not be negative");
+  if (values.size(-1) == 0) return empty(values.shape(), DType::Bool);
+  const double eps =
+      a.dtype() == DType::Float32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+  const double precision = static_cast<double>(std::max(a.size(-2), a.size(-1))) * eps;
+  const auto bound = [&](const std::optional<Operand>& given, double absent) {
+    if (!given) return full({1}, absent, a.dtype());
+    return given->is_scalar() ? full({1}, given->scalar, a.dtype()) : cast(unsqueeze(*given->tensor, -1), a.dtype());
+  };
+  const Tensor atol = bound(t.atol, 0);
+  const Tensor rtol = t.rtol ? bound(t.rtol, 0) : where(gt(atol, 0), 0, full({1}, precision, a.dtype()));
+  return gt(values, maximum(atol, rtol * amax(values, {-1}, true)));
 }
 
-Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol) {
-  require_matrix("linalg.pinv", "A", a, true);
-  require(atol.value_or(0) >= 0 && rtol.value_or(0) >= 0, "linalg.pinv: atol and rtol must not be negative, got ",
-          atol.value_or(0), " and ", rtol.value_or(0));
-  const bool narrow = a.dtype() == DType::Float32;
-  const double eps = narrow ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
-  const double relative =
-      rtol.value_or(atol.value_or(0) > 0 ? 0 : static_cast<double>(std::max(a.size(-2), a.size(-1))) * eps);
+static Tensor pseudoinverse(const char* op, const Tensor& a, const Tolerance& tolerance, bool hermitian,
+                            Tensor* singular_values) {
   Tensor p;
   {
     const WithGradMode off(false);
-    const SVD f = linalg_svd(a, false);
-    if (f.s.numel() > 0)
-      narrow ? invert<float>(f.s, atol.value_or(0), relative) : invert<double>(f.s, atol.value_or(0), relative);
-    p = matmul(transposed(f.vh), scale_rows(f.s, transposed(f.u)));
+    const auto inverted = [&](const Tensor& values, const Tensor& sizes) {
+      return where(counted(op, a, sizes, tolerance), div(1.0, values), 0);
+    };
+    if (hermitian) {
+      const Eigen f = linalg_eigh(a, false);
+      p = matmul(scale_cols(f.vectors, inverted(f.values, abs(f.values))), transposed(f.vectors));
+    } else {
+      const SVD f = linalg_svd(a, false);
+      p = matmul(transposed(f.vh), scale_rows(inverted(f.s, f.s), transposed(f.u)));
+      if (singular_values) *singular_values = f.s;
+    }
   }
   // Where the rank does not change: dp = -p da p + p p.T da.T (1 - a p) + (1 - p a) da.T p.T p
   return record("linalg_pinv", p, inputs(a), save(a, output(p)), [](const Tensor& dp, const Saved& saved) {
@@ -240,6 +253,77 @@ Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<do
     return Grads{in_rows - matmul(a, matmul(p, in_rows)) + in_cols - matmul(matmul(in_cols, p), a) -
                  matmul(pt, matmul(dp, pt))};
   });
+}
+
+Tensor linalg_pinv(const char* op, const Tensor& a, const Tolerance& tolerance, bool hermitian) {
+  hermitian ? require_square(op, "A", a, true) : require_matrix(op, "A", a, true);
+  return pseudoinverse(op, a, tolerance, hermitian, nullptr);
+}
+
+Tensor linalg_matrix_rank(const Tensor& a, const Tolerance& tolerance, bool hermitian) {
+  const char* op = "linalg.matrix_rank";
+  hermitian ? require_square(op, "A", a, true) : require_matrix(op, "A", a, true);
+  const WithGradMode off(false);
+  const Tensor values = hermitian ? abs(linalg_eigvalsh(a, false)) : linalg_svdvals(a);
+  return untracked(sum(counted(op, a, values, tolerance), {-1}, false));
+}
+
+LeastSquares linalg_lstsq(const Tensor& a, const Tensor& b, std::optional<double> rcond, LeastSquaresDriver driver) {
+  const char* op = "linalg.lstsq";
+  require_matrix(op, "A", a, true);
+  require<DTypeError>(a.dtype() == b.dtype(), op, ": A is ", a.dtype(), " but B is ", b.dtype(),
+                      "; convert one of them");
+  const int64_t m = a.size(-2), n = a.size(-1);
+  const bool is_vector = b.dim() == 1 || (b.dim() == a.dim() - 1 && b.shape() == with_sizes(batch_shape(a), {m}));
+  const Tensor right = is_vector ? unsqueeze(b, -1) : b;
+  require(right.dim() >= 2 && right.size(-2) == m, op, ": A of shape ", a.shape(), " and B of shape ", b.shape(),
+          " do not fit; expected A.shape[-2] == B.shape[-2], or B.shape == A.shape[:-1]");
+  broadcast_shapes(op, batch_shape(a), batch_shape(right));
+  const Tolerance tolerance{Operand(0.0), rcond ? std::optional<Operand>(std::max(*rcond, 0.0)) : std::nullopt};
+  Tensor s;
+  const Tensor solution = matmul(pseudoinverse(op, a, tolerance, false, &s), right);
+  const Dims nothing{0};
+  LeastSquares y{is_vector ? squeeze(solution, {-1}) : solution, untracked(empty(nothing, a.dtype())),
+                 untracked(empty(nothing, DType::Int64)), untracked(empty(nothing, a.dtype()))};
+  bool full_rank = driver == LeastSquaresDriver::Gels;
+  if (!full_rank) {
+    const WithGradMode off(false);
+    y.rank = untracked(sum(counted(op, a, s, tolerance), {-1}, false));
+    const int64_t* ranks = y.rank.data<int64_t>();
+    full_rank = driver != LeastSquaresDriver::Gelsy &&
+                std::all_of(ranks, ranks + y.rank.numel(), [n](int64_t rank) { return rank == n; });
+    if (driver != LeastSquaresDriver::Gelsy) y.singular_values = untracked(s);
+  }
+  if (full_rank && m > n) y.residuals = sum(square(matmul(a, solution) - right), {-2}, false);
+  return y;
+}
+
+Tensor linalg_cond(const Tensor& a, MatrixOrder order) {
+  const char* op = "linalg.cond";
+  require_matrix(op, "A", a, true);
+  const int64_t k = std::min(a.size(-2), a.size(-1));
+  const bool euclidean = order.kind == MatrixOrder::Operator && std::abs(order.p) == 2;
+  require(euclidean || a.size(-2) == a.size(-1), op, ": A must be square, but for p=2, -2 or None; got shape ",
+          a.shape());
+  if (k == 0) return untracked(zeros(batch_shape(a), a.dtype()));
+  if (euclidean) {
+    const Tensor s = linalg_svdvals(a), largest = select(s, -1, 0), smallest = select(s, -1, k - 1);
+    return order.p > 0 ? largest / smallest : smallest / largest;
+  }
+  if (order.kind == MatrixOrder::Nuclear) {
+    const Tensor s = linalg_svdvals(a);
+    return sum(s, {-1}, false) * sum(div(1.0, s), {-1}, false);
+  }
+  require(order.kind == MatrixOrder::Frobenius || std::abs(order.p) == 1 || std::isinf(order.p), op,
+          ": p must be None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got ", order.p);
+  Tensor singular;
+  {
+    const WithGradMode off(false);
+    singular = any(eq(diagonal(linalg_lu(op, a, true).u, 0, -2, -1), 0), {-1}, false);
+  }
+  const Tensor regular = where(unsqueeze(unsqueeze(singular, -1), -1), identity(k, a.dtype()), a);
+  const auto size = [&](const Tensor& x) { return linalg_matrix_norm(x, order, {-2, -1}, false, {}); };
+  return where(singular, std::numeric_limits<double>::infinity(), size(a) * size(linalg_inv(op, regular)));
 }
 
 // ---- norms of matrices ----------------------------------------------------------------------------------------------

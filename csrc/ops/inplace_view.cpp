@@ -1,5 +1,8 @@
 #include "ops/inplace_view.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace genesis::ops {
 
 Tensor begin_view(const char* op, const Tensor& x) {
@@ -29,6 +32,31 @@ Tensor finish_view(const char* op, const Tensor& x, const Tensor& result) {
     x->output_index = result->output_index;
   }
   // What saved x saved its shape with it.
+  x->storage->written(op);
+  return x;
+}
+
+Tensor resize_(const char* op, const Tensor& x, const Dims& shape, MemoryFormat format) {
+  for (int64_t n : shape) require(n >= 0, op, ": sizes must not be negative, got ", shape);
+  require(format != MemoryFormat::Preserve, op, ": memory_format must not be preserve_format");
+  require<GraphError>(!tracked(x), op, ": a tensor that requires grad cannot be resized; resize x.detach()");
+  if (shape == x.shape() && format == MemoryFormat::Contiguous) return x;
+  const Tensor memory = empty_in_format(op, shape, x.dtype(), format);
+  const auto bytes = static_cast<size_t>((x.offset() + memory.numel()) * itemsize(x.dtype()));
+  if (memory.numel() > 0 && bytes > x->storage->nbytes) {
+    require(x->storage->refs == 1, op, ": growing from shape ", x.shape(), " to ", shape,
+            " needs new memory, but other tensors (views, or the base of one) share this; use clone() first");
+    require(!x->storage->owner, op, ": growing from shape ", x.shape(), " to ", shape,
+            " needs new memory, but this is another library's (NumPy's, say); use clone() first");
+    const size_t kept = x->storage->nbytes - static_cast<size_t>(x.offset() * itemsize(x.dtype()));
+    std::memcpy(memory->data, x->data, std::min(kept, memory->storage->nbytes));
+    memory->storage->version = x->storage->version;
+    std::swap(x->storage, memory->storage);
+    x->data = memory->data;
+  }
+  x->shape = memory->shape;
+  x->strides = memory->strides;
+  x->geometry_changed();
   x->storage->written(op);
   return x;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/inplace.h"
+#include "ops/memory_format.h"
 
 namespace genesis::ops {
 
@@ -14,5 +15,9 @@ template <class F>
 Tensor inplace_view(const char* op, const Tensor& x, F&& f) {
   return finish_view(op, x, f(begin_view(op, x)));
 }
+
+// Gives x another shape over its own memory, with more of it (not initialised) where that does not suffice. The
+// elements keep their places in memory.
+Tensor resize_(const char* op, const Tensor& x, const Dims& shape, MemoryFormat format);
 
 }  // namespace genesis::ops

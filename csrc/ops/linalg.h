@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/tensor.h"
+#include "ops/operand.h"
 
 namespace genesis::ops {
 
@@ -21,6 +21,21 @@ SignAndLog linalg_slogdet(const char* op, const Tensor& a);
 Tensor linalg_matrix_power(const char* op, const Tensor& a, int64_t n);
 /// I + A + A^2 / 2! + ...
 Tensor linalg_matrix_exp(const char* op, const Tensor& a);
+
+// a = p @ l @ u of (m, n), with min(m, n) columns of l and rows of u; pivots are LAPACK's swaps of rows, counted
+// from 1. p has no gradient.
+struct LU {
+  Tensor p, l, u, pivots;
+};
+LU linalg_lu(const char* op, const Tensor& a, bool pivot);
+// Both triangles in one matrix (l without its diagonal of ones), for lu_solve. `info` is where the first zero of u's
+// diagonal is, counted from 1, or 0; such a matrix raises if `check`.
+struct FactoredLU {
+  Tensor lu, pivots, info;
+};
+FactoredLU linalg_lu_factor(const char* op, const Tensor& a, bool pivot, bool check);
+Tensor linalg_lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left, bool adjoint);
+LU lu_unpack(const Tensor& lu, const Tensor& pivots, bool unpack_data, bool unpack_pivots);
 
 // a = l @ l.T, or u.T @ u. Only that triangle of a is read; the gradient is symmetric.
 Tensor linalg_cholesky(const Tensor& a, bool upper);
@@ -48,8 +63,21 @@ struct SVD {
 // Vectors past the first min(m, n) of a full basis have no gradient: using them in backward raises. So for qr.
 SVD linalg_svd(const Tensor& a, bool full_matrices);
 Tensor linalg_svdvals(const Tensor& a);
-// Singular values up to max(atol, rtol * the largest) count as zero; rtol is max(m, n) * eps if neither is given.
-Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol);
+// Singular values up to max(atol, rtol * the largest) count as zero; rtol is max(m, n) * eps if neither is given. Each
+// is a number, or a tensor with one for each matrix.
+struct Tolerance {
+  std::optional<Operand> atol, rtol;
+};
+// hermitian: a is taken to be symmetric, and one triangle of it is read.
+Tensor linalg_pinv(const char* op, const Tensor& a, const Tolerance& tolerance, bool hermitian);
+Tensor linalg_matrix_rank(const Tensor& a, const Tolerance& tolerance, bool hermitian);
+// The x with the smallest sum of squares of a @ x - b, of several the smallest x. What a driver does not compute is
+// empty.
+struct LeastSquares {
+  Tensor solution, residuals, rank, singular_values;
+};
+enum class LeastSquaresDriver { Gels, Gelsy, Gelsd, Gelss };
+LeastSquares linalg_lstsq(const Tensor& a, const Tensor& b, std::optional<double> rcond, LeastSquaresDriver driver);
 
 // Which norm of a matrix: the vector norm of its elements, the sum of its singular values, or the operator norm for
 // vector p-norms, p = 1, 2 or infinity (negative: the smallest instead of the largest).
@@ -59,5 +87,8 @@ struct MatrixOrder {
 };
 Tensor linalg_matrix_norm(const Tensor& a, MatrixOrder order, const Dims& dim, bool keepdim,
                           std::optional<DType> dtype);
+// How much a relative error of b may grow in solve(a, b): norm(a) * norm(inv(a)), inf where a is singular. In the
+// 2-norm (also if absent) of any matrices, by their singular values.
+Tensor linalg_cond(const Tensor& a, MatrixOrder order);
 
 }  // namespace genesis::ops

@@ -1,9 +1,17 @@
 #include "ops/rounding.h"
 
+#include <cmath>
+#include <limits>
+
 #include "kernels/convert.h"
 #include "kernels/rounding.h"
+#include "ops/compare.h"
+#include "ops/create.h"
 #include "ops/elementwise.h"
 #include "ops/pointwise.h"
+#include "ops/select.h"
+#include "ops/unary.h"
+#include "ops/view.h"
 
 namespace genesis::ops {
 
@@ -77,6 +85,58 @@ Tensor remainder(const Operand& x, const Operand& y, Out out) {
 }
 Tensor fmod(const Operand& x, const Operand& y, Out out) {
   return record_rest("fmod", divide("fmod", kernels::fmod, x, y, out), x, y, Rounding::Trunc);
+}
+
+Frexp frexp(const Tensor& x) {
+  require_floating("frexp", "input", x);
+  Tensor mantissa;
+  const Tensor exponent = empty(x.shape(), DType::Int32);
+  {
+    const WithGradMode off(false);
+    const Tensor values = clone(contiguous(cast(x, DType::Float64)));  // which holds the others exactly
+    double* value = values.data<double>();
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      int power = 0;
+      value[i] = std::frexp(value[i], &power);
+      exponent.data<int32_t>()[i] = std::isfinite(value[i]) ? power : 0;
+    }
+    mantissa = cast(values, x.dtype());
+  }
+  mantissa = record("frexp", mantissa, inputs(x), save(exponent),
+                    [](const Tensor& dy, const Saved& saved) { return Grads{dy / exp2(cast(saved[0], dy.dtype()))}; });
+  return {mantissa, untracked(exponent)};
+}
+
+// The bits of a number without its sign count upwards with its size.
+template <class Bits>
+static void step_bits(const Tensor& z, const double* x, const double* y) {
+  Bits* bits = reinterpret_cast<Bits*>(z->data);
+  constexpr Bits sign = Bits(1) << (8 * sizeof(Bits) - 1);
+  for (int64_t i = 0; i < z.numel(); ++i) {
+    if (x[i] == y[i]) continue;
+    if (x[i] == 0) bits[i] = static_cast<Bits>((std::signbit(y[i]) ? sign : 0) | 1);
+    else bits[i] = static_cast<Bits>((y[i] > x[i]) == (x[i] > 0) ? bits[i] + 1 : bits[i] - 1);
+  }
+}
+
+Tensor nextafter(const Tensor& x, const Tensor& y) {
+  const DType dtype = common_type(x, y);
+  require<DTypeError>(is_floating(dtype), "nextafter: input and other must be floating, got ", x.dtype(), " and ",
+                      y.dtype(), "; use input.float()");
+  const Dims shape = broadcast_shapes("nextafter", x.shape(), y.shape());
+  Tensor z;
+  {
+    const WithGradMode off(false);
+    const auto filled = [&](const Tensor& t) { return contiguous(expand(cast(t, dtype), shape)); };
+    const Tensor from = filled(x), to = filled(y), nan = logical_or(isnan(from), isnan(to));
+    const Tensor a = cast(from, DType::Float64), b = cast(to, DType::Float64);
+    z = contiguous(where(eq(from, to), to, from));
+    if (itemsize(dtype) == 2) step_bits<uint16_t>(z, a.data<double>(), b.data<double>());
+    else if (itemsize(dtype) == 4) step_bits<uint32_t>(z, a.data<double>(), b.data<double>());
+    else step_bits<uint64_t>(z, a.data<double>(), b.data<double>());
+    z = where(nan, std::numeric_limits<double>::quiet_NaN(), z);
+  }
+  return untracked(z);
 }
 
 }  // namespace genesis::ops

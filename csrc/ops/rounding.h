@@ -22,4 +22,12 @@ Tensor floor_divide(const Operand& x, const Operand& y, Out out = {});
 Tensor remainder(const Operand& x, const Operand& y, Out out = {});
 Tensor fmod(const Operand& x, const Operand& y, Out out = {});
 
+// x = mantissa * 2^exponent, 0.5 <= |mantissa| < 1; the exponent, int32, has no gradient.
+struct Frexp {
+  Tensor mantissa, exponent;
+};
+Frexp frexp(const Tensor& x);
+// The next number of their dtype after x on the way to y. No gradient.
+Tensor nextafter(const Tensor& x, const Tensor& y);
+
 }  // namespace genesis::ops

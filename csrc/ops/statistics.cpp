@@ -1,6 +1,8 @@
 #include "ops/statistics.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "autograd/record.h"
 #include "ops/compare.h"
@@ -173,12 +175,67 @@ Tensor histogram(const Tensor& x, const Tensor& edges, const Tensor& weight, boo
 
 Tensor dist(const Tensor& x, const Tensor& y, double p) { return norm(x - y, p, {}, false); }
 
-Tensor cdist(const Tensor& x, const Tensor& y, double p) {
+// |x - y|^2 = |x|^2 - 2 x y + |y|^2: one product of matrices, in place of all the differences.
+static Tensor euclidean(const Tensor& x, const Tensor& y) {
+  Tensor z;
+  {
+    const WithGradMode off(false);
+    const Tensor columns = transpose(y, -2, -1);
+    const Tensor squares = sum(square(x), {-1}, true) + sum(square(columns), {-2}, true);
+    z = sqrt(clamp(squares - matmul(x, columns) * 2, Operand(0), std::nullopt));
+  }
+  return record("cdist", z, inputs(x, y), save(x, y, output(z)), [](const Tensor& dz, const Saved& saved) {
+    const Tensor x = saved[0], y = saved[1], z = saved[2], zero = eq(z, 0);
+    const Tensor ratio = where(zero, 0, dz / where(zero, 1, z));  // of a point to itself: no gradient
+    const auto part = [](const Tensor& weights, const Tensor& a, const Tensor& b) {
+      return sum(weights, {-1}, true) * a - matmul(weights, b);
+    };
+    const Tensor dx = saved.needs(0) ? part(ratio, x, y) : Tensor();
+    return Grads{dx, saved.needs(1) ? part(transpose(ratio, -2, -1), y, x) : Tensor()};
+  });
+}
+
+Tensor cdist(const Tensor& x, const Tensor& y, double p, DistanceMode mode) {
   require(x.dim() >= 2 && y.dim() >= 2, "cdist: x1 and x2 must have at least two dimensions, got shapes ", x.shape(),
           " and ", y.shape());
   require(x.size(-1) == y.size(-1), "cdist: points of x1 have ", x.size(-1), " coordinates, those of x2 ", y.size(-1));
   require(p >= 0, "cdist: p must not be negative, got ", p);
+  const bool many = x.size(-2) > 25 || y.size(-2) > 25;
+  if (p == 2 && is_floating(x.dtype()) && x.dtype() == y.dtype() &&
+      (mode == DistanceMode::Product || (mode == DistanceMode::ProductIfMany && many))) {
+    const auto batch = [](const Tensor& t) { return Dims(t.shape().begin(), t.shape().end() - 2); };
+    const Dims shape = broadcast_shapes("cdist", batch(x), batch(y));
+    const auto stacked = [&](const Tensor& t) {
+      Dims wanted = shape;
+      wanted.push_back(t.size(-2));
+      wanted.push_back(t.size(-1));
+      return expand(t, wanted);
+    };
+    return euclidean(stacked(x), stacked(y));
+  }
   return norm(unsqueeze(x, -2) - unsqueeze(y, -3), p, {-1}, false);
+}
+
+Tensor combinations(const Tensor& x, int64_t r, bool with_replacement) {
+  require(x.dim() == 1, "combinations: input must have one dimension, got shape ", x.shape());
+  require(r >= 0, "combinations: r must not be negative, got ", r);
+  if (r == 0) return untracked(empty({0}, x.dtype()));
+  const int64_t n = x.size(0), step = with_replacement ? 0 : 1;
+  std::vector<int64_t> places, at(static_cast<size_t>(r));
+  for (int64_t i = 0; i < r; ++i) at[static_cast<size_t>(i)] = i * step;
+  int64_t rows = 0;
+  // The last place that can still move forward does, and those after it follow as closely as they may.
+  for (bool more = n > 0 && at.back() < n; more; ++rows) {
+    places.insert(places.end(), at.begin(), at.end());
+    int64_t i = r - 1;
+    while (i >= 0 && at[static_cast<size_t>(i)] >= n - 1 - (r - 1 - i) * step) --i;
+    more = i >= 0;
+    for (int64_t j = i; more && j < r; ++j)
+      at[static_cast<size_t>(j)] = j == i ? at[static_cast<size_t>(i)] + 1 : at[static_cast<size_t>(j - 1)] + step;
+  }
+  const Tensor index = empty({rows * r}, DType::Int64);
+  std::copy(places.begin(), places.end(), index.data<int64_t>());
+  return reshape(index_select(x, 0, index), {rows, r});
 }
 
 Tensor pdist(const Tensor& x, double p) {

@@ -25,7 +25,12 @@ Tensor corrcoef(const Tensor& x);
 Tensor histogram(const Tensor& x, const Tensor& edges, const Tensor& weight, bool density);
 
 Tensor dist(const Tensor& x, const Tensor& y, double p);
-Tensor cdist(const Tensor& x, const Tensor& y, double p);  // (..., n, k) and (..., m, k): (..., n, m)
-Tensor pdist(const Tensor& x, double p);                   // of each row to each later one
+// How Euclidean distances are computed: by differences, or by a product of matrices, which is faster and less exact.
+enum class DistanceMode { ProductIfMany, Product, Differences };
+// (..., n, k) and (..., m, k): (..., n, m)
+Tensor cdist(const Tensor& x, const Tensor& y, double p, DistanceMode mode);
+Tensor pdist(const Tensor& x, double p);  // of each row to each later one
+// Every choice of r elements of x, in the order of x, as rows.
+Tensor combinations(const Tensor& x, int64_t r, bool with_replacement);
 
 }  // namespace genesis::ops

@@ -132,6 +132,15 @@ Tensor polygamma(int64_t order, const Tensor& x, Out out) {
                 [order](const Tensor& dy, const Saved& saved) { return Grads{dy * polygamma(order + 1, saved[0])}; });
 }
 
+Tensor mvlgamma(const char* op, const Tensor& x, int64_t p) {
+  require(p >= 1, op, ": p must be at least 1, got ", p);
+  require<DTypeError>(x.dtype() != DType::Bool, op, ": input must be a number, got bool; use input.float()");
+  const auto dimension = static_cast<double>(p);
+  Tensor y = add(lgamma(x), dimension * (dimension - 1) / 4 * std::log(std::numbers::pi));
+  for (int64_t j = 1; j < p; ++j) y = y + lgamma(sub(x, static_cast<double>(j) / 2));
+  return y;
+}
+
 // The fused backward kernels are for first derivatives only; when the gradient is itself recorded, the rule is written
 // out in operators.
 Tensor tanh(const Tensor& x, Out out) {

@@ -35,6 +35,8 @@ Tensor lgamma(const Tensor& x, Out out = {});
 Tensor digamma(const Tensor& x, Out out = {});
 /// The order-th derivative of digamma.
 Tensor polygamma(int64_t order, const Tensor& x, Out out = {});
+/// The logarithm of the multivariate gamma function of dimension p.
+Tensor mvlgamma(const char* op, const Tensor& x, int64_t p);
 Tensor sigmoid(const Tensor& x, Out out = {});
 Tensor logit(const Tensor& x, std::optional<double> eps);  // of x clamped to [eps, 1 - eps]
 Tensor sinc(const Tensor& x);                              // sin(pi x) / (pi x), 1 at 0

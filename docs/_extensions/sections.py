@@ -43,17 +43,18 @@ FUNCTIONS = {
         zeros_like ones ones_like full full_like empty empty_like empty_strided arange
         linspace logspace eye tril_indices triu_indices meshgrid cartesian_prod rand
         rand_like randn randn_like randint randint_like randperm normal bernoulli poisson
-        multinomial"""),
+        multinomial vander combinations"""),
     "pointwise": ("genesis: element by element", """
         abs absolute acos acosh add addcdiv addcmul arccos arccosh arcsin arcsinh arctan
         arctan2 arctanh asin asinh atan atan2 atanh bitwise_and bitwise_left_shift
         bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil clamp clamp_max
         clamp_min clip copysign cos cosh deg2rad digamma div divide erf erfc erfinv exp exp2
-        expm1 fix float_power floor floor_divide fmax fmin fmod frac gcd heaviside hypot lcm
-        ldexp lerp lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not
-        logical_or logical_xor logit maximum minimum mul multiply nan_to_num neg negative
-        polygamma pow rad2deg reciprocal remainder round rsqrt rsub sgn sigmoid sign signbit
-        sin sinc sinh sqrt square sub subtract tan tanh true_divide trunc where xlogy"""),
+        expm1 fix float_power floor floor_divide fmax fmin fmod frac frexp gcd heaviside
+        hypot lcm ldexp lerp lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and
+        logical_not logical_or logical_xor logit maximum minimum mul multiply mvlgamma
+        nan_to_num neg negative nextafter polygamma pow rad2deg reciprocal remainder round
+        rsqrt rsub sgn sigmoid sign signbit sin sinc sinh sqrt square sub subtract tan tanh
+        true_divide trunc where xlogy"""),
     "comparison": ("genesis: comparing and searching", """
         allclose argsort argwhere bucketize eq equal ge greater greater_equal gt isclose
         isfinite isin isinf isnan isneginf isposinf kthvalue le less less_equal lt msort ne
@@ -62,7 +63,7 @@ FUNCTIONS = {
         all amax amin aminmax any argmax argmin bincount corrcoef count_nonzero cov cummax
         cummin cumprod cumsum cumulative_trapezoid diff histc histogram logcumsumexp
         logsumexp max mean median min mode nanmean nanmedian nanquantile nansum norm prod
-        quantile softmax log_softmax softmin std std_mean sum trapezoid var var_mean
+        quantile softmax log_softmax softmin std std_mean sum trapezoid trapz var var_mean
         vector_norm"""),
     "shape": ("genesis: shapes, views, indexing", """
         as_strided atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes
@@ -71,17 +72,19 @@ FUNCTIONS = {
         dstack flatten flip fliplr flipud gather hsplit hstack index_add index_copy
         index_fill index_put index_put_ index_reduce index_select masked_fill masked_scatter
         masked_select moveaxis movedim narrow numel permute put ravel repeat_interleave
-        reshape roll rot90 row_stack scatter scatter_add scatter_reduce select
+        reshape resize_as_ roll rot90 row_stack scatter scatter_add scatter_reduce select
         select_scatter slice_scatter split split_with_sizes squeeze stack swapaxes swapdims
         t take take_along_dim tensor_split tile transpose tril triu unbind unflatten
         unsqueeze vsplit vstack"""),
     "matrix": ("genesis: products of matrices", """
         addbmm addmm addmv addr baddbmm bmm cdist cross det dist dot einsum geqrf ger inner
-        inverse kron logdet matmul matrix_exp matrix_power mm mv orgqr outer slogdet tensordot
-        trace vdot linalg_cholesky linalg_det linalg_eigh linalg_eigvalsh
-        linalg_householder_product linalg_inv linalg_matrix_exp linalg_matrix_norm
-        linalg_matrix_power linalg_norm linalg_pinv linalg_qr linalg_slogdet linalg_solve
-        linalg_solve_triangular linalg_svd linalg_svdvals linalg_vector_norm"""),
+        inverse kron logdet lu_unpack matmul matrix_exp matrix_power mm mv orgqr outer
+        pinverse slogdet tensordot trace vdot linalg_cholesky linalg_cond linalg_det
+        linalg_eigh linalg_eigvalsh linalg_householder_product linalg_inv linalg_lstsq
+        linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_matrix_exp
+        linalg_matrix_norm linalg_matrix_power linalg_matrix_rank linalg_norm linalg_pinv
+        linalg_qr linalg_slogdet linalg_solve linalg_solve_triangular linalg_svd
+        linalg_svdvals linalg_vander linalg_vector_norm"""),
     "settings": ("genesis: types, modes, settings", """
         dtype bfloat16 bool double finfo float float16 float32 float64 half iinfo int int16
         int32 int64 int8 long short uint8 can_cast promote_types result_type

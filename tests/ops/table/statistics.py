@@ -116,6 +116,8 @@ OPS: list[Op] = [
            Sample(_n(rng, 1)),
        ],
        raises=[((np.ones((2, 3)), np.ones(4)), {}, ValueError, "does not give a point")]),
+    Op("trapz", _trapezoid, method=False, called="trapezoid",
+       samples=lambda rng: [Sample(_n(rng, 2, 4), dx=0.5), Sample(_n(rng, 2, 3), _n(rng, 2, 3), dim=0)]),
     Op("cumulative_trapezoid", _cumulative, method=False,
        samples=lambda rng: [
            Sample(_n(rng, 4)), Sample(_n(rng, 2, 4), dx=0.5), Sample(_n(rng, 4, 2), dim=0), Sample(_n(rng, 2, 4), np.sort(_n(rng, 4))),
@@ -157,6 +159,15 @@ OPS: list[Op] = [
         Sample(_n(rng, 3, 2), _n(rng, 4, 2)), Sample(_n(rng, 2, 3, 2), _n(rng, 2, 1, 2)), Sample(_n(rng, 3, 2), _n(rng, 2, 2), 1.0),
         Sample(_n(rng, 3, 2), _n(rng, 2, 2), 3.0), Sample(np.zeros((0, 2)), _n(rng, 2, 2)), Sample(_n(rng, 3, 2), _n(rng, 2, 2), p=np.inf)],
        raises=[((np.ones((2, 3)), np.ones((2, 4))), {}, ValueError, "coordinates"), ((np.ones(3), np.ones((2, 3))), {}, ValueError, "two dimensions")]),
+    Op("cdist", lambda x, y, p=2.0, compute_mode=None: _cdist(x, y, p), method=False, variant="product", rtol=1e-8, rtol32=2e-3,
+       samples=lambda rng: [
+           Sample(_n(rng, 3, 2), _n(rng, 4, 2), compute_mode="use_mm_for_euclid_dist"),
+           Sample(_n(rng, 26, 2), _n(rng, 1, 2)), Sample(_n(rng, 2, 2), _n(rng, 2, 26, 2)),
+           Sample(_n(rng, 26, 2), _n(rng, 2, 2), compute_mode="donot_use_mm_for_euclid_dist"),
+           Sample(_n(rng, 2, 1, 3, 2), _n(rng, 2, 3, 2), 2.0, "use_mm_for_euclid_dist"),
+           Sample(_n(rng, 0, 2), _n(rng, 30, 2)),
+       ],
+       raises=[((np.ones((2, 3)), np.ones((2, 3))), {"compute_mode": "mm"}, ValueError, "compute_mode must be")]),
     Op("pdist", _pdist, method=False, samples=lambda rng: [Sample(_n(rng, 4, 3)), Sample(_n(rng, 3, 2), 1.0), Sample(_n(rng, 3, 2), 3.0)],
        raises=[((np.ones(3),), {}, ValueError, "must be a matrix")]),
     Op("select_scatter", _replaced(_select), dtypes="all", samples=lambda rng: [
