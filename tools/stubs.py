@@ -106,6 +106,8 @@ EXCEPTIONS = {
     ("conv2d", "padding"): "_Dims | str",
     ("conv3d", "padding"): "_Dims | str",
     ("_resample", "mode"): "str",
+    ("special_xlog1py", "input"): "_Operand",
+    ("special_zeta", "input"): "_Operand",
     **{
         (name, "out"): "Tensor | Sequence[Tensor]" for name in ["max", "min", "median", "nanmedian"]
     },

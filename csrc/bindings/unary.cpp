@@ -2,6 +2,7 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "ops/special.h"
 
 namespace genesis::py {
 
@@ -29,6 +30,22 @@ static void composed(const char* doc) {
     return ops::inplace(name.text, a.tensor(0), {},
                         [](const Tensor& x, ops::Out out) { return ops::deliver(name.text, F(x), out); });
   }>(kBoth, "In-place form.");
+}
+
+// A function of genesis.special (python/genesis/special.py).
+template <FixedString Name, auto F>
+static void special(const char* doc) {
+  def<join<join<"special_", Name>(), "(input, *, out=None)">(), [](Args& a) { return F(a.tensor(0)); }>(kFunction, doc);
+}
+
+// The same of two operands, of which one may be a number.
+template <FixedString Name, auto F>
+static void special_pair(const char* doc) {
+  def<join<join<"special_", Name>(), "(input, other, *, out=None)">(), [](Args& a) {
+    const Operand x = a.operand(0), y = a.operand(1);
+    if (x.is_scalar() && y.is_scalar()) a.fail(0, "a Tensor, or else 'other'");
+    return F(x, y);
+  }>(kFunction, doc);
 }
 
 static std::optional<double> eps(const Args& a) { return a.has(1) ? std::optional(a.number(1)) : std::nullopt; }
@@ -81,6 +98,17 @@ static const Family family([] {
   composed<"sinc", ops::sinc>("sin(pi x) / (pi x), and 1 at 0.");
   composed<"deg2rad", ops::deg2rad>("Degrees in radians.");
   composed<"rad2deg", ops::rad2deg>("Radians in degrees.");
+  unary<"i0", ops::i0>("The modified Bessel function of the first kind, of order 0.");
+  special<"i0e", ops::special_i0e>("i0(x) * exp(-|x|).");
+  special<"i1", ops::special_i1>("The modified Bessel function of the first kind, of order 1.");
+  special<"i1e", ops::special_i1e>("i1(x) * exp(-|x|).");
+  special<"erfcx", ops::special_erfcx>("exp(x**2) * erfc(x), which neither overflows nor vanishes for large x.");
+  special<"ndtr", ops::special_ndtr>("The probability that a normal number is below x.");
+  special<"log_ndtr", ops::special_log_ndtr>("log(ndtr(x)), exact for x far below 0.");
+  special<"ndtri", ops::special_ndtri>("The inverse of ndtr: below which number lies this part of the normal numbers.");
+  special<"entr", ops::special_entr>("-x * log(x), 0 at 0 and -inf below.");
+  special_pair<"xlog1py", ops::special_xlog1py>("input * log(1 + other), and 0 where input is 0.");
+  special_pair<"zeta", ops::special_zeta>("Hurwitz's zeta function, the sum of (other + k)**-input over k = 0, 1, ...");
   def<"mvlgamma(input, p, *, out=None)", [](Args& a) { return ops::mvlgamma("mvlgamma", a.tensor(0), a.integer(1)); }>(
       kBoth, "The logarithm of the multivariate gamma function of dimension p.");
   def<"mvlgamma_(input, p)", [](Args& a) {

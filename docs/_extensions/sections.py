@@ -23,6 +23,7 @@ MODULES = {
     "genesis.autograd.tape": "tapes",
     "genesis.func": "transforms of functions",
     "genesis.linalg": "linear algebra",
+    "genesis.special": "special functions",
     "genesis.amp": "mixed precision",
     "genesis.random": "random numbers",
     "genesis.utils.data": "data sets and loaders",
@@ -50,11 +51,12 @@ FUNCTIONS = {
         bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil clamp clamp_max
         clamp_min clip copysign cos cosh deg2rad digamma div divide erf erfc erfinv exp exp2
         expm1 fix float_power floor floor_divide fmax fmin fmod frac frexp gcd heaviside
-        hypot lcm ldexp lerp lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and
+        hypot i0 lcm ldexp lerp lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and
         logical_not logical_or logical_xor logit maximum minimum mul multiply mvlgamma
         nan_to_num neg negative nextafter polygamma pow rad2deg reciprocal remainder round
         rsqrt rsub sgn sigmoid sign signbit sin sinc sinh sqrt square sub subtract tan tanh
-        true_divide trunc where xlogy"""),
+        true_divide trunc where xlogy special_entr special_erfcx special_i0e special_i1
+        special_i1e special_log_ndtr special_ndtr special_ndtri special_xlog1py special_zeta"""),
     "comparison": ("genesis: comparing and searching", """
         allclose argsort argwhere bucketize eq equal ge greater greater_equal gt isclose
         isfinite isin isinf isnan isneginf isposinf kthvalue le less less_equal lt msort ne

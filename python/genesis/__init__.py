@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from genesis import profiler as profiler
     from genesis import random as random
     from genesis import serialization as serialization
+    from genesis import special as special
     from genesis import testing as testing
     from genesis import utils as utils
     from genesis._dtype_info import finfo as finfo
@@ -78,6 +79,7 @@ _SUBMODULES = (
     "profiler",
     "random",
     "serialization",
+    "special",
     "testing",
     "utils",
 )

@@ -1,6 +1,7 @@
 """No op without a row, no row without an op."""
 
 import inspect
+import re
 
 import genesis
 import pytest
@@ -20,7 +21,8 @@ ROWS |= {name.removeprefix("nn.functional.") for name in ROWS}
 def _registered() -> list[str]:
     """Public names of the op registry, where a method without a function is Tensor.<name>."""
     names = {name.removeprefix("Tensor.") for name in genesis._C.op_names()}
-    names = {name.replace("linalg_", "linalg.", 1) for name in names}  # genesis.linalg.<name>
+    for module in ("linalg", "special"):  # genesis.linalg.<name>
+        names = {re.sub(f"^{module}_", f"{module}.", name) for name in names}
     return sorted(name for name in names if not name.startswith("_"))
 
 

@@ -1,0 +1,236 @@
+#include "ops/special.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "autograd/record.h"
+#include "kernels/elementwise.h"
+#include "ops/compare.h"
+#include "ops/create.h"
+#include "ops/pointwise.h"
+#include "ops/select.h"
+#include "ops/unary.h"
+
+namespace genesis::ops {
+
+// ---- of one number --------------------------------------------------------------------------------------------------
+
+namespace {
+
+using std::numbers::inv_sqrtpi, std::numbers::pi, std::numbers::sqrt2;
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kTiny = 1e-18;  // a term that no longer counts, beside the sum
+constexpr double kHalfSqrt2 = sqrt2 / 2;
+const double kSqrt2OverPi = std::sqrt(2 / pi);
+
+// I(a) exp(-a) for a >= 0: by powers of a, all of which are positive, or, from 20 on, by powers of 1 / a, of which the
+// smallest is below the precision of a double there.
+double scaled_bessel(double a, int order) {
+  double term = 1, sum = 1;
+  if (a <= 20) {
+    for (int k = 1; k < 80 && term > kTiny * sum; ++k) {
+      term *= a * a / 4 / (k * (k + order));
+      sum += term;
+    }
+    return std::exp(-a) * (order == 0 ? sum : sum * a / 2);
+  }
+  for (int k = 1; k < 40 && std::abs(term) > kTiny; ++k) {
+    term *= ((2 * k - 1) * (2 * k - 1) - 4 * order) / (8 * k * a);
+    sum += term;
+  }
+  return sum / std::sqrt(2 * pi * a);
+}
+
+double i0e(double x) { return scaled_bessel(std::abs(x), 0); }
+double i1e(double x) { return std::copysign(scaled_bessel(std::abs(x), 1), x); }
+// exp(x) may overflow where the result does not.
+double grown(double scaled, double x) {
+  const double half = std::exp(std::abs(x) / 2);
+  return std::isinf(x) ? std::copysign(kInfinity, scaled) : scaled * half * half;
+}
+double bessel0(double x) { return grown(i0e(x), x); }
+double bessel1(double x) { return grown(i1e(x), x); }
+
+// The square as it is rounded, and what the rounding lost: exp() would make much of it.
+double exp_square(double x) {
+  const double square = x * x;
+  return std::isfinite(square) ? std::exp(square) * (1 + std::fma(x, x, -square)) : square;
+}
+
+double erfcx(double x) {
+  if (x < 0) return x < -27 ? kInfinity : 2 * exp_square(x) - erfcx(-x);
+  if (x < 10 || std::isnan(x)) return exp_square(x) * std::erfc(x);
+  double term = 1, sum = 1;
+  for (int k = 1; k < 30 && std::abs(term) > kTiny; ++k) {
+    term *= -(2 * k - 1) / (2 * x * x);
+    sum += term;
+  }
+  return sum * inv_sqrtpi / x;
+}
+
+double log_ndtr(double x) {
+  const double z = x * kHalfSqrt2;
+  return x < -1 ? std::log(erfcx(-z) / 2) - x * x / 2 : std::log1p(-std::erfc(z) / 2);
+}
+
+// Halley's steps from the tangent at 0, and in the tails Newton's on the logarithm, which is nearly a parabola there.
+double ndtri(double p) {
+  if (!(p > 0 && p < 1)) return p == 0 ? -kInfinity : p == 1 ? kInfinity : kNaN;
+  if (p > 0.9) return -ndtri(1 - p);
+  if (p >= 0.1) {
+    const double wanted = 2 * p - 1;
+    double x = wanted / kSqrt2OverPi;
+    for (int step = 0; step < 6; ++step) {
+      const double u = (std::erf(x * kHalfSqrt2) - wanted) / (kSqrt2OverPi * std::exp(-x * x / 2));
+      x -= u / (1 + x * u / 2);
+    }
+    return x;
+  }
+  const double wanted = std::log(p);
+  double x = -std::sqrt(-2 * std::log(2 * p));
+  for (int step = 0; step < 8; ++step) x -= (log_ndtr(x) - wanted) * erfcx(-x * kHalfSqrt2) / kSqrt2OverPi;
+  return x;
+}
+
+double entr(double x) { return x > 0 ? -x * std::log(x) : x == 0 ? 0 : x < 0 ? -kInfinity : x; }
+
+// The first terms, then Euler and Maclaurin's formula for the rest.
+double zeta(double s, double x) {
+  if (std::isnan(s) || std::isnan(x)) return kNaN;
+  if (s <= 1) return s == 1 ? kInfinity : kNaN;
+  if (x <= 0) {
+    if (x == std::floor(x)) return kInfinity;
+    if (s != std::floor(s)) return kNaN;  // a root of a negative number
+  }
+  double sum = 0;
+  for (int k = 0; k < 10 || x < 10; ++k, x += 1) {
+    const double term = std::pow(x, -s);
+    sum += term;
+    if (x > 0 && term < kTiny * sum) return sum;
+  }
+  // B_2k / (2k)!
+  constexpr double weights[] = {8.333333333333333e-2,   -1.388888888888889e-3,   3.306878306878307e-5,
+                                -8.267195767195767e-7,  2.0876756987868098e-8,   -5.284190138687493e-10,
+                                1.3382536530684679e-11, -3.3896802963225827e-13, 8.586062056277845e-15,
+                                -2.174868698558062e-16};
+  const double power = std::pow(x, -s);
+  sum += power * x / (s - 1) + power / 2;
+  double factor = power * s / x;
+  for (int k = 0; k < 10; ++k) {
+    sum += weights[k] * factor;
+    factor *= (s + 2 * k + 1) * (s + 2 * k + 2) / (x * x);
+  }
+  return sum;
+}
+
+// ---- of tensors -----------------------------------------------------------------------------------------------------
+
+constexpr int64_t kGrain = 512;
+
+template <double (*F)(double)>
+Tensor map(const char* op, const Tensor& x, Out out = {}) {
+  const DType dtype = floating_type(x.dtype());
+  Tensor y = out ? destination(op, x.shape(), dtype, out) : empty_like(x, dtype);
+  const kernels::Inner inner = [](char* const* data, unsigned scalars, int64_t n, const void*) {
+    const double* from = reinterpret_cast<const double*>(data[1]);
+    for (int64_t i = 0; i < n; ++i) reinterpret_cast<double*>(data[0])[i] = F(from[scalars ? 0 : i]);
+  };
+  kernels::elementwise({{y.view(), DType::Float64}, {x.view(), DType::Float64}}, inner, nullptr, kGrain);
+  return deliver(op, std::move(y), out);
+}
+
+template <class Rule>
+Tensor with_rule(const char* op, Tensor y, const Tensor& x, Rule derivative) {
+  return record(op, y, inputs(x), save(x, output(y)), [derivative](const Tensor& dy, const Saved& saved) {
+    return Grads{dy * derivative(saved[0], saved[1])};
+  });
+}
+
+// y / x, and `at_zero` where x is 0.
+Tensor quotient(const Tensor& y, const Tensor& x, double at_zero) {
+  const Tensor zero = eq(x, 0);
+  return where(zero, at_zero, y / where(zero, 1.0, x));
+}
+
+// Two operands as tensors of the floating type that they make.
+struct Pair {
+  Tensor x, y;
+  Pair(const Operand& a, const Operand& b) {
+    const DType dtype = floating_type(result_type({a, b}));
+    const auto made = [dtype](const Operand& o) {
+      return o.is_scalar() ? full({}, o.scalar.to_double(), dtype) : cast(*o.tensor, dtype);
+    };
+    x = made(a);
+    y = made(b);
+  }
+};
+
+}  // namespace
+
+Tensor i0(const Tensor& x, Out out) {
+  return with_rule("i0", map<bessel0>("i0", x, out), x, [](const Tensor& x, const Tensor&) { return special_i1(x); });
+}
+Tensor special_i0e(const Tensor& x) {
+  return with_rule("special_i0e", map<i0e>("special.i0e", x), x,
+                   [](const Tensor& x, const Tensor& y) { return special_i1e(x) - sign(x) * y; });
+}
+Tensor special_i1(const Tensor& x) {
+  return with_rule("special_i1", map<bessel1>("special.i1", x), x,
+                   [](const Tensor& x, const Tensor& y) { return i0(x) - quotient(y, x, 0.5); });
+}
+Tensor special_i1e(const Tensor& x) {
+  return with_rule("special_i1e", map<i1e>("special.i1e", x), x,
+                   [](const Tensor& x, const Tensor& y) { return special_i0e(x) - sign(x) * y - quotient(y, x, 0.5); });
+}
+Tensor special_erfcx(const Tensor& x) {
+  return with_rule("special_erfcx", map<erfcx>("special.erfcx", x), x,
+                   [](const Tensor& x, const Tensor& y) { return x * y * 2 - 2 * inv_sqrtpi; });
+}
+Tensor special_ndtr(const Tensor& x) { return erfc(mul(x, -kHalfSqrt2)) * 0.5; }
+Tensor special_log_ndtr(const Tensor& x) {
+  return with_rule("special_log_ndtr", map<log_ndtr>("special.log_ndtr", x), x,
+                   [](const Tensor& x, const Tensor&) { return div(kSqrt2OverPi, special_erfcx(x * -kHalfSqrt2)); });
+}
+Tensor special_ndtri(const Tensor& x) {
+  return with_rule("special_ndtri", map<ndtri>("special.ndtri", x), x,
+                   [](const Tensor&, const Tensor& y) { return exp(y * y * 0.5) * std::sqrt(2 * pi); });
+}
+Tensor special_entr(const Tensor& x) {
+  return with_rule("special_entr", map<entr>("special.entr", x), x,
+                   [](const Tensor& x, const Tensor&) { return -(log(x) + 1); });
+}
+
+Tensor special_xlog1py(const Operand& a, const Operand& b) {
+  const Pair p(a, b);
+  broadcast_shapes("special.xlog1py", p.x.shape(), p.y.shape());
+  Tensor z;
+  {
+    const WithGradMode off(false);
+    z = where(logical_and(eq(p.x, 0), logical_not(isnan(p.y))), 0, p.x * log1p(p.y));
+  }
+  return record("special_xlog1py", z, broadcast(p.x, p.y), save(p.x, p.y), [](const Tensor& dz, const Saved& saved) {
+    const Tensor x = saved[0], y = saved[1];
+    const Tensor undefined = logical_and(eq(x, 0), le(y, -1));
+    return Grads{dz * where(undefined, 0, log1p(where(undefined, 0, y))), dz * (x / (y + 1))};
+  });
+}
+
+Tensor special_zeta(const Operand& exponent, const Operand& a) {
+  const Pair p(exponent, a);
+  Tensor z = empty(broadcast_shapes("special.zeta", p.x.shape(), p.y.shape()), p.x.dtype());
+  const kernels::Inner inner = [](char* const* data, unsigned scalars, int64_t n, const void*) {
+    const double *s = reinterpret_cast<const double*>(data[1]), *x = reinterpret_cast<const double*>(data[2]);
+    for (int64_t i = 0; i < n; ++i)
+      reinterpret_cast<double*>(data[0])[i] = zeta(s[scalars & 2 ? 0 : i], x[scalars & 4 ? 0 : i]);
+  };
+  const DType wide = DType::Float64;
+  kernels::elementwise({{z.view(), wide}, {p.x.view(), wide}, {p.y.view(), wide}}, inner, nullptr, kGrain);
+  return record("special_zeta", z, broadcast(p.x, p.y), save(p.x, p.y), [](const Tensor& dz, const Saved& saved) {
+    require<GraphError>(!saved.needs(0), "special.zeta: has no derivative by its first argument; detach() that");
+    const Tensor s = saved[0];
+    return Grads{Tensor(), -(dz * s * special_zeta(s + 1, saved[1]))};
+  });
+}
+
+}  // namespace genesis::ops

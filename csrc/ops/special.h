@@ -1,0 +1,23 @@
+// Special functions that are too rare to be worth vectorising: computed in double, element by element.
+#pragma once
+
+#include "ops/inplace.h"
+#include "ops/operand.h"
+
+namespace genesis::ops {
+
+// Modified Bessel functions of the first kind, of order 0 and 1; those with e are times exp(-|x|).
+Tensor i0(const Tensor& x, Out out = {});
+Tensor special_i0e(const Tensor& x);
+Tensor special_i1(const Tensor& x);
+Tensor special_i1e(const Tensor& x);
+Tensor special_erfcx(const Tensor& x);  // exp(x^2) erfc(x)
+// The normal distribution function, its logarithm, and its inverse.
+Tensor special_ndtr(const Tensor& x);
+Tensor special_log_ndtr(const Tensor& x);
+Tensor special_ndtri(const Tensor& x);
+Tensor special_entr(const Tensor& x);                            // -x log(x)
+Tensor special_xlog1py(const Operand& x, const Operand& y);      // x log(1 + y), 0 where x is 0
+Tensor special_zeta(const Operand& exponent, const Operand& x);  // the sum of (x + k)^-exponent over k = 0, 1, ...
+
+}  // namespace genesis::ops
