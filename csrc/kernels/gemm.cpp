@@ -5,7 +5,7 @@
 //   dot_products   few rows times a column-major matrix: nothing is packed, vectors run along k;
 //   tiled_parallel the rest. Vectors run along the columns of C, or of its transpose if that costs less. Per block of
 //                  C and block of k, multiply() covers the block with register tiles (gemm_tile.h).
-// In `tiled`, an operand is copied into contiguous panels ("packed") only if its strides demand it or if it is read
+// There, an operand is copied into contiguous panels ("packed") only if its strides demand it or if it is read
 // often enough to repay the copy, so small products go straight to the tiles.
 //
 // An element of C is always summed in the same order, whatever block it falls into and whether or not operands are
@@ -37,61 +37,84 @@ bool worth_packing_b(const Problem<T>& x) {
   return bytes > 1 << 20 ? x.m >= 32 : x.m >= 96 && bytes > 1 << 18 && row_bytes >= 4096;
 }
 
-// All of x on this thread.
+// All of x on this thread, A where it lies.
 template <class T>
-void tiled(const Problem<T>& x, bool packs_a, bool packs_b) {
+void tiled(const Problem<T>& x, bool packs_b) {
   constexpr int64_t lanes = kLanes<T>, size = sizeof(T);
-  const Panels<T> panels(x.n, std::min<int64_t>(packs_a ? kPackedVectors : kMaxVectors, ceil_div(x.n, lanes)));
-  const int64_t height = kMaxRows[panels.width / lanes - 1];
-
+  const Panels<T> panels(x.n, std::min<int64_t>(kMaxVectors, ceil_div(x.n, lanes)));
+  const Left<T> a{
+      x.a.data, x.a.row_stride, x.a.row_stride, x.a.col_stride, even_height(x.m, kMaxRows[panels.width / lanes - 1]),
+      false};
   // The short cut for small products: one block, in place.
   if (!packs_b && x.k <= kDepth && x.k * x.n * size <= kBlockBytes) {
-    const Left<T> a{x.a.data, x.a.row_stride, x.a.row_stride, x.a.col_stride, even_height(x.m, height), false};
     const Right<T> b{x.b.data, 0, 1, x.b.row_stride, false};
     return multiply(a, b, panels, 0, panels.count, x.m, x.k, x.alpha, x.beta, x.c, x.c_row, x.c_col);
   }
 
   const int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth)), panel_size = depth * panels.width * size;
   // Few rows use a panel up at once: packed right before, it is still in L1.
-  const int64_t bytes = packs_a ? kPackedBytes : packs_b && x.m <= 96 ? 2 * panel_size : kBlockBytes;
+  const int64_t bytes = packs_b && x.m <= 96 ? 2 * panel_size : kBlockBytes;
   const int64_t span = std::clamp<int64_t>(bytes / panel_size, 1, panels.count);
-  const int64_t block_rows = packs_a ? ceil_div(kBlockRows, height) * height : x.m;
-  T* const a_packed = packs_a ? packed_a<T>.get(std::min(ceil_div(x.m, height) * height, block_rows) * depth) : nullptr;
   T* const b_packed = packs_b ? packed_b<T>.get(span * panels.width * depth) : nullptr;
   for (int64_t first = 0; first < panels.count; first += span) {
     const int64_t end = std::min(panels.count, first + span);
     for (int64_t p = 0; p < x.k; p += depth) {
       const int64_t d = std::min(depth, x.k - p);
+      Left<T> left = a;
+      left.data += p * x.a.col_stride;
       Right<T> b{x.b.data + p * x.b.row_stride, 0, 1, x.b.row_stride, false};
       if (packs_b) {
         b = {b_packed, panels.start(first), d, 0, true};
         pack_panels(x, panels, p, d, first, end, b_packed);
       }
-      for (int64_t i = 0; i < x.m; i += block_rows) {
-        const int64_t rows = std::min(block_rows, x.m - i);
-        Left<T> a{x.a.data + i * x.a.row_stride + p * x.a.col_stride,
-                  x.a.row_stride,
-                  x.a.row_stride,
-                  x.a.col_stride,
-                  even_height(rows, height),
-                  false};
-        if (packs_a) {
-          pack(a.data, a.row, a.k, rows, d, a_packed, height);
-          a = {a_packed, d, 1, height, height, true};
-        }
-        multiply(a, b, panels, first, end, rows, d, x.alpha, p == 0 ? x.beta : T(1), x.c + i * x.c_row, x.c_row,
-                 x.c_col);
-      }
+      multiply(left, b, panels, first, end, x.m, d, x.alpha, p == 0 ? x.beta : T(1), x.c, x.c_row, x.c_col);
     }
   }
 }
 
-// Threads share nothing but pack for themselves: packed data in the cache of another core costs more to fetch than to
-// pack again.
+// A large product: the threads pack a part of B together, and then each packs blocks of rows of A and multiplies them
+// by all of that part.
+template <class T>
+void tiled_packed(const Problem<T>& x) {
+  constexpr int64_t lanes = kLanes<T>, size = sizeof(T);
+  const Panels<T> panels(x.n, std::min<int64_t>(kPackedVectors, ceil_div(x.n, lanes)));
+  const int64_t height = kMaxRows[panels.width / lanes - 1], threads = threads_for(x.m * x.n * x.k);
+  const int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth)), panel_size = depth * panels.width * size;
+  const int64_t span = std::clamp<int64_t>(kPackedBytes / panel_size, 1, panels.count);
+  // As many blocks for each thread; of rows, and of columns too if they would be too low for that.
+  const int64_t blocks = ceil_div(ceil_div(x.m, kBlockRows), threads) * threads;
+  const int64_t row_blocks = std::clamp<int64_t>(x.m / (4 * height), 1, blocks);
+  const int64_t block_rows = ceil_div(ceil_div(x.m, row_blocks), height) * height;
+  const int64_t col_blocks = std::min(span, ceil_div(blocks, row_blocks));
+  T* const b_packed = packed_b<T>.get(span * panels.width * depth);
+  for (int64_t first = 0; first < panels.count; first += span) {
+    const int64_t end = std::min(panels.count, first + span);
+    for (int64_t p = 0; p < x.k; p += depth) {
+      const int64_t d = std::min(depth, x.k - p), origin = panels.start(first);
+      const Right<T> b{b_packed, origin, d, 0, true};
+      parallel_for(end - first, ceil_div(end - first, threads), [&](int64_t begin, int64_t stop) {
+        const int64_t t = first + begin;
+        pack_panels(x, panels, p, d, t, first + stop, b_packed + (panels.start(t) - origin) * d);
+      });
+      parallel_for(ceil_div(x.m, block_rows) * col_blocks, 1, [&](int64_t block, int64_t) {
+        const int64_t i = block / col_blocks * block_rows, rows = std::min(block_rows, x.m - i);
+        const Range part(block % col_blocks, col_blocks, end - first, 1);
+        T* const a_packed = packed_a<T>.get(block_rows * depth);
+        pack(x.a.data + i * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.col_stride, rows, d, a_packed,
+             height);
+        const Left<T> a{a_packed, d, 1, height, height, true};
+        multiply(a, b, panels, first + part.begin, first + part.end, rows, d, x.alpha, p == 0 ? x.beta : T(1),
+                 x.c + i * x.c_row, x.c_row, x.c_col);
+      });
+    }
+  }
+}
+
 template <class T>
 void tiled_parallel(const Problem<T>& x) {
-  const bool packs_a = worth_packing_a(x), packs_b = packs_a || worth_packing_b(x);
-  cut_for_threads(x, packs_a, packs_b, [&](const Problem<T>& part) { tiled(part, packs_a, packs_b); });
+  if (worth_packing_a(x)) return tiled_packed(x);
+  const bool packs_b = worth_packing_b(x);
+  cut_for_threads(x, false, packs_b, [&](const Problem<T>& part) { tiled(part, packs_b); });
 }
 
 template <class T>
