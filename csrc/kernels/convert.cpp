@@ -22,17 +22,15 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
+// ---- conversion -----------------------------------------------------------------------------------------------------
+//
+// Lines that lie one after another are converted; strided ones are collected first or spread afterwards, by the width
+// of an element alone. A half type becomes float32 and nothing else, and comes from float32: the other dtypes go that
+// way.
+
 template <class To, class From>
 [[gnu::always_inline]] inline To cast(From x) {
-  if constexpr (std::is_same_v<To, From>) {
-    return x;
-  } else if constexpr (is_half<From>) {
-    return cast<To>(to_float(x));
-  } else if constexpr (std::is_same_v<To, Half>) {
-    return to_half(static_cast<float>(x));
-  } else if constexpr (std::is_same_v<To, BFloat16>) {
-    return to_bfloat16(static_cast<float>(x));
-  } else if constexpr (std::is_same_v<To, bool>) {
+  if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // Out of range is undefined in C++; go through int64, where x86 and the others agree to saturate or wrap.
@@ -44,29 +42,20 @@ template <class To, class From>
 }
 
 template <class To, class From>
-void convert(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
-  if (dst_stride == sizeof(To) && src_stride == sizeof(From)) {
-    To* out = reinterpret_cast<To*>(dst);
-    const From* in = reinterpret_cast<const From*>(src);
-    if constexpr (is_half<From> && std::is_same_v<To, float>) {
-      widen(in, out, n);
-    } else if constexpr (std::is_same_v<From, float> && is_half<To>) {
-      narrow(in, out, n);
-    } else {
+void convert(void* dst, const void* src, int64_t n) {
+  To* const out = static_cast<To*>(dst);
+  const From* const in = static_cast<const From*>(src);
+  if constexpr (is_half<From>) {
+    widen(in, out, n);
+  } else if constexpr (is_half<To>) {
+    narrow(in, out, n);
+  } else {
 #pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) out[i] = cast<To>(in[i]);
-    }
-    return;
-  }
-  for (int64_t i = 0; i < n; ++i) {
-    From x;
-    std::memcpy(&x, src + i * src_stride, sizeof(From));
-    const To y = cast<To>(x);
-    std::memcpy(dst + i * dst_stride, &y, sizeof(To));
+    for (int64_t i = 0; i < n; ++i) out[i] = cast<To>(in[i]);
   }
 }
 
-using Convert = void (*)(char*, int64_t, const char*, int64_t, int64_t);
+using Convert = void (*)(void*, const void*, int64_t);
 
 template <class To>
 Convert from(DType dtype) {
@@ -77,15 +66,16 @@ Convert from(DType dtype) {
     case DType::Int16: return convert<To, int16_t>;
     case DType::Int32: return convert<To, int32_t>;
     case DType::Int64: return convert<To, int64_t>;
-    case DType::Float16: return convert<To, Half>;
-    case DType::BFloat16: return convert<To, BFloat16>;
     case DType::Float32: return convert<To, float>;
     case DType::Float64: return convert<To, double>;
+    default: return nullptr;
   }
-  return nullptr;
 }
 
+// Null if the way is through float32.
 Convert converter(DType to, DType source) {
+  if (to == DType::Float32 && source == DType::Float16) return convert<float, Half>;
+  if (to == DType::Float32 && source == DType::BFloat16) return convert<float, BFloat16>;
   switch (to) {
     case DType::Bool: return from<bool>(source);
     case DType::UInt8: return from<uint8_t>(source);
@@ -93,12 +83,56 @@ Convert converter(DType to, DType source) {
     case DType::Int16: return from<int16_t>(source);
     case DType::Int32: return from<int32_t>(source);
     case DType::Int64: return from<int64_t>(source);
-    case DType::Float16: return from<Half>(source);
-    case DType::BFloat16: return from<BFloat16>(source);
+    case DType::Float16: return source == DType::Float32 ? convert<Half, float> : nullptr;
+    case DType::BFloat16: return source == DType::Float32 ? convert<BFloat16, float> : nullptr;
     case DType::Float32: return from<float>(source);
     case DType::Float64: return from<double>(source);
   }
   return nullptr;
+}
+
+template <class T>
+void move(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * dst_stride, src + i * src_stride, sizeof(T));
+}
+void move(int64_t item, char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
+  if (dst_stride == item && src_stride == item) {
+    std::memcpy(dst, src, static_cast<size_t>(n * item));
+    return;
+  }
+  switch (item) {
+    case 1: return move<uint8_t>(dst, dst_stride, src, src_stride, n);
+    case 2: return move<uint16_t>(dst, dst_stride, src, src_stride, n);
+    case 4: return move<uint32_t>(dst, dst_stride, src, src_stride, n);
+    default: return move<uint64_t>(dst, dst_stride, src, src_stride, n);
+  }
+}
+
+// Strides in bytes.
+void convert(char* dst, int64_t dst_stride, DType to, const char* src, int64_t src_stride, DType source, int64_t n) {
+  const int64_t dst_item = itemsize(to), src_item = itemsize(source);
+  if (to == source) return move(dst_item, dst, dst_stride, src, src_stride, n);
+  const Convert direct = converter(to, source);
+  if (direct && (n == 1 || (dst_stride == dst_item && src_stride == src_item))) return direct(dst, src, n);
+  const Convert widened = direct ? nullptr : converter(DType::Float32, source);
+  const Convert last = direct ? direct : converter(to, DType::Float32);
+  constexpr int64_t most = 256;
+  alignas(64) char in[most * 8], out[most * 8];
+  alignas(64) float middle[most];
+  for (int64_t i = 0; i < n; i += most) {
+    const int64_t m = std::min(most, n - i);
+    const void* from = src + i * src_stride;
+    if (src_stride != src_item) {
+      move(src_item, in, src_item, src + i * src_stride, src_stride, m);
+      from = in;
+    }
+    if (widened) {
+      widened(middle, from, m);
+      from = middle;
+    }
+    last(dst_stride == dst_item ? dst + i * dst_item : out, from, m);
+    if (dst_stride != dst_item) move(dst_item, dst + i * dst_stride, dst_stride, out, dst_item, m);
+  }
 }
 
 void convert_inner(char* const* data, unsigned scalars, int64_t n, const void* params) {
@@ -317,12 +351,12 @@ void copy_same(const View& dst, const View& src) {
 }  // namespace
 
 void gather(void* dst, DType to, const void* src, int64_t stride, DType source, int64_t n) {
-  converter(to, source)(static_cast<char*>(dst), itemsize(to), static_cast<const char*>(src), stride, n);
+  convert(static_cast<char*>(dst), itemsize(to), to, static_cast<const char*>(src), stride, source, n);
 }
 GENESIS_KERNEL(gather)
 
 void scatter(void* dst, int64_t stride, DType to, const void* src, DType source, int64_t n) {
-  converter(to, source)(static_cast<char*>(dst), stride, static_cast<const char*>(src), itemsize(source), n);
+  convert(static_cast<char*>(dst), stride, to, static_cast<const char*>(src), itemsize(source), source, n);
 }
 GENESIS_KERNEL(scatter)
 
