@@ -55,7 +55,10 @@ void tile(const Tile<T>& t) {
     for (int64_t left = t.k; left > 0; left -= kSegment) {
       fetch_ahead();
       for (int64_t p = std::min(left, kSegment); p > 0; --p) {
-        step([&](int i) { return (i < 3 ? a0 : i < 6 ? a3 : a6)[(i % 3) * stride]; });
+        step([&](int i) {
+          const int64_t row = (i % 3) * stride;  // named: g++ 12 loses it between the branches when it sanitizes
+          return (i < 3 ? a0 : i < 6 ? a3 : a6)[row];
+        });
         ++a0, ++a3, ++a6;
         asm("" : "+r"(a0), "+r"(a3), "+r"(a6));
       }
