@@ -110,6 +110,7 @@ void move(int64_t item, char* dst, int64_t dst_stride, const char* src, int64_t 
 
 // Strides in bytes.
 void convert(char* dst, int64_t dst_stride, DType to, const char* src, int64_t src_stride, DType source, int64_t n) {
+  if (n == 0) return;
   const int64_t dst_item = itemsize(to), src_item = itemsize(source);
   if (to == source) return move(dst_item, dst, dst_stride, src, src_stride, n);
   const Convert direct = converter(to, source);
