@@ -80,6 +80,14 @@ def tape() -> float:
     return best(run)
 
 
+def profiled() -> float:
+    """What the profiler adds to an operation."""
+    run = workloads(genesis)["record z * y"]
+    off = best(run)
+    with genesis.profiler.profile(record_shapes=True):
+        return best(run) - off
+
+
 def best(run: Callable[[], Any]) -> float:
     """Microseconds for each of LENGTH operations."""
     run()
@@ -100,6 +108,7 @@ def main() -> None:
         a, b = best(run), best(theirs[name])
         print(f"{name:40} {a:8.2f} {b:8.2f} {a / b:6.2f}")
     print(f"{'record on a Tape, and backward':40} {tape():8.2f}")
+    print(f"{'added by the profiler':40} {profiled():8.2f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Tensors print as in PyTorch, to the character."""
 
 import math
-import time
 
 import genesis
 import numpy as np
@@ -116,11 +115,9 @@ def test_options():
         set_printoptions(profile="loud")
 
 
-def test_a_large_tensor_prints_at_once():
-    x = genesis.ones(4000, 4000)
-    start = time.perf_counter()
-    assert "..." in repr(x)
-    assert time.perf_counter() - start < 0.1
+def test_of_a_large_tensor_only_what_is_shown_is_read():
+    x = genesis.ones(1).expand(10**6, 10**9)  # to read all of it would take weeks
+    assert repr(x).count("...") == 7 and repr(x).count("1., 1., 1.,  ..., 1., 1., 1.") == 6
 
 
 def _ours(text):
