@@ -257,31 +257,52 @@ void combine_row(T* x, int64_t sx, const T* src, int64_t ss, int64_t n) {
   }
 }
 
+// Rows of elements, each with an index of its own: how far the next element and the next row are in the tensor that is
+// indexed (without what the index adds), in the index and in what is moved.
+struct Block {
+  int64_t rows, columns;
+  Offsets row, column;
+};
+
+bool all_inside(const int64_t* index, const Block& block, int64_t size) {
+  const int64_t si = block.column.index;
+  if (block.row.index == block.columns * si) return all_inside(index, si, block.rows * block.columns, size);
+  for (int64_t r = 0; r < block.rows; ++r)
+    if (!all_inside(index + r * block.row.index, si, block.columns, size)) return false;
+  return true;
+}
+
 // How elements of one type are combined. The walks below know only their size: they are compiled once, not for each
 // type and operation.
 struct Combiner {
-  // Rows of n elements.
+  // A row of n elements.
   void (*row)(void* x, int64_t sx, const void* src, int64_t ss, int64_t n);
-  // Element i of src goes to x[i * sx + index[i * si] * step].
-  void (*each)(void* x, int64_t sx, int64_t step, const int64_t* index, int64_t si, const void* src, int64_t ss,
-               int64_t n);
+  // Each element of a block goes as many steps away as its index says.
+  void (*each)(void* x, int64_t step, const int64_t* index, const void* src, const Block& block);
   int64_t item;
 };
 
 template <class Op, class T>
-constexpr Combiner combiner_of{
-    [](void* x, int64_t sx, const void* src, int64_t ss, int64_t n) {
-      combine_row<Op>(static_cast<T*>(x), sx, static_cast<const T*>(src), ss, n);
-    },
-    [](void* x, int64_t sx, int64_t step, const int64_t* index, int64_t si, const void* src, int64_t ss, int64_t n) {
-      T* to = static_cast<T*>(x);
-      const T* from = static_cast<const T*>(src);
-      for (int64_t i = 0; i < n; ++i) {
-        T& y = to[i * sx + index[i * si] * step];
-        y = Op::apply(y, from[i * ss]);
-      }
-    },
-    sizeof(T)};
+constexpr Combiner combiner_of{[](void* x, int64_t sx, const void* src, int64_t ss, int64_t n) {
+                                 combine_row<Op>(static_cast<T*>(x), sx, static_cast<const T*>(src), ss, n);
+                               },
+                               [](void* x, int64_t step, const int64_t* index, const void* src, const Block& block) {
+                                 const auto [sx, si, ss] = block.column;
+                                 for (int64_t r = 0; r < block.rows; ++r) {
+                                   T* const to = static_cast<T*>(x) + r * block.row.x;
+                                   const T* const from = static_cast<const T*>(src) + r * block.row.moved;
+                                   const int64_t* const at = index + r * block.row.index;
+                                   if (sx == 0 && step == 1 && si == 1 && ss == 1)
+                                     for (int64_t i = 0; i < block.columns; ++i)
+                                       to[at[i]] = Op::apply(to[at[i]], from[i]);
+                                   else
+                                     for (int64_t i = 0; i < block.columns; ++i) {
+                                       T& y = to[i * sx + at[i * si] * step];
+                                       y = Op::apply(y, from[i * ss]);
+                                     }
+                                 }
+                               },
+                               sizeof(T)};
 
 // Whole rows share an index (index_add, embedding): each thread owns a range of destinations, reads the whole index and
 // takes what falls into its range. The range is small enough to stay in cache while it is filled.
@@ -310,42 +331,52 @@ bool scatter_rows(const Walk& w, const Combiner& combine, const View& x, int64_t
 // the work is cut along those.
 bool scatter_elements(const Walk& w, const Combiner& combine, const View& x, int64_t size, const View& src,
                       const int64_t* index, bool check) {
-  const bool columns = w.dim != w.ndim - 1;  // the innermost dimension is not the indexed one
   const int inner = w.ndim - 1;
+  const bool columns = w.dim != inner;           // the innermost dimension is not the indexed one
+  const int down = columns ? w.dim : inner - 1;  // from row to row of a block, if there are any
   const int64_t n = w.shape[w.dim];
   const int64_t width = columns ? w.shape[inner] : 1;
-  const int64_t block = columns ? std::min(width, std::max<int64_t>(64, kGrain / n)) : 1;
-  const int64_t blocks = (width + block - 1) / block;
+  const int64_t strip = columns ? std::min(width, std::max<int64_t>(64, kGrain / n)) : 1;
+  const int64_t strips = (width + strip - 1) / strip;
   int64_t outer = 1;
   for (int d = 0; d < w.ndim; ++d)
     if (d != w.dim && !(columns && d == inner)) outer *= w.shape[d];
   std::atomic<bool> good = true;
-  parallel_for(outer * blocks, std::max<int64_t>(1, kGrain / (n * block)), [&](int64_t begin, int64_t end) {
-    for (int64_t u = begin; u < end; ++u) {
+  parallel_for(outer * strips, std::max<int64_t>(1, kGrain / (n * strip)), [&](int64_t begin, int64_t end) {
+    int64_t taken = 0;
+    for (int64_t u = begin; u < end; u += taken) {
       Offsets o;
-      int64_t rest = u / blocks;
+      int64_t rest = u / strips;
       for (int d = inner; d >= 0; --d) {
         if (d == w.dim || (columns && d == inner)) continue;
         o.step(w, d, rest % w.shape[d]);
         rest /= w.shape[d];
       }
-      const int64_t first = u % blocks * block;
+      const int64_t first = u % strips * strip;
       if (columns) o.step(w, inner, first);
-      char* const to = x.as<char>() + o.x * combine.item;
-      const char* const from = src.as<const char>() + o.moved * combine.item;
-      const int64_t* const at = index + o.index;
-      // Along the indexed dimension at once, or along the innermost one for each place of the indexed one.
-      const int64_t lines = columns ? n : 1, m = columns ? std::min(block, width - first) : n;
-      const int64_t sx = columns ? w.x[inner] : 0, si = w.index[inner], ss = w.moved[inner];
-      for (int64_t j = 0; j < lines; ++j) {
-        const int64_t* const indices = at + j * w.index[w.dim];
-        const char* const line = from + j * w.moved[w.dim] * combine.item;
-        if (check && !all_inside(indices, si, m, size)) {
+      // A strip with all its places along the indexed dimension, or the rows up to where the next dimension turns.
+      Block block{1, columns ? std::min(strip, width - first) : n, {}, {}};
+      block.column.step(w, inner, 1);
+      if (down >= 0) block.row.step(w, down, 1);
+      int64_t rows = columns ? n : down < 0 ? 1 : std::min(end - u, w.shape[down] - u % w.shape[down]);
+      taken = columns ? 1 : rows;
+      char* to = x.as<char>() + o.x * combine.item;
+      const char* from = src.as<const char>() + o.moved * combine.item;
+      const int64_t* at = index + o.index;
+      for (; rows > 0; rows -= block.rows) {
+        block.rows = std::clamp<int64_t>(kChecked / block.columns, 1, rows);
+        if (check && !all_inside(at, block, size)) {
           good.store(false, std::memory_order_relaxed);
           return;
         }
-        if (columns && si == 0) combine.row(to + *indices * w.step * combine.item, sx, line, ss, m);
-        else combine.each(to, sx, w.step, indices, si, line, ss, m);
+        if (columns && block.column.index == 0)
+          for (int64_t r = 0; r < block.rows; ++r)
+            combine.row(to + at[r * block.row.index] * w.step * combine.item, block.column.x,
+                        from + r * block.row.moved * combine.item, block.column.moved, block.columns);
+        else combine.each(to, w.step, at, from, block);
+        to += block.rows * block.row.x * combine.item;
+        from += block.rows * block.row.moved * combine.item;
+        at += block.rows * block.row.index;
       }
     }
   });
