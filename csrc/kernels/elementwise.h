@@ -15,6 +15,7 @@ namespace genesis::kernels {
 
 inline constexpr int kMaxOperands = 5;
 inline constexpr int64_t kTile = 1024;
+inline constexpr int64_t kLightGrain = 32768;  // of an operation that waits for memory, not for arithmetic
 
 // data[0] is the output, then the inputs. Bit i of `scalars` says that input data[i] is a single value. `n` elements.
 using Inner = void (*)(char* const* data, unsigned scalars, int64_t n, const void* params);
@@ -27,7 +28,7 @@ struct Operand {
 // Operand 0 is the output: its shape is the shape of the loop; the others broadcast to it.
 // `grain` is how many elements are worth a thread.
 void elementwise(std::initializer_list<Operand> operands, Inner inner, const void* params = nullptr,
-                 int64_t grain = 32768);
+                 int64_t grain = kLightGrain);
 
 // float16 and bfloat16 compute in float32, small integers in int32, bool in uint8.
 inline DType compute_type(DType t) {
