@@ -72,41 +72,52 @@ void tiled(const Problem<T>& x, bool packs_b) {
   }
 }
 
-// A large product: the threads pack a part of B together, and then each packs blocks of rows of A and multiplies them
-// by all of that part.
+// A large product, by parts of B that fit L3. The threads pack the first part together; then each takes blocks of rows
+// of C, packs that part of A, multiplies it by all of the part of B, and packs its share of the next part.
 template <class T>
 void tiled_packed(const Problem<T>& x) {
   constexpr int64_t lanes = kLanes<T>, size = sizeof(T);
   const Panels<T> panels(x.n, std::min<int64_t>(kPackedVectors, ceil_div(x.n, lanes)));
   const int64_t height = kMaxRows[panels.width / lanes - 1], threads = threads_for(x.m * x.n * x.k);
-  const int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth)), panel_size = depth * panels.width * size;
-  const int64_t span = std::clamp<int64_t>(kPackedBytes / panel_size, 1, panels.count);
+  const int64_t passes = ceil_div(x.k, kDepth), depth = ceil_div(x.k, passes);
+  const int64_t span = std::clamp<int64_t>(kPackedBytes / (depth * panels.width * size), 1, panels.count);
+  const int64_t parts = ceil_div(panels.count, span) * passes;
   // As many blocks for each thread; of rows, and of columns too if they would be too low for that.
   const int64_t blocks = ceil_div(ceil_div(x.m, kBlockRows), threads) * threads;
   const int64_t row_blocks = std::clamp<int64_t>(x.m / (4 * height), 1, blocks);
-  const int64_t block_rows = ceil_div(ceil_div(x.m, row_blocks), height) * height;
-  const int64_t col_blocks = std::min(span, ceil_div(blocks, row_blocks));
-  T* const b_packed = packed_b<T>.get(span * panels.width * depth);
-  for (int64_t first = 0; first < panels.count; first += span) {
-    const int64_t end = std::min(panels.count, first + span);
-    for (int64_t p = 0; p < x.k; p += depth) {
-      const int64_t d = std::min(depth, x.k - p), origin = panels.start(first);
-      const Right<T> b{b_packed, origin, d, 0, true};
-      parallel_for(end - first, ceil_div(end - first, threads), [&](int64_t begin, int64_t stop) {
-        const int64_t t = first + begin;
-        pack_panels(x, panels, p, d, t, first + stop, b_packed + (panels.start(t) - origin) * d);
-      });
-      parallel_for(ceil_div(x.m, block_rows) * col_blocks, 1, [&](int64_t block, int64_t) {
-        const int64_t i = block / col_blocks * block_rows, rows = std::min(block_rows, x.m - i);
-        const Range part(block % col_blocks, col_blocks, end - first, 1);
-        T* const a_packed = packed_a<T>.get(block_rows * depth);
-        pack(x.a.data + i * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.col_stride, rows, d, a_packed,
-             height);
-        const Left<T> a{a_packed, d, 1, height, height, true};
-        multiply(a, b, panels, first + part.begin, first + part.end, rows, d, x.alpha, p == 0 ? x.beta : T(1),
-                 x.c + i * x.c_row, x.c_row, x.c_col);
-      });
-    }
+  const int64_t col_blocks = std::min(span, ceil_div(blocks, row_blocks)), tasks = row_blocks * col_blocks;
+
+  struct Part {
+    int64_t first, end, p, depth;  // panels and what of k
+    T* packed;
+  };
+  const int64_t part_size = span * panels.width * depth;
+  T* const b_packed = packed_b<T>.get(std::min<int64_t>(parts, 2) * part_size);
+  auto part_at = [&](int64_t i) {
+    const int64_t first = i / passes * span, p = i % passes * depth;
+    return Part{first, std::min(panels.count, first + span), p, std::min(depth, x.k - p), b_packed + i % 2 * part_size};
+  };
+  auto pack_share = [&](const Part& part, int64_t task) {
+    const Range share(task, tasks, part.end - part.first, 1);
+    const int64_t begin = part.first + share.begin;
+    pack_panels(x, panels, part.p, part.depth, begin, part.first + share.end,
+                part.packed + (panels.start(begin) - panels.start(part.first)) * part.depth);
+  };
+  parallel_for(tasks, 1, [&](int64_t task, int64_t) { pack_share(part_at(0), task); });
+  for (int64_t i = 0; i < parts; ++i) {
+    const Part part = part_at(i);
+    parallel_for(tasks, 1, [&](int64_t task, int64_t) {
+      const Range rows(task / col_blocks, row_blocks, x.m, height);
+      const Range cols(task % col_blocks, col_blocks, part.end - part.first, 1);
+      T* const a_packed = packed_a<T>.get(ceil_div(ceil_div(x.m, height), row_blocks) * height * depth);
+      pack(x.a.data + rows.begin * x.a.row_stride + part.p * x.a.col_stride, x.a.row_stride, x.a.col_stride,
+           rows.size(), part.depth, a_packed, height);
+      const Left<T> a{a_packed, part.depth, 1, height, height, true};
+      const Right<T> b{part.packed, panels.start(part.first), part.depth, 0, true};
+      multiply(a, b, panels, part.first + cols.begin, part.first + cols.end, rows.size(), part.depth, x.alpha,
+               part.p == 0 ? x.beta : T(1), x.c + rows.begin * x.c_row, x.c_row, x.c_col);
+      if (i + 1 < parts) pack_share(part_at(i + 1), task);
+    });
   }
 }
 
