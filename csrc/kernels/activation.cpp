@@ -1,6 +1,6 @@
 #include "kernels/activation.h"
 
-#include "kernels/loops.h"
+#include "kernels/half_loops.h"
 #include "kernels/vecmath.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -12,7 +12,8 @@ constexpr int64_t kGrain = 16384;
 struct Relu {
   template <class T>
   static T apply(T x) {
-    return x <= T(0) ? T(0) : x;  // NaN passes
+    constexpr Element<T> zero = 0;
+    return x <= zero ? zero : x;  // NaN passes
   }
 };
 struct ReluBackward {
@@ -171,7 +172,9 @@ struct SoftplusBackward {
 
 }  // namespace
 
-void relu(View y, View x) { map<Relu>(y, x); }
+void relu(View y, View x) {
+  if (!on_halves<Relu>(y.dtype, y, nullptr, x)) map<Relu>(y, x);
+}
 GENESIS_KERNEL(relu)
 void relu_backward(View dx, View dy, View y) { zip_floating<ReluBackward>(dx, dy, y); }
 GENESIS_KERNEL(relu_backward)

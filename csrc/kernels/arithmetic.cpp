@@ -104,16 +104,16 @@ struct Reciprocal {
 }  // namespace
 
 void add(View y, View a, View b) {
-  if (!zip_halves<Add>(y, a, b)) zip_own<Add>(y, a, b);
+  if (!on_halves<Add>(y.dtype, y, nullptr, a, b)) zip_own<Add>(y, a, b);
 }
 void sub(View y, View a, View b) {
-  if (!zip_halves<Sub>(y, a, b)) zip_own<Sub>(y, a, b);
+  if (!on_halves<Sub>(y.dtype, y, nullptr, a, b)) zip_own<Sub>(y, a, b);
 }
 void mul(View y, View a, View b) {
-  if (!zip_halves<Mul>(y, a, b)) zip_own<Mul>(y, a, b);
+  if (!on_halves<Mul>(y.dtype, y, nullptr, a, b)) zip_own<Mul>(y, a, b);
 }
 void div(View y, View a, View b) {
-  if (!zip_halves<Div>(y, a, b)) zip_floating<Div>(y, a, b);
+  if (!on_halves<Div>(y.dtype, y, nullptr, a, b)) zip_floating<Div>(y, a, b);
 }
 void add_scaled(View y, View a, View b, Factor alpha) { zip<AddScaled>(y, a, b, &alpha); }
 void neg(View y, View x) {
@@ -124,7 +124,7 @@ void abs(View y, View x) {
 }
 void sign(View y, View x) { map_own<Sign>(y, x); }
 void square(View y, View x) {
-  if (!zip_halves<Mul>(y, x, x)) map<Square>(y, x);
+  if (!on_halves<Mul>(y.dtype, y, nullptr, x, x)) map<Square>(y, x);
 }
 void reciprocal(View y, View x) { map_floating<Reciprocal>(y, x); }
 GENESIS_KERNEL(add)

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/loops.h"
+#include "kernels/half_loops.h"
 #include "kernels/vecmath.h"
 #include "kernels/vectrig.h"
 
@@ -52,14 +52,14 @@ struct AddCMul {
   };
   template <class T>
   static T apply(T x, T a, T b, const Params& p) {
-    return x + T(p.value) * a * b;
+    return x + Element<T>(p.value) * a * b;
   }
 };
 struct AddCDiv {
   using Params = AddCMul::Params;
   template <class T>
   static T apply(T x, T a, T b, const Params& p) {
-    return x + T(p.value) * a / b;
+    return x + Element<T>(p.value) * a / b;
   }
 };
 struct AddCMulInteger {
@@ -83,11 +83,11 @@ void logaddexp2(View y, View a, View b) { zip_floating<LogAddExp2>(y, a, b, null
 void lerp(View y, View a, View b, View weight) { zip3_floating<Lerp>(y, a, b, weight); }
 void addcmul(View y, View x, View a, View b, double value) {
   const AddCMul::Params params{value};
-  zip3_floating<AddCMul>(y, x, a, b, &params);
+  if (!on_halves<AddCMul>(y.dtype, y, &params, x, a, b)) zip3_floating<AddCMul>(y, x, a, b, &params);
 }
 void addcdiv(View y, View x, View a, View b, double value) {
   const AddCDiv::Params params{value};
-  zip3_floating<AddCDiv>(y, x, a, b, &params);
+  if (!on_halves<AddCDiv>(y.dtype, y, &params, x, a, b)) zip3_floating<AddCDiv>(y, x, a, b, &params);
 }
 void addcmul_integer(View y, View x, View a, View b, int64_t value) {
   const AddCMulInteger::Params params{value};

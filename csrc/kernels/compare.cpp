@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/loops.h"
+#include "kernels/half_loops.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -12,10 +12,10 @@ namespace {
 
 // Bitwise & and | in place of && and ||: no branches, so the loops vectorise.
 // clang-format off
-struct Eq { template <class T> static bool apply(T a, T b) { return a == b; } };
-struct Ne { template <class T> static bool apply(T a, T b) { return a != b; } };
-struct Lt { template <class T> static bool apply(T a, T b) { return a < b; } };
-struct Le { template <class T> static bool apply(T a, T b) { return a <= b; } };
+struct Eq { template <class T> static auto apply(T a, T b) { return a == b; } };
+struct Ne { template <class T> static auto apply(T a, T b) { return a != b; } };
+struct Lt { template <class T> static auto apply(T a, T b) { return a < b; } };
+struct Le { template <class T> static auto apply(T a, T b) { return a <= b; } };
 struct And { template <class T> static bool apply(T a, T b) { return (a != 0) & (b != 0); } };
 struct Or { template <class T> static bool apply(T a, T b) { return (a != 0) | (b != 0); } };
 struct Xor { template <class T> static bool apply(T a, T b) { return (a != 0) ^ (b != 0); } };
@@ -66,6 +66,11 @@ struct IsClose {
   }
 };
 
+template <class Op>
+void relate(View y, View a, View b, DType in) {
+  if (!on_halves<Op>(in, y, nullptr, a, b)) compare<Op>(y, a, b, in);
+}
+
 // Logic asks each operand only whether it is zero, which the conversion to bool does.
 template <class Op>
 void logic(View y, View a, View b) {
@@ -74,12 +79,12 @@ void logic(View y, View a, View b) {
 
 }  // namespace
 
-void eq(View y, View a, View b, DType in) { compare<Eq>(y, a, b, in); }
-void ne(View y, View a, View b, DType in) { compare<Ne>(y, a, b, in); }
-void lt(View y, View a, View b, DType in) { compare<Lt>(y, a, b, in); }
-void le(View y, View a, View b, DType in) { compare<Le>(y, a, b, in); }
-void gt(View y, View a, View b, DType in) { compare<Lt>(y, b, a, in); }
-void ge(View y, View a, View b, DType in) { compare<Le>(y, b, a, in); }
+void eq(View y, View a, View b, DType in) { relate<Eq>(y, a, b, in); }
+void ne(View y, View a, View b, DType in) { relate<Ne>(y, a, b, in); }
+void lt(View y, View a, View b, DType in) { relate<Lt>(y, a, b, in); }
+void le(View y, View a, View b, DType in) { relate<Le>(y, a, b, in); }
+void gt(View y, View a, View b, DType in) { relate<Lt>(y, b, a, in); }
+void ge(View y, View a, View b, DType in) { relate<Le>(y, b, a, in); }
 void logical_and(View y, View a, View b) { logic<And>(y, a, b); }
 void logical_or(View y, View a, View b) { logic<Or>(y, a, b); }
 void logical_xor(View y, View a, View b) { logic<Xor>(y, a, b); }

@@ -84,6 +84,11 @@ template <class S>
   std::memcpy(&x, p, sizeof x);
   return to_floats(x, S{});
 }
+// The first n of them; the others are 0.
+template <class S>
+[[gnu::always_inline]] inline Floats load_floats(const S* p, int64_t n) {
+  return to_floats(load_part(static_cast<const void*>(p), n), S{});
+}
 template <class S>
 [[gnu::always_inline]] inline void store_halves(S* p, Floats x) {
   const Halves y = to_halves(x, S{});
@@ -97,7 +102,7 @@ void widen(const S* src, float* dst, int64_t n) {
     const Floats x = load_floats(src + i);
     std::memcpy(dst + i, &x, sizeof x);
   }
-  if (i < n) store_part(dst + i, to_floats(load_part(static_cast<const void*>(src + i), n - i), S{}), n - i);
+  if (i < n) store_part(dst + i, load_floats(src + i, n - i), n - i);
 }
 
 template <class S>

@@ -2,10 +2,25 @@
 // less than the way through a buffer that elementwise() would take; their functors also take vectors.
 #pragma once
 
+#include <utility>
+
 #include "kernels/half.h"
 #include "kernels/loops.h"
 
 namespace genesis::kernels::GENESIS_ISA {
+
+// Of a number itself, of a vector its lanes: functors that take both write constants as Element<T>(x).
+template <class T>
+struct ElementOf {
+  using type = T;
+};
+template <class T>
+  requires requires(T x) { x[0]; }
+struct ElementOf<T> {
+  using type = std::remove_cvref_t<decltype(T{}[0])>;
+};
+template <class T>
+using Element = typename ElementOf<T>::type;
 
 #if defined(__F16C__)
 
@@ -21,46 +36,69 @@ struct HalfInput {
     if (single) value = Floats{} + (is_float ? *reinterpret_cast<const float*>(p) : to_float(*data));
   }
   Floats whole(int64_t i) const { return single ? value : load_floats(data + i); }
-  Floats part(int64_t i, int64_t n) const {
-    return single ? value : to_floats(load_part(static_cast<const void*>(data + i), n), S{});
+  Floats part(int64_t i, int64_t n) const { return single ? value : load_floats(data + i, n); }
+};
+
+// Results are numbers, or all bits or none of a lane, which are written as bytes of 1 and 0.
+typedef int32_t Truths __attribute__((vector_size(sizeof(Floats))));
+typedef uint8_t Bools __attribute__((vector_size(kHalfLanes)));
+
+template <class S>
+struct HalfOutput {
+  char* data;
+  void whole(int64_t i, Floats x) const { store_halves(reinterpret_cast<S*>(data) + i, x); }
+  void part(int64_t i, Floats x, int64_t n) const {
+    store_part(static_cast<void*>(reinterpret_cast<S*>(data) + i), to_halves(x, S{}), n);
+  }
+  void whole(int64_t i, Truths x) const {
+    const Bools y = __builtin_convertvector(x, Bools) & 1;
+    std::memcpy(data + i, &y, sizeof y);
+  }
+  void part(int64_t i, Truths x, int64_t n) const {
+    const Bools y = __builtin_convertvector(x, Bools) & 1;
+    std::memcpy(data + i, &y, static_cast<size_t>(n));
   }
 };
 
-template <class S, class F>
-[[gnu::always_inline]] inline void write_halves(char* to, int64_t n, F value) {
-  S* const y = reinterpret_cast<S*>(to);
-  int64_t i = 0;
-  for (; i + kHalfLanes <= n; i += kHalfLanes) store_halves(y + i, value([i](const auto& x) { return x.whole(i); }));
-  const int64_t m = n - i;
-  if (m > 0)
-    store_part(static_cast<void*>(y + i), to_halves(value([i, m](const auto& x) { return x.part(i, m); }), S{}), m);
-}
+struct HalfParams {
+  const void* own;
+  unsigned floats;  // bit i: input i is read as float32
+};
 
-template <class Op, class S>
-void half_binary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
-  const unsigned floats = *static_cast<const unsigned*>(params);
-  const HalfInput<S> a(data[1], scalars & 2, floats & 2), b(data[2], scalars & 4, floats & 4);
-  write_halves<S>(data[0], n, [&](auto fetch) { return Op::apply(fetch(a), fetch(b)); });
+template <class Op, class S, class... In>
+[[gnu::always_inline]] inline void write_halves(const HalfOutput<S>& y, int64_t n, const Call<Op>& op, const In&... x) {
+  int64_t i = 0;
+  for (; i + kHalfLanes <= n; i += kHalfLanes) y.whole(i, op(x.whole(i)...));
+  if (i < n) y.part(i, op(x.part(i, n - i)...), n - i);
+}
+template <class Op, class S, class Inputs>
+void half_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
+  const auto [own, floats] = *static_cast<const HalfParams*>(params);
+  [&]<int... k>(std::integer_sequence<int, k...>) {
+    write_halves<Op>(HalfOutput<S>{data[0]}, n, Call<Op>(own),
+                     HalfInput<S>(data[k + 1], scalars & (2u << k), floats & (2u << k))...);
+  }(Inputs{});
 }
 
 }  // namespace
 
-// y = Op(a, b), if y and both inputs are of one half type or have no dimensions.
-template <class Op>
-bool zip_halves(const View& y, const View& a, const View& b) {
-  const auto fits = [&](const View& x) { return x.ndim == 0 || x.dtype == y.dtype; };
-  if ((y.dtype != DType::Float16 && y.dtype != DType::BFloat16) || !fits(a) || !fits(b)) return false;
-  const auto type = [](const View& x) { return x.ndim == 0 ? DType::Float32 : x.dtype; };
-  const unsigned floats = (a.ndim == 0 ? 2 : 0) | (b.ndim == 0 ? 4 : 0);
-  elementwise({{y, y.dtype}, {a, type(a)}, {b, type(b)}},
-              y.dtype == DType::Float16 ? half_binary_loop<Op, Half> : half_binary_loop<Op, BFloat16>, &floats);
+// y = Op(x...), if `type` is a half type and every input is of it or has no dimensions; else false.
+template <class Op, class... Views>
+bool on_halves(DType type, const View& y, const void* params, const Views&... x) {
+  if ((type != DType::Float16 && type != DType::BFloat16) || !((x.ndim == 0 || x.dtype == type) && ...)) return false;
+  using Inputs = std::make_integer_sequence<int, sizeof...(x)>;
+  HalfParams all{params, 0};
+  unsigned bit = 1;
+  ((all.floats |= (bit <<= 1) * (x.ndim == 0)), ...);
+  elementwise({{y, y.dtype}, {x, x.ndim == 0 ? DType::Float32 : type}...},
+              type == DType::Float16 ? half_loop<Op, Half, Inputs> : half_loop<Op, BFloat16, Inputs>, &all);
   return true;
 }
 
 #else
 
-template <class Op>
-bool zip_halves(const View&, const View&, const View&) {
+template <class Op, class... Views>
+bool on_halves(DType, const View&, const void*, const Views&...) {
   return false;
 }
 

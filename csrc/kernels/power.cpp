@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/loops.h"
+#include "kernels/half_loops.h"
 #include "kernels/vecmath.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -123,6 +123,7 @@ void xlogy(View y, View a, View b) { zip_floating<XLogY>(y, a, b, nullptr, kGrai
 GENESIS_KERNEL(xlogy)
 
 void pow_scalar(View y, View x, double exponent) {
+  if (exponent == 2 && on_halves<Fixed<4>>(y.dtype, y, nullptr, x)) return;
   if (is_floating(y.dtype) && with_fixed(exponent, [&]<int Twice>() { map_floating<Fixed<Twice>>(y, x); })) return;
   const PowScalar::Params params{exponent};
   map<PowScalar>(y, x, &params, kGrain);

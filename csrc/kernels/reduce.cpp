@@ -52,9 +52,9 @@ struct Square {
   }
 };
 // Blocks of float32 are summed in float32, and added up in float64.
-template <class T, class Op, class Map>
+template <class T, class Op, class Map, class Stored = T>
 struct Floating : Op, Map {
-  using In = T;
+  using In = Stored;
   using Lane = T;
   using Acc = double;
 };
@@ -79,7 +79,7 @@ struct Finish : Monoid<M> {
       y.put(at, static_cast<int64_t>(acc.value));
     } else {
       const double value = divisor == 1 ? acc.value : acc.value / divisor;
-      y.put(at, static_cast<typename M::In>(root ? std::sqrt(value) : value));
+      y.put(at, static_cast<typename M::Lane>(root ? std::sqrt(value) : value));
     }
   }
 };
@@ -92,6 +92,13 @@ void run(View y, View x, double divisor = 1, bool root = false) {
     r.root = root;
     reduce(r, y, x);
   };
+  if constexpr (std::is_same_v<Op, Add> && std::is_same_v<Map, Same>) {  // sums, of half types where they lie
+    const DType from = x.dtype;
+    if (y.dtype == from && from == DType::Float16)
+      return reduce_in.template operator()<Floating<float, Op, Map, Half>>(from);
+    if (y.dtype == from && from == DType::BFloat16)
+      return reduce_in.template operator()<Floating<float, Op, Map, BFloat16>>(from);
+  }
   const DType t = compute_type(y.dtype);
   if (t == DType::Float32) return reduce_in.template operator()<Floating<float, Op, Map>>(t);
   if (t == DType::Float64) return reduce_in.template operator()<Floating<double, Op, Map>>(t);

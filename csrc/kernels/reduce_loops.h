@@ -19,6 +19,7 @@
 #include "core/parallel.h"
 #include "kernels/convert.h"
 #include "kernels/elementwise.h"
+#include "kernels/half.h"
 #include "kernels/kernel.h"
 #include "kernels/reduction.h"
 
@@ -120,8 +121,8 @@ void reduce(const R& r, const View& y, const View& x) {
 
 // ---- reducers made of one associative operation -------------------------------------------------------------------
 //
-// An operation M has In; Lane, in which up to a block is accumulated; Acc, in which blocks are; kStart, which changes
-// nothing; map(x), op(a, b) on numbers and on vectors of them.
+// An operation M has In, the type of elements, which may be a half type; Lane, in which up to a block is accumulated;
+// Acc, in which blocks are; kStart, which changes nothing; map(x), op(a, b) on numbers and on vectors of them.
 template <class M>
 class Monoid {
  public:
@@ -137,7 +138,7 @@ class Monoid {
     constexpr int w = kLanes<Lane>;
     Lane total = M::kStart;
     int64_t i = 0;
-    if constexpr (sizeof(In) == sizeof(Lane)) {
+    if constexpr (kVectors) {
       if (n >= w) {
         Vector<Lane> a = vector(x), b = spread(), c = b, d = b, e = b, f = b, g = b, h = b;
         i = w;
@@ -152,11 +153,16 @@ class Monoid {
           h = M::op(h, vector(x + i + 7 * w));
         }
         for (; i + w <= n; i += w) b = M::op(b, vector(x + i));
+        if constexpr (is_half<In>) {
+          static_assert(M::kStart == 0, "what is missing in a vector is 0");
+          if (i < n) c = M::op(c, M::map(load_floats(x + i, n - i)));
+          i = n;
+        }
         a = M::op(M::op(M::op(a, b), M::op(c, d)), M::op(M::op(e, f), M::op(g, h)));
         total = across(a);
       }
     }
-    for (; i < n; ++i) total = M::op(total, M::map(static_cast<Lane>(x[i])));
+    for (; i < n; ++i) total = M::op(total, lane(x[i]));
     return total;
   }
 
@@ -169,24 +175,46 @@ class Monoid {
     Acc get(int64_t j) const { return {total[j]}; }
     template <class R>
     [[gnu::noinline]] void rows(const R&, const In* x, int64_t stride, int64_t rows, int64_t columns, int64_t) {
-      alignas(64) Lane lane[kColumns];
-      for (int64_t j = 0; j < columns; ++j) lane[j] = M::map(static_cast<Lane>(x[j]));
+      alignas(64) Lane sum[kColumns];
+      if constexpr (is_half<In> && kVectors) halves(sum, x, stride, rows, columns);
+      else numbers(sum, x, stride, rows, columns);
+      for (int64_t j = 0; j < columns; ++j) total[j] = M::op(total[j], wide(sum[j]));
+    }
+
+   private:
+    static void numbers(Lane* sum, const In* x, int64_t stride, int64_t rows, int64_t columns) {
+      for (int64_t j = 0; j < columns; ++j) sum[j] = lane(x[j]);
       int64_t i = 1;
       for (; i + 4 <= rows; i += 4) {
         const In *x0 = x + i * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
 #pragma GCC ivdep
-        for (int64_t j = 0; j < columns; ++j) {
-          const Lane a = M::op(M::map(static_cast<Lane>(x0[j])), M::map(static_cast<Lane>(x1[j])));
-          const Lane b = M::op(M::map(static_cast<Lane>(x2[j])), M::map(static_cast<Lane>(x3[j])));
-          lane[j] = M::op(lane[j], M::op(a, b));
-        }
+        for (int64_t j = 0; j < columns; ++j)
+          sum[j] = M::op(sum[j], M::op(M::op(lane(x0[j]), lane(x1[j])), M::op(lane(x2[j]), lane(x3[j]))));
       }
       for (; i < rows; ++i) {
         const In* x0 = x + i * stride;
 #pragma GCC ivdep
-        for (int64_t j = 0; j < columns; ++j) lane[j] = M::op(lane[j], M::map(static_cast<Lane>(x0[j])));
+        for (int64_t j = 0; j < columns; ++j) sum[j] = M::op(sum[j], lane(x0[j]));
       }
-      for (int64_t j = 0; j < columns; ++j) total[j] = M::op(total[j], wide(lane[j]));
+    }
+    // The same in vectors, which the compiler does not find.
+    static void halves(Lane* sum, const In* x, int64_t stride, int64_t rows, int64_t columns) {
+      constexpr int w = kLanes<Lane>;
+      const auto take = [&](auto of) {
+        int64_t j = 0;
+        for (; j + w <= columns; j += w) store(sum + j, of(j, [](auto p) { return vector(p); }));
+        const int64_t rest = columns - j;
+        if (rest > 0) store(sum + j, of(j, [rest](auto p) { return M::map(load_floats(p, rest)); }));
+      };
+      take([&](int64_t j, auto at) { return at(x + j); });
+      int64_t i = 1;
+      for (; i + 4 <= rows; i += 4) {
+        const In *x0 = x + i * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+        take([&](int64_t j, auto at) {
+          return M::op(load(sum + j), M::op(M::op(at(x0 + j), at(x1 + j)), M::op(at(x2 + j), at(x3 + j))));
+        });
+      }
+      for (; i < rows; ++i) take([&](int64_t j, auto at) { return M::op(load(sum + j), at(x + i * stride + j)); });
     }
   };
 
@@ -207,9 +235,21 @@ class Monoid {
       return lane[0];
     }
   }
+#if defined(__F16C__)
+  static constexpr bool kVectors = sizeof(In) == sizeof(Lane) || is_half<In>;
+#else
+  static constexpr bool kVectors = sizeof(In) == sizeof(Lane);
+#endif
+  static Lane lane(In x) {
+    if constexpr (is_half<In>) return M::map(to_float(x));
+    else return M::map(static_cast<Lane>(x));
+  }
   static typename M::Acc wide(Lane v) { return static_cast<typename M::Acc>(v); }
   static Vector<Lane> spread() { return Vector<Lane>{} + Lane(M::kStart); }
-  static Vector<Lane> vector(const In* x) { return M::map(load(reinterpret_cast<const Lane*>(x))); }
+  static Vector<Lane> vector(const In* x) {
+    if constexpr (is_half<In>) return M::map(load_floats(x));
+    else return M::map(load(reinterpret_cast<const Lane*>(x)));
+  }
 };
 
 }  // namespace genesis::kernels::GENESIS_ISA

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "kernels/loops.h"
+#include "kernels/half_loops.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -71,9 +71,10 @@ struct ClampNumbers {
   using Params = Bounds;
   template <class T>
   static T apply(T x, const Bounds& p) {
-    T lo, hi;
-    if constexpr (std::is_integral_v<T>) lo = static_cast<T>(p.whole_lo), hi = static_cast<T>(p.whole_hi);
-    else lo = static_cast<T>(p.lo), hi = static_cast<T>(p.hi);
+    using E = Element<T>;
+    E lo, hi;
+    if constexpr (std::is_integral_v<T>) lo = static_cast<E>(p.whole_lo), hi = static_cast<E>(p.whole_hi);
+    else lo = static_cast<E>(p.lo), hi = static_cast<E>(p.hi);
     const T y = x < lo ? lo : x;
     return y > hi ? hi : y;
   }
@@ -108,8 +109,12 @@ void where(View y, View c, View a, View b) {
   }
   elementwise({{y, y.dtype}, {c, DType::Bool}, {a, y.dtype}, {b, y.dtype}}, inner);
 }
-void maximum(View y, View a, View b) { zip_own<Maximum>(y, a, b); }
-void minimum(View y, View a, View b) { zip_own<Minimum>(y, a, b); }
+void maximum(View y, View a, View b) {
+  if (!on_halves<Maximum>(y.dtype, y, nullptr, a, b)) zip_own<Maximum>(y, a, b);
+}
+void minimum(View y, View a, View b) {
+  if (!on_halves<Minimum>(y.dtype, y, nullptr, a, b)) zip_own<Minimum>(y, a, b);
+}
 void fmax(View y, View a, View b) { zip_own<Fmax>(y, a, b); }
 void fmin(View y, View a, View b) { zip_own<Fmin>(y, a, b); }
 void heaviside(View y, View a, View b) { zip<Heaviside>(y, a, b); }
@@ -118,7 +123,9 @@ void nan_to_num(View y, View x, double nan, double posinf, double neginf) {
   map_floating<NanToNum>(y, x, &params);
 }
 void clamp(View y, View x, View lo, View hi) { zip3<Clamp>(y, x, lo, hi); }
-void clamp_numbers(View y, View x, Bounds bounds) { map<ClampNumbers>(y, x, &bounds); }
+void clamp_numbers(View y, View x, Bounds bounds) {
+  if (!on_halves<ClampNumbers>(y.dtype, y, &bounds, x)) map<ClampNumbers>(y, x, &bounds);
+}
 void share(View da, View dy, View a, View b) { zip3_floating<Share>(da, dy, a, b); }
 void within(View dx, View dy, View x, double lo, double hi) {
   const Within::Params params{lo, hi};
