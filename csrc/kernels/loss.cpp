@@ -249,19 +249,33 @@ struct Scores {
 
 template <class T>
 T row_max(const T* x, int64_t n) {
-  if (n >= 4 * kLanes<T>) return Monoid<Larger<T>>::block(x, n);
-  T largest = x[0];
-  for (int64_t i = 1; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
-  return largest;
+  using Most = Monoid<Larger<T>>;
+  constexpr int w = kLanes<T>;
+  if (n >= 4 * w) return Most::block(x, n);
+  if (n < w) {
+    T largest = x[0];
+    for (int64_t i = 1; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
+    return largest;
+  }
+  Vector<T> largest = load(x + n - w);
+  for (int64_t i = 0; i + w < n; i += w) largest = Larger<T>::op(largest, load(x + i));
+  return Most::across(largest);
+}
+
+// out += log(total)
+template <class T>
+void add_logs(T* out, const double* total, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t j = 0; j < n; ++j) out[j] += static_cast<T>(vlog(total[j]));
 }
 
 // log(sum(exp(x))) of each case of a piece. A NaN among the scores makes the sum NaN, whatever the maximum is.
 template <class T>
 void log_sums(T* out, const Scores<T>& x, const CrossEntropy& p, bool rows, int64_t cases) {
   alignas(64) T e[kTile];
+  double total[kTile];
   if (!rows) {
     alignas(64) T largest[kTile];
-    double total[kTile];
     std::copy_n(x.data, cases, largest);
     for (int64_t c = 1; c < p.classes; ++c) {
       const T* row = x.data + c * x.step;
@@ -275,20 +289,20 @@ void log_sums(T* out, const Scores<T>& x, const CrossEntropy& p, bool rows, int6
       for (int64_t j = 0; j < cases; ++j) e[j] = vexp(row[j] - largest[j]);
       for (int64_t j = 0; j < cases; ++j) total[j] += e[j];
     }
-    for (int64_t j = 0; j < cases; ++j) out[j] = largest[j] + static_cast<T>(std::log(total[j]));
+    std::copy_n(largest, cases, out);
+    add_logs(out, total, cases);
     return;
   }
   if (p.classes > kTile) {  // one row in a piece
-    const T largest = row_max(x.data, p.classes);
-    double total = 0;
+    out[0] = row_max(x.data, p.classes);
+    total[0] = 0;
     for (int64_t at = 0; at < p.classes; at += kTile) {
       const int64_t m = std::min(kTile, p.classes - at);
 #pragma GCC ivdep
-      for (int64_t i = 0; i < m; ++i) e[i] = vexp(x.data[at + i] - largest);
-      total += Monoid<Sum<T>>::block(e, m);
+      for (int64_t i = 0; i < m; ++i) e[i] = vexp(x.data[at + i] - out[0]);
+      total[0] += Monoid<Sum<T>>::block(e, m);
     }
-    out[0] = largest + static_cast<T>(std::log(total));
-    return;
+    return add_logs(out, total, 1);
   }
   for (int64_t j = 0; j < cases; ++j) {
     const T* row = x.data + j * p.classes;
@@ -297,8 +311,8 @@ void log_sums(T* out, const Scores<T>& x, const CrossEntropy& p, bool rows, int6
   }
 #pragma GCC ivdep
   for (int64_t i = 0; i < cases * p.classes; ++i) e[i] = vexp(e[i]);
-  for (int64_t j = 0; j < cases; ++j)
-    out[j] += static_cast<T>(std::log(double(Monoid<Sum<T>>::block(e + j * p.classes, p.classes))));
+  for (int64_t j = 0; j < cases; ++j) total[j] = Monoid<Sum<T>>::block(e + j * p.classes, p.classes);
+  add_logs(out, total, cases);
 }
 
 template <class T>

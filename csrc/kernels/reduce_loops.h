@@ -166,6 +166,23 @@ class Monoid {
     return total;
   }
 
+  // The lanes of a vector as one, halves together.
+  template <class V>
+  static Lane across(V v) {
+    constexpr int lanes = sizeof(V) / sizeof(Lane);
+    if constexpr (sizeof(V) > 16) {
+      return [&]<int... i>(std::integer_sequence<int, i...>) {
+        return across(M::op(__builtin_shufflevector(v, v, i...), __builtin_shufflevector(v, v, (i + lanes / 2)...)));
+      }(std::make_integer_sequence<int, lanes / 2>{});
+    } else {
+      Lane lane[lanes];
+      std::memcpy(lane, &v, sizeof v);
+      for (int half = lanes / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; ++j) lane[j] = M::op(lane[j], lane[j + half]);
+      return lane[0];
+    }
+  }
+
   void add(Acc& acc, const In* x, int64_t n, int64_t) const { acc.value = M::op(acc.value, wide(block(x, n))); }
   void merge(Acc& acc, const Acc& later) const { acc.value = M::op(acc.value, later.value); }
 
@@ -219,22 +236,6 @@ class Monoid {
   };
 
  private:
-  // The lanes of a vector as one, halves together.
-  template <class V>
-  static Lane across(V v) {
-    constexpr int lanes = sizeof(V) / sizeof(Lane);
-    if constexpr (sizeof(V) > 16) {
-      return [&]<int... i>(std::integer_sequence<int, i...>) {
-        return across(M::op(__builtin_shufflevector(v, v, i...), __builtin_shufflevector(v, v, (i + lanes / 2)...)));
-      }(std::make_integer_sequence<int, lanes / 2>{});
-    } else {
-      Lane lane[lanes];
-      std::memcpy(lane, &v, sizeof v);
-      for (int half = lanes / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; ++j) lane[j] = M::op(lane[j], lane[j + half]);
-      return lane[0];
-    }
-  }
 #if defined(__F16C__)
   static constexpr bool kVectors = sizeof(In) == sizeof(Lane) || is_half<In>;
 #else
