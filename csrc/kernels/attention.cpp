@@ -20,15 +20,16 @@ void forward_task(View out, View lse, View q, View k, View v, View mask, const A
                   int64_t b, int64_t h, int64_t first, int64_t end) {
   const QueryBlocks blocks(s.queries);
   const int64_t key_end = visible(s, o.causal, std::min(s.queries, end * blocks.height));
-  const int64_t width = s.width(), panels = ceil_div(key_end, width);
+  const bool few = s.queries <= kFew;
+  const int64_t width = s.width(), panels = few ? 0 : ceil_div(key_end, width);
   const int64_t all = key_end * s.dim, values = key_end * s.value_dim;
   arena.reset(Arena::bytes<T>(all) + Arena::bytes<T>(values) + Arena::bytes<T>(panels * width * s.dim) +
               Arena::bytes<T>(blocks.height * (width + s.dim + s.value_dim)) + 256);
   const Head qh(q, b, h), kh(k, b, h / s.share()), vh(v, b, h / s.share()), oh(out, b, h);
-  const HeadRows<T> keys = rows_of(kh, 0, key_end, s.dim, arena.take<T>(all));
-  const HeadRows<T> value = rows_of(vh, 0, key_end, s.value_dim, arena.take<T>(values));
+  const HeadRows<T> keys = rows_of(kh, 0, key_end, s.dim, arena.take<T>(all), few);
+  const HeadRows<T> value = rows_of(vh, 0, key_end, s.value_dim, arena.take<T>(values), few);
   T* transposed = arena.take<T>(panels * width * s.dim);
-  pack(keys.data, keys.stride, int64_t{1}, key_end, s.dim, transposed, width);
+  if (!few) pack(keys.data, keys.stride, int64_t{1}, key_end, s.dim, transposed, width);
   T* score = arena.take<T>(blocks.height * width);
   T* sum = arena.take<T>(blocks.height * s.value_dim);
   T* q_copy = arena.take<T>(blocks.height * s.dim);
@@ -46,7 +47,8 @@ void forward_task(View out, View lse, View q, View k, View v, View mask, const A
     std::fill_n(sum, rows * s.value_dim, T(0));
     for (int64_t key = 0; key < seen; key += width) {
       const Block<T> w{score, width, rows, std::min(width, seen - key), query, key};
-      scores(w, qr, transposed + key * s.dim, s.dim, static_cast<T>(o.scale), mask_rows);
+      if (few) few_scores(w, qr, keys, s.dim, static_cast<T>(o.scale), mask_rows);
+      else scores(w, qr, transposed + key * s.dim, s.dim, static_cast<T>(o.scale), mask_rows);
       for (int64_t i = 0; i < rows; ++i) {
         T* row = w.row(i);
         const int64_t seen_here = seen_of(w, i, o.causal);

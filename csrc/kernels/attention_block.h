@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kQueries = 36;  // rows of a block: tiles of 4, 6 and 9 rows fit
 constexpr int64_t kKeys = 128;    // columns of a block, or half of that if there are no more
 constexpr int64_t kTasks = 8;     // heads are cut if there are fewer
+constexpr int64_t kFew = 4;       // queries that do not repay another arrangement of keys
 
 const Arena arena;
 
@@ -59,8 +60,9 @@ bool suits(const Head& x, int64_t cols) {
   return x.dtype == dtype_of<T> && (x.stride == cols || x.stride * int64_t{sizeof(T)} % 1024 != 0);
 }
 template <class T>
-HeadRows<T> rows_of(const Head& x, int64_t first, int64_t count, int64_t cols, T* copy) {
-  if (suits<T>(x, cols)) return {reinterpret_cast<const T*>(x.row(first)), x.stride};
+HeadRows<T> rows_of(const Head& x, int64_t first, int64_t count, int64_t cols, T* copy, bool read_once = false) {
+  if (suits<T>(x, cols) || (read_once && x.dtype == dtype_of<T>))
+    return {reinterpret_cast<const T*>(x.row(first)), x.stride};
   for (int64_t i = 0; i < count; ++i)
     gather(copy + i * cols, dtype_of<T>, x.row(first + i), itemsize(x.dtype), x.dtype, cols);
   return {copy, cols};
@@ -238,6 +240,22 @@ void scores(const Block<T>& s, const HeadRows<T>& q, const T* keys_transposed, i
             const MaskRows& mask) {
   block_product<T, Order::row_major>(s.rows, s.cols, dim, scale, q.data, q.stride, keys_transposed, s.width, T(0),
                                      s.data, s.width);
+  if (mask.data) apply_mask(s, mask);
+}
+
+// The same by dot products with keys as they are, for few queries.
+template <class T>
+void few_scores(const Block<T>& s, const HeadRows<T>& q, const HeadRows<T>& keys, int64_t dim, T scale,
+                const MaskRows& mask) {
+  for (int64_t j = 0; j < s.cols; j += 4) {
+    const T* four[4];
+    for (int64_t n = 0; n < 4; ++n) four[n] = keys.data + (s.key + std::min(j + n, s.cols - 1)) * keys.stride;
+    for (int64_t i = 0; i < s.rows; ++i) {
+      T dots[1][4];
+      dot_tile<T, 1>(dim, q.data + i * q.stride, 0, four, dots);
+      for (int64_t n = 0; n < 4; ++n) s.row(i)[j + n] = scale * dots[0][n];  // the width is a multiple of 4
+    }
+  }
   if (mask.data) apply_mask(s, mask);
 }
 

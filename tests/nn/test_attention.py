@@ -35,6 +35,9 @@ def naive_gradients(q, k, v, dout, seen):
         (3, 200, 129, 17, 33),
         (9, 75, 75, 64, 64),
         (1, 300, 300, 5, 1),
+        (5, 1, 513, 64, 64),
+        (2, 4, 130, 17, 33),
+        (1, 3, 2, 5, 1),
     ],
 )
 def test_several_blocks(heads, n, m, d, e, causal, rng):
@@ -54,16 +57,17 @@ def test_several_blocks(heads, n, m, d, e, causal, rng):
             np.testing.assert_allclose(g.numpy(), wanted, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("n", [2, 70])
 @pytest.mark.parametrize("kind", ["bool", "added", "rows", "strided"])
-def test_masks_over_several_blocks(kind, rng):
-    q, k, v = (rng.normal(size=(2, 2, s, 8)) for s in (70, 150, 150))
+def test_masks_over_several_blocks(kind, n, rng):
+    q, k, v = (rng.normal(size=(2, 2, s, 8)) for s in (n, 150, 150))
     mask = {
-        "bool": rng.random((70, 150)) > 0.5,
+        "bool": rng.random((n, 150)) > 0.5,
         "added": np.where(
-            rng.random((2, 1, 70, 150)) > 0.5, rng.normal(size=(2, 1, 70, 150)), -np.inf
+            rng.random((2, 1, n, 150)) > 0.5, rng.normal(size=(2, 1, n, 150)), -np.inf
         ),
         "rows": rng.random((2, 1, 1, 150)) > 0.9,
-        "strided": rng.random((70, 300)) > 0.5,
+        "strided": rng.random((n, 300)) > 0.5,
     }[kind]
     given = genesis.tensor(mask) if mask.dtype == bool else tensor(mask)
     if kind == "strided":
@@ -78,6 +82,16 @@ def test_masks_over_several_blocks(kind, rng):
     open_form = genesis.autograd.grad(out.square().sum(), leaves, create_graph=True)
     for a, b in zip(first, open_form, strict=True):
         np.testing.assert_allclose(a.numpy(), b.detach().numpy(), rtol=1e-8, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [genesis.float32, genesis.float16], ids=str)
+@pytest.mark.parametrize("n", [1, 5])
+def test_heads_side_by_side_in_memory(n, dtype, rng):
+    """Rows of a head lie 1024 bytes apart, which is a stride that larger products copy away."""
+    q, k, v = (genesis.tensor(rng.normal(size=(1, s, 8, 32))).to(dtype) for s in (n, 90, 90))
+    out = F.scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v)))
+    wide = [x.transpose(1, 2).double().numpy() for x in (q, k, v)]
+    np.testing.assert_allclose(out.double().numpy(), attention(*wide), rtol=2e-3, atol=2e-3)
 
 
 def test_query_without_keys_gets_zero_and_no_gradient(rng):
