@@ -99,14 +99,18 @@ void copy_row(char* to, const char* from, int64_t bytes) {
     for (int64_t i = 0; i + piece < bytes; i += piece) std::memcpy(to + i, from + i, piece);
     std::memcpy(to + bytes - piece, from + bytes - piece, piece);
   };
-  if (bytes >= 32) pieces(std::integral_constant<int64_t, 32>{});
+  if (bytes >= 64) pieces(std::integral_constant<int64_t, 64>{});
+  else if (bytes >= 32) pieces(std::integral_constant<int64_t, 32>{});
   else pieces(std::integral_constant<int64_t, 16>{});
 }
 
-// Whole rows: out[i] = x[index[i]], all of them contiguous. They may lie far apart, so they are fetched early.
+// How far ahead of their use rows are fetched: they may lie far apart, unless the whole table stays close.
+int64_t rows_ahead(int64_t table_bytes) { return table_bytes > 1 << 18 ? 12 : INT64_MAX / 2; }
+
+// Whole rows: out[i] = x[index[i]], all of them contiguous.
 template <class T>
 bool gather_rows(const Walk& w, T* out, const T* x, int64_t size, const int64_t* index) {
-  constexpr int64_t ahead = 12;
+  const int64_t ahead = rows_ahead(size * w.step * int64_t{sizeof(T)});
   const int64_t rows = w.shape[0], width = w.shape[1], bytes = width * static_cast<int64_t>(sizeof(T)), si = w.index[0];
   std::atomic<bool> good = true;
   parallel_for(rows, std::max<int64_t>(1, kGrain / width), [&](int64_t begin, int64_t end) {
@@ -171,10 +175,36 @@ bool gather_typed(const View& out, const View& x, const View& index, int dim) {
   return good;
 }
 
+// A row of sums. Those of a short row stay in registers while its terms are read.
+template <class T>
+void sum_row(T* to, const T* table, int64_t step, const int64_t* index, int64_t size, int64_t width) {
+  typedef T Line __attribute__((vector_size(64)));
+  constexpr int64_t lanes = 64 / sizeof(T);
+  int64_t k = 0;
+  if (width <= 4 * lanes)
+    for (; k + lanes <= width; k += lanes) {
+      Line sum;
+      std::memcpy(&sum, table + index[0] * step + k, sizeof sum);
+      for (int64_t j = 1; j < size; ++j) {
+        Line term;
+        std::memcpy(&term, table + index[j] * step + k, sizeof term);
+        sum += term;
+      }
+      std::memcpy(to + k, &sum, sizeof sum);
+    }
+  if (k == width) return;
+  std::copy_n(table + index[0] * step + k, width - k, to + k);
+  for (int64_t j = 1; j < size; ++j) {
+    const T* row = table + index[j] * step;
+#pragma GCC ivdep
+    for (int64_t i = k; i < width; ++i) to[i] += row[i];
+  }
+}
+
 template <class T>
 bool sum_rows_typed(const View& out, const View& x, const int64_t* index, int64_t size, T scale) {
-  constexpr int64_t ahead = 12;
   const int64_t width = out.shape[1], step = x.strides[0];
+  const int64_t ahead = rows_ahead(x.shape[0] * step * int64_t{sizeof(T)});
   const T* table = x.as<const T>();
   std::atomic<bool> good = true;
   parallel_for(out.shape[0], std::max<int64_t>(1, kGrain / (width * size)), [&](int64_t begin, int64_t end) {
@@ -184,15 +214,9 @@ bool sum_rows_typed(const View& out, const View& x, const int64_t* index, int64_
     }
     for (int64_t i = begin; i < end; ++i) {
       T* to = out.as<T>() + i * width;
-      for (int64_t j = i * size; j < i * size + size; ++j) {
-        if (j + ahead < end * size) __builtin_prefetch(table + index[j + ahead] * step);
-        const T* row = table + index[j] * step;
-        if (j == i * size) copy_row(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(row), width * sizeof(T));
-        else {
-#pragma GCC ivdep
-          for (int64_t k = 0; k < width; ++k) to[k] += row[k];
-        }
-      }
+      for (int64_t j = i * size + ahead; j < std::min(i * size + size + ahead, end * size); ++j)
+        __builtin_prefetch(table + index[j] * step);
+      sum_row(to, table, step, index + i * size, size, width);
       if (scale != 1)
         for (int64_t k = 0; k < width; ++k) to[k] *= scale;
     }
