@@ -27,9 +27,10 @@ static const char* public_name(Args& a) { return a.name() + (a.name()[0] == '_')
 // (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 static Tensor pool_avg(Args& a, int spatial) {
   const ops::PoolOptions options{a.dims(1), a.optional_dims(2), dims_or(a, 3, 0), {1}, a.boolean(4, false)};
-  const std::optional<int64_t> divisor = spatial == 1 ? std::nullopt : a.optional_integer(6);
-  require(divisor.value_or(1) != 0, public_name(a), ": divisor_override must not be 0");
-  return ops::avg_pool(public_name(a), spatial, a.tensor(0), options, a.boolean(5, true), divisor.value_or(0));
+  const bool divides = spatial > 1 && a.optional_integer(6).has_value();
+  const int64_t divisor = divides ? *a.optional_integer(6) : 0;
+  require(!divides || divisor != 0, public_name(a), ": divisor_override must not be 0");
+  return ops::avg_pool(public_name(a), spatial, a.tensor(0), options, a.boolean(5, true), divisor);
 }
 
 static const Family family([] {
