@@ -43,7 +43,7 @@ constexpr int64_t kStreamedBytes = int64_t{1} << 24;
 // Of an output this large, little is still in L2 from when it was last used. The processor foresees what is read, but
 // hardly what is written: to wait for it line by line takes a tenth to a fifth of the time of an addition.
 constexpr int64_t kFetchedBytes = int64_t{1} << 20;
-constexpr int64_t kPiece = 1024, kAhead = 2048;  // bytes of the output: met at once, fetched before they are met
+constexpr int64_t kPiece = 1024;  // bytes of the output that are met at once
 
 // Every operand is either one value or has the shape and layout of the output: one long dimension.
 bool flatten(Loop& loop, std::initializer_list<Operand> operands) {
@@ -143,7 +143,7 @@ bool follows_itself(const Loop& loop) {
 }
 
 // What does not change from stretch to stretch.
-void prepare(Loop& loop, int64_t grain) {
+void prepare(Loop& loop, int64_t grain, bool fetches) {
   const int last = loop.ndim - 1;
   for (int k = 0; k < loop.n; ++k) {
     const int64_t stride = loop.strides[k][last];
@@ -161,9 +161,10 @@ void prepare(Loop& loop, int64_t grain) {
     bool in_place = false;  // then reading brings it
     for (int k = 1; k < loop.n; ++k) in_place |= loop.data[k] == loop.data[0];
     loop.stream = kStreams && !in_place && bytes >= kStreamedBytes;
-    // Not for those whose arithmetic covers the waiting, or that lay out single values for each piece.
-    loop.fetch =
-        !in_place && !loop.stream && follows_itself(loop) && grain >= kLightGrain && (loop.n <= 3 || loop.scalars == 0);
+    const bool far = !in_place && !loop.stream && follows_itself(loop);
+    // In pieces only where arithmetic does not cover the waiting, and no single values are laid out for each piece.
+    loop.fetch = far && grain >= kLightGrain && (loop.n <= 3 || loop.scalars == 0);
+    if (far && fetches && !loop.fetch) loop.scalars |= kFar;
     loop.plain &= !loop.stream;
   }
 }
@@ -372,13 +373,14 @@ void run(const Loop& loop, int64_t begin, int64_t end) {
 
 }  // namespace
 
-void elementwise(std::initializer_list<Operand> operands, Inner inner, const void* params, int64_t grain) {
+void elementwise(std::initializer_list<Operand> operands, Inner inner, const void* params, int64_t grain,
+                 bool fetches) {
   Loop loop;
   loop.inner = inner;
   loop.params = params;
   if (!flatten(loop, operands)) plan(loop, operands);
   if (loop.total == 0) return;
-  prepare(loop, grain);
+  prepare(loop, grain, fetches);
   parallel_for(loop.total, grain, [&](int64_t begin, int64_t end) {
     run(loop, begin, end);
     if (loop.stream) stream_fence();

@@ -18,6 +18,10 @@ inline constexpr int64_t kTile = 1024;
 inline constexpr int64_t kLightGrain = 32768;  // of an operation that waits for memory, not for arithmetic
 
 // data[0] is the output, then the inputs. Bit i of `scalars` says that input data[i] is a single value. `n` elements.
+// kFar in `scalars` says that the output is far away, to loops that fetch it themselves, kAhead bytes before they
+// write.
+inline constexpr unsigned kFar = 1u << 31;
+inline constexpr int64_t kAhead = 2048;
 using Inner = void (*)(char* const* data, unsigned scalars, int64_t n, const void* params);
 
 struct Operand {
@@ -26,9 +30,9 @@ struct Operand {
 };
 
 // Operand 0 is the output: its shape is the shape of the loop; the others broadcast to it.
-// `grain` is how many elements are worth a thread.
+// `grain` is how many elements are worth a thread, `fetches` whether the inner loop heeds kFar.
 void elementwise(std::initializer_list<Operand> operands, Inner inner, const void* params = nullptr,
-                 int64_t grain = kLightGrain);
+                 int64_t grain = kLightGrain, bool fetches = false);
 
 // float16 and bfloat16 compute in float32, small integers in int32, bool in uint8.
 inline DType compute_type(DType t) {

@@ -53,6 +53,25 @@ void unary_loop(char* const* data, unsigned scalars, int64_t n, const void* para
   for (int64_t i = 0; i < n; ++i) y[i] = op(x[i]);
 }
 
+// The same, for functions that take longer than memory does: they fetch a far output on the way.
+template <class Op, class T>
+void far_unary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
+  constexpr int64_t line = 64 / sizeof(T), block = 4 * line, ahead = kAhead / sizeof(T);
+  int64_t i = 0;
+  if (scalars == kFar) {
+    const Call<Op> op(params);
+    T* y = reinterpret_cast<T*>(data[0]);
+    const T* x = reinterpret_cast<const T*>(data[1]);
+    for (; i + block <= n; i += block) {
+      for (int64_t j = 0; j < block; j += line) __builtin_prefetch(y + i + ahead + j, 1);
+#pragma GCC ivdep
+      for (int64_t j = 0; j < block; ++j) y[i + j] = op(x[i + j]);
+    }
+  }
+  char* const rest[] = {data[0] + i * int64_t{sizeof(T)}, data[1] + i * int64_t{sizeof(T)}};
+  unary_loop<Op, T, T>(rest, scalars & ~kFar, n - i, params);
+}
+
 template <class Op, class In, class Out>
 void binary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
   const Call<Op> op(params);
@@ -141,6 +160,8 @@ inline DType own_type(DType t) { return t >= DType::UInt8 && t <= DType::Int16 ?
 template <class Op>
 void map_floating(View y, View x, const void* params = nullptr, int64_t grain = kLightGrain) {
   const DType t = compute_type(y.dtype);
+  if (grain < kLightGrain && t == DType::Float32)
+    return elementwise({{y, t}, {x, t}}, far_unary_loop<Op, float>, params, grain, true);
   const Inner inner = with_floating_compute_type(y.dtype, []<class T>() -> Inner { return unary_loop<Op, T, T>; });
   elementwise({{y, t}, {x, t}}, inner, params, grain);
 }
