@@ -12,12 +12,15 @@
 // tiles of the matrix product (conv_panels.h): they read it again and again, aligned and without the lanes that are no
 // outputs.
 //
+// With 3 x 3 taps, many multiplications can be spared (conv_winograd.h).
+//
 // An output is always summed in the same order, whatever block, tile or thread it falls to.
 #include "kernels/conv.h"
 
 #include "core/parallel.h"
 #include "kernels/conv_columns.h"
 #include "kernels/conv_panels.h"
+#include "kernels/conv_winograd.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
@@ -151,6 +154,8 @@ void correlate(const std::vector<Correlation<T>>& passes) {
   const Correlation<T>& x = passes[0];
   if (x.batch == 0 || x.groups == 0 || x.rows == 0 || x.outputs() == 0) return;
   if (passes.size() == 1 && plain(x)) return multiply_images(x);
+  if constexpr (std::is_same_v<T, float>)
+    if (passes.size() == 1 && Winograd::suits(x) && Winograd(x).run()) return;
   // Tiles are as high as the registers allow, and all about equally high.
   const bool panels = x.rows > kFewRows;
   const int64_t highest = panels ? kMaxRows[kPanelVectors - 1] : kTileRows;

@@ -43,13 +43,14 @@ Vec<T> broadcast(T x) {
   return x - Vec<T>{};
 }
 
-// Which of the lanes 0..count-1 of a vector exist in memory.
+// Which lanes of a vector exist in memory: the first `count`, or those from `first` to before `end`.
 #if defined(__AVX512F__)
 constexpr bool kFastMasks = true;
 template <class T>
 struct Mask {
   uint32_t bits;
   explicit Mask(int64_t count) : bits((1u << count) - 1u) {}
+  Mask(int64_t first, int64_t end) : bits(((1u << end) - 1u) & -(1u << first)) {}
 };
 inline __m512 fma(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
 inline __m512d fma(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
@@ -62,12 +63,12 @@ constexpr bool kFastMasks = true;
 template <class T>
 struct Mask {
   __m256i bits;
-  explicit Mask(int64_t count) {
-    if constexpr (sizeof(T) == 4) {
-      bits = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    } else {
-      bits = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
-    }
+  explicit Mask(int64_t count) : bits(below(count)) {}
+  Mask(int64_t first, int64_t end) : bits(_mm256_andnot_si256(below(first), below(end))) {}
+  static __m256i below(int64_t lane) {
+    if constexpr (sizeof(T) == 4)
+      return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(lane)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    else return _mm256_cmpgt_epi64(_mm256_set1_epi64x(lane), _mm256_setr_epi64x(0, 1, 2, 3));
   }
 };
 inline __m256 fma(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
@@ -80,8 +81,9 @@ inline void store(double* p, __m256d v, Mask<double> mask) { _mm256_maskstore_pd
 constexpr bool kFastMasks = false;
 template <class T>
 struct Mask {
-  int64_t count;
-  explicit Mask(int64_t count) : count(count) {}
+  int64_t first, end;
+  explicit Mask(int64_t count) : Mask(0, count) {}
+  Mask(int64_t first, int64_t end) : first(first), end(end) {}
 };
 template <class V>
 V fma(V a, V b, V c) {
@@ -90,12 +92,12 @@ V fma(V a, V b, V c) {
 template <class T>
 Vec<T> load(const T* p, Mask<T> mask) {
   Vec<T> v{};
-  for (int64_t i = 0; i < mask.count; ++i) v[i] = p[i];
+  for (int64_t i = mask.first; i < mask.end; ++i) v[i] = p[i];
   return v;
 }
 template <class T>
 void store(T* p, Vec<T> v, Mask<T> mask) {
-  for (int64_t i = 0; i < mask.count; ++i) p[i] = v[i];
+  for (int64_t i = mask.first; i < mask.end; ++i) p[i] = v[i];
 }
 #endif
 

@@ -122,6 +122,10 @@ SHAPES = [
     (40, 8, 20, 2, (4, 4), (4, 4), (1, 1), (0, 0), (1, 1)),
     (34, 12, 9, 1, (6, 5), (3, 3), (2, 2), (1, 1), (1, 1)),
     (32, 8, 8, 1, (5, 2), (2, 1), (3, 1), (0, 0), (1, 1)),
+    (6, 20, 24, 1, (17, 31), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (3, 17, 33, 2, (14, 100), (3, 3), (1, 1), (2, 0), (1, 1)),
+    (2, 210, 16, 1, (24, 25), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (3, 130, 130, 1, (13, 13), (3, 3), (1, 1), (1, 1), (1, 1)),
 ]
 
 
@@ -225,6 +229,20 @@ def test_infinity_stays_where_it_is_seen(size):
     y.backward(genesis.ones_like(y))
     taps = np.argwhere(~np.isfinite(w.grad.numpy())).tolist()
     assert taps == [[1, 0, i, j] for i in (0, 1) for j in (1, 2)]
+
+
+@pytest.mark.parametrize("value", [float("inf"), 3e38])
+def test_what_is_infinite_is_not_nan(value):
+    """Nor is anything else, though 3 x 3 taps are summed by differences of inputs."""
+    x = genesis.ones(2, 16, 20, 21)
+    x[1, 3, 6:8, 6:8] = value
+    y = nn.functional.conv2d(x, genesis.ones(16, 16, 3, 3), padding=1).numpy()
+    expected = np.zeros(y.shape, bool)
+    expected[1, :, 5:9, 5:9] = True
+    if np.isfinite(value):
+        expected[1, :, [5, 5, 8, 8], [5, 8, 5, 8]] = False
+    np.testing.assert_array_equal(np.isposinf(y), expected)
+    assert not np.isnan(y).any()
 
 
 def test_half_precision_computes_in_float32(rng):
