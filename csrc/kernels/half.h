@@ -72,11 +72,13 @@ inline Halves low_halves(Words x) {
 }
 #endif
 
-inline Floats to_floats(Halves x, BFloat16) { return (Floats)(to_words(x) << 16); }
-inline Halves to_halves(Floats x, BFloat16) {
-  const Words u = (Words)x, rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;  // as to_bfloat16 does
-  return low_halves(x != x ? Words{} + 0x7fc0 : rounded);
+// The nearest bfloat16 is the upper half of each word, as to_bfloat16 has it.
+inline Words rounded(Floats x) {
+  const Words u = (Words)x;
+  return x != x ? Words{} + 0x7fc00000 : u + 0x7fff + ((u >> 16) & 1);
 }
+inline Floats to_floats(Halves x, BFloat16) { return (Floats)(to_words(x) << 16); }
+inline Halves to_halves(Floats x, BFloat16) { return low_halves(rounded(x) >> 16); }
 
 template <class S>
 [[gnu::always_inline]] inline Floats load_floats(const S* p) {

@@ -37,6 +37,14 @@ struct HalfInput {
   }
   Floats whole(int64_t i) const { return single ? value : load_floats(data + i); }
   Floats part(int64_t i, int64_t n) const { return single ? value : load_floats(data + i, n); }
+  // Of twice as many bfloat16s, those of even and those of odd place.
+  Words words(int64_t i) const {
+    Words x;
+    std::memcpy(&x, data + i, sizeof x);
+    return x;
+  }
+  Floats even(int64_t i) const { return single ? value : (Floats)(words(i) << 16); }
+  Floats odd(int64_t i) const { return single ? value : (Floats)(words(i) & 0xffff0000); }
 };
 
 // Results are numbers, or all bits or none of a lane, which are written as bytes of 1 and 0.
@@ -58,6 +66,14 @@ struct HalfOutput {
     const Bools y = __builtin_convertvector(x, Bools) & 1;
     std::memcpy(data + i, &y, static_cast<size_t>(n));
   }
+  void both(int64_t i, Floats even, Floats odd) const {
+    const Words y = (rounded(even) >> 16) | (rounded(odd) & 0xffff0000);
+    std::memcpy(reinterpret_cast<S*>(data) + i, &y, sizeof y);
+  }
+  void both(int64_t i, Truths even, Truths odd) const {
+    const Halves y = low_halves((Words)((even & 1) | (odd & 0x100)));
+    std::memcpy(data + i, &y, sizeof y);
+  }
 };
 
 struct HalfParams {
@@ -68,6 +84,10 @@ struct HalfParams {
 template <class Op, class S, class... In>
 [[gnu::always_inline]] inline void write_halves(const HalfOutput<S>& y, int64_t n, const Call<Op>& op, const In&... x) {
   int64_t i = 0;
+  // A word holds two bfloat16s, which a shift or a mask widens where they are: nothing moves between lanes, which only
+  // one port of the processor could do.
+  if constexpr (std::is_same_v<S, BFloat16>)
+    for (; i + 2 * kHalfLanes <= n; i += 2 * kHalfLanes) y.both(i, op(x.even(i)...), op(x.odd(i)...));
   for (; i + kHalfLanes <= n; i += kHalfLanes) y.whole(i, op(x.whole(i)...));
   if (i < n) y.part(i, op(x.part(i, n - i)...), n - i);
 }

@@ -101,6 +101,17 @@ def test_special_values(dtype):
     assert (1 / genesis.tensor([-0.0] * 20, dtype=dtype).abs()).amin().item() == float("inf")
 
 
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_every_value(dtype):
+    x = genesis.arange(-(2**15), 2**15).to(genesis.int16).view(dtype)
+    for number in (1.0, 1.5, 1 / 3, 1e30, -1e-30, float("inf")):
+        for name in ("mul", "add", "minimum"):
+            result = BINARY[name](x, genesis.tensor(number))
+            expected = BINARY[name](x.float(), genesis.tensor(number)).to(dtype)
+            assert genesis.equal(result.view(genesis.int16), expected.view(genesis.int16))
+    assert genesis.equal(x < 1.5, x.float() < 1.5)
+
+
 @pytest.mark.parametrize("isa", ["baseline", "avx2"])
 def test_other_instruction_sets(isa):
     if genesis._C._isa() == isa:
