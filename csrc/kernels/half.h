@@ -44,6 +44,16 @@ inline Halves to_halves(Floats x, Half) {
   return (Halves)_mm512_maskz_cvtps_ph(kAll, (__m512)x, _MM_FROUND_TO_NEAREST_INT);
 }
 inline Halves low_halves(Words x) { return (Halves)_mm512_maskz_cvtepi32_epi16(kAll, (__m512i)x); }
+
+// The nearest bfloat16 is the upper half of each word, as to_bfloat16 has it. With masks, which the compiler does not
+// find, four operations instead of five.
+inline Words rounded(Floats x) {
+  const __m512i u = (__m512i)x;
+  const __mmask16 number = _mm512_cmp_ps_mask((__m512)x, (__m512)x, _CMP_ORD_Q);
+  const __mmask16 odd = _mm512_mask_test_epi32_mask(number, u, _mm512_set1_epi32(0x10000));
+  const __m512i y = _mm512_mask_add_epi32(_mm512_set1_epi32(0x7fc00000), number, u, _mm512_set1_epi32(0x7fff));
+  return (Words)_mm512_mask_add_epi32(y, odd, u, _mm512_set1_epi32(0x8000));
+}
 #else
 constexpr int kHalfLanes = 8;
 typedef float Floats __attribute__((vector_size(32)));
@@ -70,13 +80,12 @@ inline Halves low_halves(Words x) {
   const __m256i pairs = _mm256_packus_epi32((__m256i)x, (__m256i)x);  // within each 128 bits
   return (Halves)_mm256_castsi256_si128(_mm256_permute4x64_epi64(pairs, 0b1000));
 }
-#endif
-
-// The nearest bfloat16 is the upper half of each word, as to_bfloat16 has it.
 inline Words rounded(Floats x) {
   const Words u = (Words)x;
   return x != x ? Words{} + 0x7fc00000 : u + 0x7fff + ((u >> 16) & 1);
 }
+#endif
+
 inline Floats to_floats(Halves x, BFloat16) { return (Floats)(to_words(x) << 16); }
 inline Halves to_halves(Floats x, BFloat16) { return low_halves(rounded(x) >> 16); }
 
