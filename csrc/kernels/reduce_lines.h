@@ -58,6 +58,13 @@ struct Lines {
     }
     return result + (step[k] < 0 ? (1 - length) * step[k] : 0);
   }
+  // Whether the lines of operand k come one after another, without gaps.
+  bool follow(int k) const {
+    int64_t next = length;
+    for (int d = ndim - 1; d >= 0; next *= shape[d--])
+      if (strides[k][d] != next) return false;
+    return step[k] == 1;
+  }
   int64_t columns(int64_t at) const { return std::min(width, across - at % tiles * width); }
   int64_t total() const { return count / across * tiles; }
   int64_t grain() const { return std::max<int64_t>(1, kUnit / std::max<int64_t>(1, length * width)); }

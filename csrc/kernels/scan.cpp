@@ -62,7 +62,7 @@ struct Running {
     else return prefix<2 * k>(Op::op(shifted<k>(v, std::make_integer_sequence<int, w>()), v));
   }
 
-  static void line(A& carry, T* y, const T* x, int64_t n) {
+  [[gnu::noinline]] static void line(A& carry, T* y, const T* x, int64_t n) {
     int64_t i = 0;
     Vector<A> before = spread(carry);
     for (; i + w <= n; i += w) {
@@ -152,6 +152,24 @@ void running(const View& y, const View& x, int dim, bool reverse) {
           R::row(carry, to.place(out, at_y, 1), from.read(in, at_x, 1, n), n);
           to.write(out, at_y, 1, n);
         }
+      }
+    });
+    return;
+  }
+  if (lines.length <= kTile && lines.follow(0) && lines.follow(1)) {
+    // As many as fill a tile are read and written at once: to convert short lines one by one takes longer than to scan.
+    const int64_t together = kTile / lines.length;
+    parallel_for(lines.count, lines.grain(), [&](int64_t begin, int64_t end) {
+      alignas(64) T in[kTile], out[kTile];
+      for (int64_t u = begin; u < end; u += together) {
+        const int64_t at = u * lines.length, n = std::min(together, end - u) * lines.length;
+        const T* read = from.read(in, at, 1, n);
+        T* written = to.place(out, at, 1);
+        for (int64_t i = 0; i < n; i += lines.length) {
+          A carry = A(Op::kStart);
+          R::line(carry, written + i, read + i, lines.length);
+        }
+        to.write(out, at, 1, n);
       }
     });
     return;

@@ -105,6 +105,7 @@ def test_scans_on_every_path(name, layout, dtype, rng):
         ((3, 1030), 1),
         ((1030, 300), 0),
         ((4, 50, 6), 1),
+        ((40, 10, 30), 2),
         ((2, 70_000), 1),
     ]:
         low, high = (0.999, 1.001) if name == "cumprod" else (-1, 1)
