@@ -27,13 +27,14 @@ using Element = typename ElementOf<T>::type;
 namespace {
 
 // An input: elements of S that move along, or a single value, which is float32 if it is a tensor without dimensions.
+// It is spread by subtracting 0, since to add it would make 0 of -0.
 template <class S>
 struct HalfInput {
   const S* data;
   Floats value;
   bool single;
   HalfInput(const char* p, bool single, bool is_float) : data(reinterpret_cast<const S*>(p)), single(single) {
-    if (single) value = Floats{} + (is_float ? *reinterpret_cast<const float*>(p) : to_float(*data));
+    if (single) value = (is_float ? *reinterpret_cast<const float*>(p) : to_float(*data)) - Floats{};
   }
   Floats whole(int64_t i) const { return single ? value : load_floats(data + i); }
   Floats part(int64_t i, int64_t n) const { return single ? value : load_floats(data + i, n); }

@@ -41,7 +41,7 @@ struct Running {
   typedef T Narrow __attribute__((vector_size(w * sizeof(T))));
   using Mask = Vector<std::conditional_t<sizeof(A) == 8, int64_t, int32_t>>;
 
-  static Vector<A> spread(A a) { return Vector<A>{} + a; }
+  static Vector<A> spread(A a) { return a - Vector<A>{}; }  // -0 + 0 would be 0
   [[gnu::always_inline]] static Vector<A> widened(const T* x) {
     Narrow v;
     std::memcpy(&v, x, sizeof v);

@@ -104,7 +104,7 @@ def test_special_values(dtype):
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_every_value(dtype):
     x = genesis.arange(-(2**15), 2**15).to(genesis.int16).view(dtype)
-    for number in (1.0, 1.5, 1 / 3, 1e30, -1e-30, float("inf")):
+    for number in (1.0, 1.5, 1 / 3, 1e30, -1e-30, -0.0, float("inf")):
         for name in ("mul", "add", "minimum"):
             result = BINARY[name](x, genesis.tensor(number))
             expected = BINARY[name](x.float(), genesis.tensor(number)).to(dtype)

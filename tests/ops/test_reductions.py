@@ -125,6 +125,12 @@ def test_scans_on_every_path(name, layout, dtype, rng):
         )
 
 
+def test_products_keep_the_sign_of_zero():
+    x = genesis.ones(3000)
+    x[5] = -0.0
+    assert x.cumprod(0)[5:].signbit().all()
+
+
 @pytest.mark.parametrize("dim", [0, 1, 2])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
