@@ -2,11 +2,12 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "ops/inplace_view.h"
 
 namespace genesis::py {
 
-// name(input, a, b, *, beta=1, alpha=1) and name_ in place.
-template <FixedString Name, FixedString Operands, auto F>
+// name(input, a, b, *, beta=1, alpha=1) and name_ in place, where an input that broadcasts can be resized.
+template <FixedString Name, FixedString Operands, auto F, bool Resizes = false>
 static void with_addend(const char* doc) {
   def<join<Name, join<join<"(input, ", Operands>(), ", *, beta=1, alpha=1, out=None)">()>(),
       [](Args& a) { return F(a.tensor(0), a.tensor(1), a.tensor(2), a.scalar(3, 1), a.scalar(4, 1)); }>(kBoth, doc);
@@ -14,7 +15,10 @@ static void with_addend(const char* doc) {
     static constexpr auto name = join<Name, "_">();
     const Tensor &x = a.tensor(1), &y = a.tensor(2);
     return ops::inplace(name.text, a.tensor(0), {&x, &y}, [&](const Tensor& input, ops::Out out) {
-      return ops::deliver(name.text, F(input, x, y, a.scalar(3, 1), a.scalar(4, 1)), out);
+      Tensor result = F(input, x, y, a.scalar(3, 1), a.scalar(4, 1));
+      if (Resizes && out && result.shape() != input.shape())
+        ops::resize_(name.text, input, result.shape(), ops::MemoryFormat::Contiguous);
+      return ops::deliver(name.text, std::move(result), out);
     });
   }>(kMethod, doc);
 }
@@ -43,7 +47,7 @@ static const Family family([] {
   with_addend<"addr", "vec1, vec2", ops::addr>("beta * input + alpha * outer(vec1, vec2).");
   with_addend<"baddbmm", "batch1, batch2", ops::baddbmm>(
       "beta * input + alpha * (batch1 @ batch2), for stacks of matrices.");
-  with_addend<"addbmm", "batch1, batch2", ops::addbmm>(
+  with_addend<"addbmm", "batch1, batch2", ops::addbmm, true>(
       "beta * input + alpha * the sum over the batch of batch1 @ batch2.");
   def<"linear(input, weight, bias=None)", [](Args& a) {
     return ops::linear(a.tensor(0), a.tensor(1), a.optional_tensor(2));

@@ -94,11 +94,21 @@ def test_bilinear_of_bytes_wraps_around():
     assert F.bilinear(x, x, w).tolist() == [[int(np.int64(102 * 102 * 5).astype(np.int8))]]
 
 
-def test_addbmm_in_place_does_not_grow():
-    x = genesis.ones(1, 3)
-    with pytest.raises(ValueError, match="addbmm_"):
-        x.addbmm_(genesis.ones(2, 3, 4), genesis.ones(2, 4, 3))
-    assert x.shape == (1, 3)
+def test_addbmm_in_place_grows():
+    batches = genesis.ones(2, 3, 4), genesis.ones(2, 4, 5)
+    for shape in ((), (1,), (5,), (1, 5), (3, 1), (3, 5)):
+        x = genesis.full(shape, 2.0)
+        assert x.addbmm_(*batches) is x
+        assert genesis.equal(x, genesis.full((3, 5), 10.0))
+    with pytest.raises(ValueError, match="broadcast"):
+        genesis.ones(2, 5).addbmm_(*batches)
+    whole = genesis.ones(2, 5)
+    with pytest.raises(ValueError, match="addbmm_: growing .* other tensors"):
+        whole[1].addbmm_(*batches)
+    x = genesis.ones(5, requires_grad=True) * 1
+    with pytest.raises(ValueError, match="addbmm_: the result has shape"):
+        x.addbmm_(*batches)
+    assert x.shape == (5,) and whole.eq(1).all()
 
 
 def test_fractional_pooling_of_no_images():
