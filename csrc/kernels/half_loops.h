@@ -51,6 +51,11 @@ struct HalfInput {
 // Results are numbers, or all bits or none of a lane, which are written as bytes of 1 and 0.
 typedef int32_t Truths __attribute__((vector_size(sizeof(Floats))));
 typedef uint8_t Bools __attribute__((vector_size(kHalfLanes)));
+inline Bools to_bools(Truths x) {
+  if constexpr (kHalfLanes == 16) return __builtin_convertvector(x, Bools) & 1;
+  // By way of halves, since the compiler would take the lanes out one by one.
+  else return __builtin_convertvector(low_halves((Words)x & 1), Bools);
+}
 
 template <class S>
 struct HalfOutput {
@@ -60,11 +65,11 @@ struct HalfOutput {
     store_part(static_cast<void*>(reinterpret_cast<S*>(data) + i), to_halves(x, S{}), n);
   }
   void whole(int64_t i, Truths x) const {
-    const Bools y = __builtin_convertvector(x, Bools) & 1;
+    const Bools y = to_bools(x);
     std::memcpy(data + i, &y, sizeof y);
   }
   void part(int64_t i, Truths x, int64_t n) const {
-    const Bools y = __builtin_convertvector(x, Bools) & 1;
+    const Bools y = to_bools(x);
     std::memcpy(data + i, &y, static_cast<size_t>(n));
   }
   void both(int64_t i, Floats even, Floats odd) const {
