@@ -60,15 +60,17 @@ typedef float Floats __attribute__((vector_size(32)));
 typedef uint32_t Words __attribute__((vector_size(32)));
 typedef uint16_t Halves __attribute__((vector_size(16)));
 
+// To copy n elements would be a call. Masks are of words: pairs of halves, and an odd one apart.
 inline Halves load_part(const void* p, int64_t n) {
-  Halves x = {};
-  std::memcpy(&x, p, static_cast<size_t>(n) * sizeof(uint16_t));
-  return x;
+  const __m128i pairs = _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(n / 2)), _mm_setr_epi32(0, 1, 2, 3));
+  const Halves x = (Halves)_mm_maskload_epi32(static_cast<const int*>(p), pairs);
+  if (n % 2 == 0) return x;
+  const auto last = static_cast<uint16_t>(n - 1);
+  return Halves{0, 1, 2, 3, 4, 5, 6, 7} == last ? Halves{} + static_cast<const uint16_t*>(p)[last] : x;
 }
 inline Floats load_part(const float* p, int64_t n) {
-  Floats x = {};
-  std::memcpy(&x, p, static_cast<size_t>(n) * sizeof(float));
-  return x;
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return (Floats)_mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane));
 }
 inline void store_part(void* p, Halves x, int64_t n) { std::memcpy(p, &x, static_cast<size_t>(n) * sizeof(uint16_t)); }
 inline void store_part(float* p, Floats x, int64_t n) { std::memcpy(p, &x, static_cast<size_t>(n) * sizeof(float)); }
