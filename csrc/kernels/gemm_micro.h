@@ -166,16 +166,19 @@ struct Rows {
 template <class T>
 void pack(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t k, T* dst, int64_t width) {
   constexpr int lanes = kLanes<T>, quad = kQuad<T>;
-  if (stride == 1) {  // along the lanes, across all panels: reads whole cache lines, once
-    for (int64_t p = 0; p < k; ++p, src += k_stride, dst += width) {
+  if (stride == 1) {  // along the lanes; a few steps at a time, whose cache lines are still there for the next panel
+    constexpr int64_t steps = 16;
+    for (int64_t begin = 0; begin < k; begin += steps)
       for (int64_t t = 0; t < count; t += width) {
-        const int64_t filled = std::min(width, count - t);
-        T* d = dst + t * k;
-        int64_t i = 0;
-        for (; i + lanes <= filled; i += lanes) store(d + i, load(src + t + i));
-        if (const Mask<T> mask(filled - i); i < filled) store(d + i, load(src + t + i, mask), mask);
+        const int64_t filled = std::min(width, count - t), whole = filled / lanes * lanes;
+        const Mask<T> mask(filled - whole);
+        for (int64_t p = begin; p < std::min(k, begin + steps); ++p) {
+          const T* s = src + p * k_stride + t;
+          T* d = dst + t * k + p * width;
+          for (int64_t i = 0; i < whole; i += lanes) store(d + i, load(s + i));
+          if (whole < filled) store(d + whole, load(s + whole, mask), mask);
+        }
       }
-    }
     return;
   }
   for (int64_t t = 0; t < count; t += width, dst += width * k) {
