@@ -133,6 +133,7 @@ class Planes {
       // Planes that lie a multiple of 4 KiB apart would compete for the same few places of the L1 cache.
       if (plane_ * int64_t{sizeof(T)} % 2048 == 0) plane_ += line;
       readable_ = std::numeric_limits<int64_t>::max();
+      for (int64_t r : sides_[2].residues) lines_.emplace_back(size_[2], axes_[2].in, axes_[2].low + r, axes_[2].step);
       // There are no grids where no tap meets the input, as in some phases of a transposed convolution.
       if (kExpands && grids == 1 && axes_[0].step * axes_[1].step * axes_[2].step == 1 && size_[2] < 2 * kLanes<T>)
         expand_lines();
@@ -169,13 +170,12 @@ class Planes {
     }
     for (int64_t r0 : sides_[0].residues)
       for (int64_t r1 : sides_[1].residues)
-        for (int64_t r2 : sides_[2].residues) dst = fill_grid(dst, src, r0, r1, r2, outside);
+        for (const Stretch& line : lines_) dst = fill_grid(dst, src, r0, r1, line, outside);
   }
 
  private:
-  T* fill_grid(T* dst, const T* src, int64_t r0, int64_t r1, int64_t r2, T outside) const {
+  T* fill_grid(T* dst, const T* src, int64_t r0, int64_t r1, const Stretch& line, T outside) const {
     const auto& [x, y, z] = axes_;
-    const Stretch line(size_[2], z.in, z.low + r2, z.step);
     for (int64_t a = 0; a < size_[0]; ++a) {
       const int64_t i = x.low + r0 + a * x.step;
       for (int64_t b = 0; b < size_[1]; ++b, dst += line.size) {
@@ -212,6 +212,7 @@ class Planes {
 
   Axis axes_[3];
   Side sides_[3];
+  std::vector<Stretch> lines_;  // of each residue
   std::vector<Spot> expanded_;
   int64_t size_[3], plane_, grid_, start_ = 0, readable_;
   bool in_place_;

@@ -102,28 +102,35 @@ void max_vectors(const PoolShape& s, const T* x, T* y, Index* index) {
   const int64_t in_size = s.in_size(), out_size = s.out_size(), taps = static_cast<int64_t>(offsets.size());
   constexpr T lowest = -std::numeric_limits<T>::infinity();
   parallel_for(s.planes, ceil_div(kGrain, out_size * taps + 1), [&](int64_t begin, int64_t end) {
-    T* grid = padded_plane<T>.get(planes.plane() + lanes);
+    // Locals: what is reached through the closure would be read again after every store.
+    const int64_t *const offset = offsets.data(), count = taps;
+    const Int<T>*const step = steps.data(), *const origins = origin.data(), *const firsts = first.data();
+    const Spot *const spot_begin = spots.data(), *const spot_end = spot_begin + spots.size();
+    T* const grid = padded_plane<T>.get(planes.plane() + lanes);
     for (int64_t p = begin; p < end; ++p) {
       planes.fill(grid, x + p * in_size, lowest);
-      for (size_t v = 0; v < spots.size(); ++v) {
-        const T* from = grid + spots[v].at;
+      T* const values = y + p * out_size;
+      Index* const places = index + p * out_size;
+      int64_t at = 0;
+      for (const Spot* spot = spot_begin; spot < spot_end; ++spot, at += lanes) {
+        const T* from = grid + spot->at;
         IntVec<T> here, where;
-        std::memcpy(&here, origin.data() + v * lanes, sizeof here);
-        std::memcpy(&where, first.data() + v * lanes, sizeof where);
+        std::memcpy(&here, origins + at, sizeof here);
+        std::memcpy(&where, firsts + at, sizeof where);
         Vec<T> best = broadcast(lowest);
-        for (int64_t t = 0; t < taps; ++t) {
-          const Vec<T> value = load(from + offsets[static_cast<size_t>(t)]);
+        for (int64_t t = 0; t < count; ++t) {
+          const Vec<T> value = load(from + offset[t]);
           const IntVec<T> take = (value > best) | (value != value);
           best = take ? value : best;
-          where = take ? here + steps[static_cast<size_t>(t)] : where;
+          where = take ? here + step[t] : where;
         }
-        put<T>(y + p * out_size + spots[v].first, best, spots[v]);
-        Index* places = index + p * out_size + spots[v].first;
+        put<T>(values + spot->first, best, *spot);
         if constexpr (sizeof(Index) == sizeof(T)) {
-          put<T>(reinterpret_cast<T*>(places), (Vec<T>)where, spots[v]);
+          put<T>(reinterpret_cast<T*>(places + spot->first), (Vec<T>)where, *spot);
         } else {
+          Index* place = places + spot->first;
           for (int64_t lane = 0; lane < lanes; ++lane)
-            if (spots[v].lanes >> lane & 1) *places++ = static_cast<Index>(where[lane]);
+            if (spot->lanes >> lane & 1) *place++ = static_cast<Index>(where[lane]);
         }
       }
     }
