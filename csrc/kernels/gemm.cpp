@@ -21,19 +21,23 @@ namespace {
 int64_t even_height(int64_t rows, int64_t most) { return ceil_div(rows, ceil_div(rows, most)); }
 
 // Packing A costs about 1 / n of the product, packing B 1 / m. It pays when strides would scatter the reads over too
-// few cache sets, or the operand is read from beyond L2 again and again.
+// few cache sets, or the operand is read from beyond L1 (L2, if that is large) again and again.
 template <class T>
 bool worth_packing_a(const Problem<T>& x) {
   if (x.a.row_stride != 1 && x.a.col_stride != 1) return true;
+  if (x.k < 128) return false;
   const int64_t small = std::min(x.m, x.n), large = std::max(x.m, x.n);
-  return x.k >= 128 && (x.a.row_stride == 1 ? small >= 192 || (small >= 96 && large >= 384) : small >= 640);
+  if (x.a.row_stride == 1) return small >= (kLargeCaches ? 192 : 160) || (small >= 96 && large >= 384);
+  return small >= (kLargeCaches ? 640 : 448);
 }
 template <class T>
 bool worth_packing_b(const Problem<T>& x) {
   if (x.b.col_stride != 1 || (!kFastMasks && x.n % kLanes<T> != 0)) return true;
   const int64_t row_bytes = x.b.row_stride * int64_t{sizeof(T)}, bytes = x.k * x.n * int64_t{sizeof(T)};
+  const bool straddles = x.n > kLanes<T> && row_bytes % kVectorBytes != 0;  // vectors, the borders of cache lines
+  if (!kLargeCaches) return bytes > 32 << 10 && x.m >= (straddles ? 16 : row_bytes >= 1024 ? 20 : 40);
   if (row_bytes % 4096 == 0 && bytes > 1 << 18) return x.m >= 20;  // all rows would fall into the same cache sets
-  if (x.n > kLanes<T> && row_bytes % kVectorBytes != 0) return x.m >= 48;  // vectors would straddle cache lines
+  if (straddles) return x.m >= 48;
   return bytes > 1 << 20 ? x.m >= 32 : x.m >= 96 && bytes > 1 << 18 && row_bytes >= 4096;
 }
 

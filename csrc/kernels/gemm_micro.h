@@ -160,44 +160,64 @@ struct Rows {
   }
 };
 
+// Copies rows of `count` elements, at least a vector; the last vector overlaps the one before.
+template <class T, int vectors = 1>
+void copy_rows(const T* src, int64_t src_row, T* dst, int64_t dst_row, int64_t rows, int64_t count) {
+  constexpr int lanes = kLanes<T>;
+  constexpr bool any = vectors > kMaxVectors;
+  if constexpr (!any) {
+    if (count > vectors * lanes) return copy_rows<T, vectors + 1>(src, src_row, dst, dst_row, rows, count);
+  }
+  const int64_t last = count - lanes, whole = any ? last : (vectors - 1) * lanes;
+  for (int64_t i = 0; i < rows; ++i, src += src_row, dst += dst_row) {
+    for (int64_t j = 0; j < whole; j += lanes) store(dst + j, load(src + j));
+    store(dst + last, load(src + last));
+  }
+}
+
 // Packs k x count elements, src[i * stride + p * k_stride], into panels of `width` lanes, one after another: panel t
 // holds lanes t * width and on, step p of k at dst + t * width * k + p * width. Lanes that the last panel misses are
-// undefined.
+// undefined. Whole vectors are stored where they spill over steps that are yet to be written: masked stores are slow on
+// AMD.
 template <class T>
 void pack(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t k, T* dst, int64_t width) {
   constexpr int lanes = kLanes<T>, quad = kQuad<T>;
+  const int64_t whole = std::max<int64_t>(0, k - (lanes - 1) / width);  // steps of a panel that a vector fits into
   if (stride == 1) {  // along the lanes; a few steps at a time, whose cache lines are still there for the next panel
     constexpr int64_t steps = 16;
     for (int64_t begin = 0; begin < k; begin += steps)
       for (int64_t t = 0; t < count; t += width) {
-        const int64_t filled = std::min(width, count - t), whole = filled / lanes * lanes;
-        const Mask<T> mask(filled - whole);
-        for (int64_t p = begin; p < std::min(k, begin + steps); ++p) {
-          const T* s = src + p * k_stride + t;
-          T* d = dst + t * k + p * width;
-          for (int64_t i = 0; i < whole; i += lanes) store(d + i, load(s + i));
-          if (whole < filled) store(d + whole, load(s + whole, mask), mask);
+        const int64_t filled = std::min(width, count - t), end = std::min(k, begin + steps);
+        const T* s = src + begin * k_stride + t;
+        T* d = dst + t * k + begin * width;
+        if (filled >= lanes) {
+          copy_rows(s, k_stride, d, width, end - begin, filled);
+          continue;
         }
+        const Mask<T> mask(filled);
+        int64_t p = begin;
+        for (; p < std::min(end, whole); ++p, s += k_stride, d += width) store(d, load(s, mask));
+        for (; p < end; ++p, s += k_stride, d += width) store(d, load(s, mask), mask);
       }
     return;
   }
   for (int64_t t = 0; t < count; t += width, dst += width * k) {
     const int64_t end = std::min(width, count - t);
-    for (int64_t i = 0; i < end; i += lanes) {
-      const int64_t filled = std::min<int64_t>(end - i, lanes);
+    for (int64_t block = 0; block < end; block += lanes) {
+      const int64_t filled = std::min<int64_t>(end, lanes), i = std::min(block, end - filled);
       const T* s = src + (t + i) * stride;
       T* d = dst + i;
       int64_t p = 0;
       if (k_stride == 1) {
-        const Mask<T> mask(filled);
         const Rows<T> rows(s, stride, filled);
         for (; p + quad <= k; p += quad) {
           Vec<T> column[quad];
           transpose(rows.at, p, column);
           T* out = d + p * width;
-          if (filled == lanes) {
+          if (filled == lanes || p + quad <= whole) {
             for (int q = 0; q < quad; ++q) store(out + q * width, column[q]);
           } else {
+            const Mask<T> mask(filled);
             for (int q = 0; q < quad; ++q) store(out + q * width, column[q], mask);
           }
         }

@@ -14,14 +14,18 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kDepth = 384;                   // most of k in one pass over C
-constexpr int64_t kBlockRows = 128;               // rows of C in a block: with kDepth, a part of A for half of L2
-constexpr int64_t kBlockBytes = 512 << 10;        // of B, if it is to stay in L2
-constexpr int64_t kPackedBytes = 4 << 20;         // of B, if it may come from L3
-constexpr int64_t kTaskWork = int64_t{1} << 18;   // multiply-adds worth handing to a thread: about 3 us
+// Processors that have AVX-512 have 48 KB of L1 or 1 MB of L2 and more; others 32 KB, and 512 KB or less.
+constexpr bool kLargeCaches = kVectorBytes == 64;
+
+constexpr int64_t kDepth = 384;      // most of k in one pass over C
+constexpr int64_t kBlockRows = 128;  // rows of C in a block: with kDepth, a part of A for half of L2
+constexpr int64_t kBlockBytes = (kLargeCaches ? 512 : 256) << 10;  // of B, if it is to stay in L2
+constexpr int64_t kPackedBytes = 4 << 20;                          // of B, if it may come from L3
+constexpr int64_t kTaskWork = int64_t{1} << 18;                    // multiply-adds worth handing to a thread: about 3 us
 constexpr int64_t kLevelWork = int64_t{1} << 22;  // multiply-adds of a block of C that is better cut, to level the load
 constexpr int64_t kHugeWork = int64_t{1} << 30;   // the same where the cut costs packing
-constexpr int kPackedVectors = std::min(3, kMaxVectors);
+// Of a panel of B that many rows of a packed A meet: with kDepth, it leaves room in L1.
+constexpr int kPackedVectors = std::min(kVectorBytes == 32 ? 2 : 3, kMaxVectors);
 
 // ----- Half precision -----
 
@@ -56,8 +60,8 @@ void pack_widened(const S* src, int64_t stride, int64_t k_stride, int64_t count,
   alignas(64) float lines[kLanes<float>][kDepth];
   for (int64_t t = 0; t < count; t += width, dst += width * k) {
     const int64_t end = std::min(width, count - t);
-    for (int64_t i = 0; i < end; i += kLanes<float>) {
-      const int64_t filled = std::min<int64_t>(end - i, kLanes<float>);
+    for (int64_t block = 0; block < end; block += kLanes<float>) {
+      const int64_t filled = std::min<int64_t>(end, kLanes<float>), i = std::min(block, end - filled);
       for (int64_t l = 0; l < filled; ++l) {
         const S* s = src + (t + i + l) * stride;
         if (k_stride == 1) widen(s, lines[l], k);
