@@ -30,6 +30,15 @@ Isa isa() {
   return chosen;
 }
 
+bool foresees_writes() {
+#if defined(__x86_64__)
+  static const bool intel = (__builtin_cpu_init(), __builtin_cpu_is("intel"));
+  return !intel;
+#else
+  return true;
+#endif
+}
+
 const char* isa_name(Isa isa) {
   switch (isa) {
     case Isa::avx512: return "avx512";

@@ -9,4 +9,7 @@ enum class Isa : int { baseline = 0, avx2 = 1, avx512 = 2 };
 Isa isa();
 const char* isa_name(Isa isa);
 
+// Whether the processor fetches memory that is about to be written, as all do with what is read. Intel's hardly do.
+bool foresees_writes();
+
 }  // namespace genesis

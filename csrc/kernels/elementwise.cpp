@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/isa.h"
 #include "core/parallel.h"
 #include "kernels/convert.h"
 #include "kernels/stream.h"
@@ -40,8 +41,9 @@ constexpr int64_t kShortStillRow = kTile / 4;  // the same, where all but conver
 // Of an output this large, little would still be in the cache when somebody reads it (measured: 4 MB gain nothing, 16
 // MB a fifth to two fifths).
 constexpr int64_t kStreamedBytes = int64_t{1} << 24;
-// Of an output this large, little is still in L2 from when it was last used. The processor foresees what is read, but
-// hardly what is written: to wait for it line by line takes a tenth to a fifth of the time of an addition.
+// Of an output this large, little is still in L2 from when it was last used. Intel's processors foresee what is read,
+// but hardly what is written: to wait for it line by line takes a tenth to a fifth of the time of an addition. On AMD's,
+// fetching it in pieces costs more than that (Zen 3: an eighth to a half of a light operation's time).
 constexpr int64_t kFetchedBytes = int64_t{1} << 20;
 constexpr int64_t kPiece = 1024;  // bytes of the output that are met at once
 
@@ -163,7 +165,7 @@ void prepare(Loop& loop, int64_t grain, bool fetches) {
     loop.stream = kStreams && !in_place && bytes >= kStreamedBytes;
     const bool far = !in_place && !loop.stream && follows_itself(loop);
     // In pieces only where arithmetic does not cover the waiting, and no single values are laid out for each piece.
-    loop.fetch = far && grain >= kLightGrain && (loop.n <= 3 || loop.scalars == 0);
+    loop.fetch = far && grain >= kLightGrain && !foresees_writes() && (loop.n <= 3 || loop.scalars == 0);
     if (far && fetches && !loop.fetch) loop.scalars |= kFar;
     loop.plain &= !loop.stream;
   }
