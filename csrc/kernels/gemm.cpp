@@ -25,10 +25,10 @@ int64_t even_height(int64_t rows, int64_t most) { return ceil_div(rows, ceil_div
 template <class T>
 bool worth_packing_a(const Problem<T>& x) {
   if (x.a.row_stride != 1 && x.a.col_stride != 1) return true;
-  if (x.k < 128) return false;
   const int64_t small = std::min(x.m, x.n), large = std::max(x.m, x.n);
-  if (x.a.row_stride == 1) return small >= (kLargeCaches ? 192 : 160) || (small >= 96 && large >= 384);
-  return small >= (kLargeCaches ? 640 : 448);
+  if (x.a.row_stride != 1) return x.k >= 128 && small >= (kLargeCaches ? 640 : 448);
+  if (x.k < (kLargeCaches ? 128 : 48)) return false;
+  return small >= (kLargeCaches ? 192 : 160) || (small >= 96 && large >= 384);
 }
 template <class T>
 bool worth_packing_b(const Problem<T>& x) {

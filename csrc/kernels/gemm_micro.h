@@ -62,9 +62,10 @@ inline void store(double* p, __m512d v, Mask<double> mask) { _mm512_mask_storeu_
 constexpr bool kFastMasks = true;
 template <class T>
 struct Mask {
+  int64_t first, end;
   __m256i bits;
-  explicit Mask(int64_t count) : bits(below(count)) {}
-  Mask(int64_t first, int64_t end) : bits(_mm256_andnot_si256(below(first), below(end))) {}
+  explicit Mask(int64_t count) : first(0), end(count), bits(below(count)) {}
+  Mask(int64_t first, int64_t end) : first(first), end(end), bits(_mm256_andnot_si256(below(first), below(end))) {}
   static __m256i below(int64_t lane) {
     if constexpr (sizeof(T) == 4)
       return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(lane)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -75,8 +76,31 @@ inline __m256 fma(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c
 inline __m256d fma(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
 inline __m256 load(const float* p, Mask<float> mask) { return _mm256_maskload_ps(p, mask.bits); }
 inline __m256d load(const double* p, Mask<double> mask) { return _mm256_maskload_pd(p, mask.bits); }
-inline void store(float* p, __m256 v, Mask<float> mask) { _mm256_maskstore_ps(p, mask.bits, v); }
-inline void store(double* p, __m256d v, Mask<double> mask) { _mm256_maskstore_pd(p, mask.bits, v); }
+// Masked stores are microcode on AMD's processors: the first lanes go by halves.
+inline void store(float* p, __m256 v, Mask<float> mask) {
+  if (mask.first != 0) return _mm256_maskstore_ps(p, mask.bits, v);
+  if (mask.end & 8) return _mm256_storeu_ps(p, v);
+  __m128 rest = _mm256_castps256_ps128(v);
+  if (mask.end & 4) {
+    _mm_storeu_ps(p, rest);
+    p += 4, rest = _mm256_extractf128_ps(v, 1);
+  }
+  if (mask.end & 2) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(p), rest);
+    p += 2, rest = _mm_movehl_ps(rest, rest);
+  }
+  if (mask.end & 1) _mm_store_ss(p, rest);
+}
+inline void store(double* p, __m256d v, Mask<double> mask) {
+  if (mask.first != 0) return _mm256_maskstore_pd(p, mask.bits, v);
+  if (mask.end & 4) return _mm256_storeu_pd(p, v);
+  __m128d rest = _mm256_castpd256_pd128(v);
+  if (mask.end & 2) {
+    _mm_storeu_pd(p, rest);
+    p += 2, rest = _mm256_extractf128_pd(v, 1);
+  }
+  if (mask.end & 1) _mm_store_sd(p, rest);
+}
 #else
 constexpr bool kFastMasks = false;
 template <class T>
