@@ -17,9 +17,6 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// Tiles of at most `most` rows, about equally high.
-int64_t even_height(int64_t rows, int64_t most) { return ceil_div(rows, ceil_div(rows, most)); }
-
 // Packing A costs about 1 / n of the product, packing B 1 / m. It pays when strides would scatter the reads over too
 // few cache sets, or the operand is read from beyond L1 (L2, if that is large) again and again.
 template <class T>
@@ -27,8 +24,8 @@ bool worth_packing_a(const Problem<T>& x) {
   if (x.a.row_stride != 1 && x.a.col_stride != 1) return true;
   const int64_t small = std::min(x.m, x.n), large = std::max(x.m, x.n);
   if (x.a.row_stride != 1) return x.k >= 128 && small >= (kLargeCaches ? 640 : 448);
-  if (x.k < (kLargeCaches ? 128 : 48)) return false;
-  return small >= (kLargeCaches ? 192 : 160) || (small >= 96 && large >= 384);
+  if (kLargeCaches) return x.k >= 128 && (small >= 192 || (small >= 96 && large >= 384));
+  return x.k >= 48 && (small >= 160 || (small >= 96 && large >= 384) || (x.k >= 256 && small >= 64 && large >= 128));
 }
 template <class T>
 bool worth_packing_b(const Problem<T>& x) {
@@ -45,9 +42,9 @@ bool worth_packing_b(const Problem<T>& x) {
 template <class T>
 void tiled(const Problem<T>& x, bool packs_b) {
   constexpr int64_t lanes = kLanes<T>, size = sizeof(T);
-  const Panels<T> panels(x.n, std::min<int64_t>(kMaxVectors, ceil_div(x.n, lanes)));
+  const Panels<T> panels(x.n, even_part(ceil_div(x.n, lanes), kMaxVectors));
   const Left<T> a{
-      x.a.data, x.a.row_stride, x.a.row_stride, x.a.col_stride, even_height(x.m, kMaxRows[panels.width / lanes - 1]),
+      x.a.data, x.a.row_stride, x.a.row_stride, x.a.col_stride, even_part(x.m, kMaxRows[panels.width / lanes - 1]),
       false};
   // The short cut for small products: one block, in place.
   if (!packs_b && x.k <= kDepth && x.k * x.n * size <= kBlockBytes) {
@@ -69,7 +66,7 @@ void tiled(const Problem<T>& x, bool packs_b) {
       Right<T> b{x.b.data + p * x.b.row_stride, 0, 1, x.b.row_stride, false};
       if (packs_b) {
         b = {b_packed, panels.start(first), d, 0, true};
-        pack_panels(x, panels, p, d, first, end, b_packed);
+        pack_panels(x.b, panels, p, d, first, end, b_packed);
       }
       multiply(left, b, panels, first, end, x.m, d, x.alpha, p == 0 ? x.beta : T(1), x.c, x.c_row, x.c_col);
     }
@@ -104,7 +101,7 @@ void tiled_packed(const Problem<T>& x) {
   auto pack_share = [&](const Part& part, int64_t task) {
     const Range share(task, tasks, part.end - part.first, 1);
     const int64_t begin = part.first + share.begin;
-    pack_panels(x, panels, part.p, part.depth, begin, part.first + share.end,
+    pack_panels(x.b, panels, part.p, part.depth, begin, part.first + share.end,
                 part.packed + (panels.start(begin) - panels.start(part.first)) * part.depth);
   };
   parallel_for(tasks, 1, [&](int64_t task, int64_t) { pack_share(part_at(0), task); });

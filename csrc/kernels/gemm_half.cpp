@@ -42,7 +42,7 @@ void tiled_span(const Problem<float, S>& x, int64_t vectors, int64_t depth, int6
     for (int64_t p = 0; p < x.k; p += depth) {
       const int64_t d = std::min(depth, x.k - p);
       float* const b = once ? b_packed : b_packed + p * pitch;
-      if (i == 0) pack_panels(x, panels, p, d, 0, panels.count, b);
+      if (i == 0) pack_panels(x.b, panels, p, d, 0, panels.count, b);
       pack_as(x.a.data + i * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.col_stride, rows, d, a_packed,
               height);
       multiply(Left<float>{a_packed, d, 1, height, height, true}, Right<float>{b, 0, d, 0, true}, panels, 0,

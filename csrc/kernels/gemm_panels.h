@@ -2,6 +2,7 @@
 // tiles of a block.
 #pragma once
 
+#include <span>
 #include <type_traits>
 
 #include "core/dtype.h"
@@ -82,6 +83,9 @@ void pack_as(const S* src, int64_t stride, int64_t k_stride, int64_t count, int6
 // ----- Cutting -----
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// `total` in parts of at most `most`, about equally large: how large the first are.
+inline int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div(total, most)); }
 
 // Part i of [0, total) cut into `parts` of whole `unit`s, as even as can be.
 struct Range {
@@ -182,13 +186,14 @@ struct Panels {
 };
 
 // The operands of a block as the tiles see them, packed or in place. A: a tile takes `height` rows, from
-// data + i * step; element (i, p) of it is at i * row + p * k. B: the panel from column j on starts at
-// data + (j - origin) * step, row p of it at p * k, k being the width of the panel if packed.
+// data + i * step; element (i, p) of it is at i * row + p * k; if all of it stays `close`, panels of B are used up one
+// after another. B: the panel from column j on starts at data + (j - origin) * step, row p of it at p * k, k being the
+// width of the panel if packed.
 template <class T>
 struct Left {
   const T* data;
   int64_t step, row, k, height;
-  bool packed;
+  bool close;
 };
 template <class T>
 struct Right {
@@ -205,52 +210,84 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
   alignas(64) T buffer[kMostRows * buffer_row];  // for a C whose rows are not contiguous
   const bool in_place = c_col == 1;
   const auto find = a.row == 1 ? &find_tile<T, Order::column_major> : &find_tile<T, Order::row_major>;
-  const int64_t tiles = ceil_div(rows, a.height);
-  auto one = [&](int64_t tile, int64_t panel) {
-    const int64_t i = tile * a.height, tile_rows = std::min(a.height, rows - i);
-    const int64_t j = panels.start(panel), cols = panels.start(panel + 1) - j, vectors = ceil_div(cols, lanes);
-    T* out = c + i * c_row + j * c_col;
-    Tile<T> t{.k = depth,
-              .a = a.data + i * a.step,
-              .a_row = a.row,
-              .a_k = a.k,
-              .b = b.data + (j - b.origin) * b.step,
-              .b_k = b.packed ? vectors * lanes : b.k,
-              .c = in_place ? out : buffer,
-              .c_row = in_place ? c_row : buffer_row,
-              .alpha = alpha,
-              .beta = in_place ? beta : T(0),
-              .last = cols - (vectors - 1) * lanes};
-    if (a.packed && panel + 1 < end) {  // each tile fetches its share of the next panel of B
-      t.ahead_lines = ceil_div(kSegment * panels.width, tiles * line), t.ahead_stride = line;
-      t.ahead_step = t.ahead_lines * line;
-      t.ahead = b.data + (panels.start(panel + 1) - b.origin) * b.step;
-      t.ahead += tile * t.ahead_step * ceil_div(depth, kSegment);
-    } else if (!a.packed && a.k == 1 && panel == first && tile + 2 < tiles) {  // the next rows of A
-      t.ahead_lines = a.height, t.ahead_stride = a.row, t.ahead_step = kSegment;
+  const int64_t tiles = ceil_div(rows, a.height), last_rows = rows - (tiles - 1) * a.height;
+
+  // Panels that are alike: all but the last two are. They share their tiles.
+  struct Run {
+    int64_t begin, end, cols, vectors, last;
+    TileFn<T> tile, last_tile;
+  } runs[3];
+  int count = 0;
+  for (int64_t panel = first; panel < end; panel = runs[count++].end) {
+    const int64_t cols = panels.start(panel + 1) - panels.start(panel), vectors = ceil_div(cols, lanes);
+    const int64_t last = cols - (vectors - 1) * lanes;
+    runs[count] = {.begin = panel,
+                   .end = std::clamp(panels.count - 2, panel + 1, end),
+                   .cols = cols,
+                   .vectors = vectors,
+                   .last = last,
+                   .tile = find(a.height, vectors, last < lanes),
+                   .last_tile = find(last_rows, vectors, last < lanes)};
+  }
+
+  Tile<T> t{.k = depth,
+            .a = a.data,
+            .a_row = a.row,
+            .a_k = a.k,
+            .b = b.data,
+            .b_k = b.k,
+            .c = buffer,
+            .c_row = in_place ? c_row : buffer_row,
+            .alpha = alpha,
+            .beta = in_place ? beta : T(0),
+            .last = lanes};
+  if (a.close) {
+    t.ahead_lines = ceil_div(kSegment * panels.width, tiles * line), t.ahead_stride = line;
+    t.ahead_step = t.ahead_lines * line;
+  } else {
+    t.ahead_stride = a.row, t.ahead_step = kSegment;
+  }
+  const int64_t share = t.ahead_step * ceil_div(depth, kSegment), ahead_lines = t.ahead_lines;
+  auto one = [&](int64_t tile, const Run& run, int64_t panel) {
+    const int64_t j = panels.start(panel);
+    T* out = c + tile * a.height * c_row + j * c_col;
+    t.a = a.data + tile * a.height * a.step;
+    t.b = b.data + (j - b.origin) * b.step;
+    t.b_k = b.packed ? run.vectors * lanes : b.k;
+    t.last = run.last;
+    if (in_place) t.c = out;
+    if (a.close) {  // each tile fetches its share of the next panel of B
+      t.ahead_lines = panel + 1 < end ? ahead_lines : 0;
+      t.ahead = t.b + run.cols * b.step + tile * share;
+    } else {  // the next rows of A
+      t.ahead_lines = a.k == 1 && panel == first && tile + 2 < tiles ? a.height : 0;
       t.ahead = t.a + a.height * a.step;
     }
-    find(tile_rows, vectors, t.last < lanes)(t);
-    if (!in_place) scatter(buffer, buffer_row, tile_rows, cols, beta, out, c_row, c_col);
+    (tile + 1 < tiles ? run.tile : run.last_tile)(t);
+    if (!in_place)
+      scatter(buffer, buffer_row, tile + 1 < tiles ? a.height : last_rows, run.cols, beta, out, c_row, c_col);
   };
-  // What is reused stays close: a packed A in L2 and a panel of B in L1; or else B in L2 and the rows of a tile in L1.
-  if (a.packed) {
-    for (int64_t panel = first; panel < end; ++panel)
-      for (int64_t tile = 0; tile < tiles; ++tile) one(tile, panel);
+  // What is reused stays close: A in L2 and a panel of B in L1; or else B in L2 and the rows of a tile in L1.
+  const std::span<const Run> all(runs, static_cast<size_t>(count));
+  if (a.close) {
+    for (const Run& run : all)
+      for (int64_t panel = run.begin; panel < run.end; ++panel)
+        for (int64_t tile = 0; tile < tiles; ++tile) one(tile, run, panel);
   } else {
     for (int64_t tile = 0; tile < tiles; ++tile)
-      for (int64_t panel = first; panel < end; ++panel) one(tile, panel);
+      for (const Run& run : all)
+        for (int64_t panel = run.begin; panel < run.end; ++panel) one(tile, run, panel);
   }
 }
 
 // B[p..p + depth, panels begin..end) to dst.
 template <class T, class S>
-void pack_panels(const Problem<T, S>& x, const Panels<T>& panels, int64_t p, int64_t depth, int64_t begin, int64_t end,
+void pack_panels(const GemmMatrix<S>& b, const Panels<T>& panels, int64_t p, int64_t depth, int64_t begin, int64_t end,
                  T* dst) {
   auto run = [&](int64_t t, int64_t t_end, int64_t width) {
     const int64_t j = panels.start(t);
-    pack_as(x.b.data + p * x.b.row_stride + j * x.b.col_stride, x.b.col_stride, x.b.row_stride, panels.start(t_end) - j,
-            depth, dst + (j - panels.start(begin)) * depth, width);
+    pack_as(b.data + p * b.row_stride + j * b.col_stride, b.col_stride, b.row_stride, panels.start(t_end) - j, depth,
+            dst + (j - panels.start(begin)) * depth, width);
   };
   const int64_t regular = std::clamp(panels.count - 2, begin, end);
   if (regular > begin) run(begin, regular, panels.width);

@@ -5,6 +5,7 @@
 
 #include "core/parallel.h"
 #include "kernels/gemm_block.h"
+#include "kernels/gemm_panels.h"
 #include "kernels/vecmath.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -16,31 +17,40 @@ constexpr int64_t kWorth = int64_t{1} << 18;  // multiply-adds that are worth a 
 const Arena arena;           // of a part of the batch
 const Arena packed_weights;  // of the thread that shares them
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // B of A @ B, (k x n), in panels that the tiles read from front to back.
 template <class T>
 class Packed {
  public:
-  static constexpr int64_t kWidth = kMaxVectors * kLanes<T>;
-  static int64_t bytes(int64_t k, int64_t n) { return Arena::bytes<T>(ceil_div(n, kWidth) * kWidth * k); }
+  static int64_t bytes(int64_t k, int64_t n) { return Arena::bytes<T>(ceil_div(n, kLanes<T>) * kLanes<T> * k); }
   // Element (p, j) is at data[p * k_stride + j * stride].
   // `packed`: the same was packed there before.
   Packed(const T* data, int64_t k, int64_t n, int64_t k_stride, int64_t stride, bool packed = false)
-      : k_(k), n_(n), panels_(packed_weights.take<T>(ceil_div(n, kWidth) * kWidth * k)) {
-    if (!packed) pack(data, stride, k_stride, n, k, panels_, kWidth);
+      : k_(k),
+        depth_(k <= kDepth ? std::max<int64_t>(1, k) : ceil_div(k, ceil_div(k, kDepth))),
+        pitch_(ceil_div(n, kLanes<T>) * kLanes<T>),
+        panels_(n, even_part(ceil_div(n, kLanes<T>), kMaxVectors)),
+        data_(packed_weights.take<T>(pitch_ * k)) {
+    if (packed) return;
+    for (int64_t p = 0; p < k; p += depth_)
+      pack_panels(GemmMatrix<T>{data, k_stride, stride}, panels_, p, std::min(depth_, k - p), 0, panels_.count,
+                  data_ + p * pitch_);
   }
   Packed() = default;
   // C (m x n) = A @ B + beta C; rows of A are a_row apart, those of C c_row.
   void multiply(int64_t m, const T* a, int64_t a_row, T beta, T* c, int64_t c_row) const {
-    for (int64_t j = 0; j < n_; j += kWidth)
-      block_product<T, Order::row_major>(m, std::min(kWidth, n_ - j), k_, T(1), a, a_row, panels_ + j * k_, kWidth,
-                                         beta, c + j, c_row);
+    const int64_t height = even_part(m, kMaxRows[panels_.width / kLanes<T> - 1]);
+    for (int64_t p = 0; p == 0 || p < k_; p += depth_) {
+      const int64_t d = std::min(depth_, k_ - p);
+      kernels::GENESIS_ISA::multiply(Left<T>{a + p, a_row, a_row, 1, height, true},
+                                     Right<T>{data_ + p * pitch_, 0, d, 0, true}, panels_, 0, panels_.count, m, d,
+                                     T(1), p == 0 ? beta : T(1), c, c_row, 1);
+    }
   }
 
  private:
-  int64_t k_ = 0, n_ = 0;
-  T* panels_ = nullptr;
+  int64_t k_ = 0, depth_ = 1, pitch_ = 0;
+  Panels<T> panels_{1, 1};
+  T* data_ = nullptr;
 };
 
 // Calls f(first, end) for parts of the batch.
