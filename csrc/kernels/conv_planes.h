@@ -34,11 +34,70 @@ struct Side {
   }
 };
 
-// Whether get() and put() are cheap for any lanes.
+// compress() moves the lanes that are set to the front, expand() moves them back and leaves `empty` in the others;
+// mask_of() is for loads.
 #if defined(__AVX512F__)
 constexpr bool kExpands = true;
+template <class T>
+Vec<T> compress(Vec<T> v, uint32_t lanes) {
+  if constexpr (sizeof(T) == 4) return _mm512_maskz_compress_ps(static_cast<__mmask16>(lanes), v);
+  else return _mm512_maskz_compress_pd(static_cast<__mmask8>(lanes), v);
+}
+template <class T>
+Vec<T> expand(Vec<T> v, uint32_t lanes, Vec<T> empty) {
+  if constexpr (sizeof(T) == 4) return _mm512_mask_expand_ps(empty, static_cast<__mmask16>(lanes), v);
+  else return _mm512_mask_expand_pd(empty, static_cast<__mmask8>(lanes), v);
+}
+template <class T>
+Mask<T> mask_of(uint32_t lanes) {
+  Mask<T> mask(0);
+  mask.bits = lanes;
+  return mask;
+}
+#elif defined(__AVX2__)
+constexpr bool kExpands = true;
+constexpr uint64_t kPlaces = 0x0706050403020100;  // byte i holds i
+// A byte for each 32 bits of a vector, 255 where the lane is set.
+template <class T>
+uint64_t bytes_of(uint32_t lanes) {
+  if constexpr (sizeof(T) == 8) lanes = _pdep_u32(lanes, 0x55) * 3;
+  return _pdep_u64(lanes, 0x0101010101010101) * 255;
+}
+template <class T>
+Mask<T> mask_of(uint32_t lanes) {
+  Mask<T> mask(0);
+  mask.bits = _mm256_cvtepi8_epi32(_mm_cvtsi64_si128(static_cast<long long>(bytes_of<T>(lanes))));
+  return mask;
+}
+template <class T>
+Vec<T> from_places(Vec<T> v, uint64_t places) {
+  const __m256i index = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(places)));
+  return (Vec<T>)_mm256_permutevar8x32_ps((__m256)v, index);
+}
+template <class T>
+Vec<T> compress(Vec<T> v, uint32_t lanes) {
+  return from_places<T>(v, _pext_u64(kPlaces, bytes_of<T>(lanes)));
+}
+template <class T>
+Vec<T> expand(Vec<T> v, uint32_t lanes, Vec<T> empty) {
+  const Vec<T> moved = from_places<T>(v, _pdep_u64(kPlaces, bytes_of<T>(lanes)));
+  return (Vec<T>)_mm256_blendv_ps((__m256)empty, (__m256)moved, (__m256)mask_of<T>(lanes).bits);
+}
 #else
 constexpr bool kExpands = false;
+template <class T>
+Vec<T> compress(Vec<T> v, uint32_t lanes) {
+  Vec<T> moved{};
+  for (int lane = 0, to = 0; lane < kLanes<T>; ++lane)
+    if (lanes >> lane & 1) moved[to++] = v[lane];
+  return moved;
+}
+template <class T>
+Vec<T> expand(Vec<T> v, uint32_t lanes, Vec<T> empty) {
+  for (int lane = 0, from = 0; lane < kLanes<T>; ++lane)
+    if (lanes >> lane & 1) empty[lane] = v[from++];
+  return empty;
+}
 #endif
 
 // A vector of neighbouring positions. Its lanes that are valid follow each other in the memory of a plane.
@@ -52,30 +111,14 @@ struct Spot {
 template <class T>
 void put(T* out, Vec<T> v, const Spot& spot) {
   if (spot.count == kLanes<T>) return store(out, v);
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) v = _mm512_maskz_compress_ps(static_cast<__mmask16>(spot.lanes), v);
-  else v = _mm512_maskz_compress_pd(static_cast<__mmask8>(spot.lanes), v);
+  if (spot.lanes != (1u << spot.count) - 1u) v = compress<T>(v, spot.lanes);
   store(out, v, Mask<T>(spot.count));
-#else
-  if (spot.lanes == (1u << spot.count) - 1u) return store(out, v, Mask<T>(spot.count));
-  for (int lane = 0; lane < kLanes<T>; ++lane)
-    if (spot.lanes >> lane & 1) *out++ = v[lane];
-#endif
 }
 
 template <class T>
 Vec<T> get(const T* out, const Spot& spot, T outside = T(0)) {
   if (spot.count == kLanes<T>) return load(out);
-#if defined(__AVX512F__)
-  const Vec<T> v = load(out, Mask<T>(spot.count)), empty = broadcast(outside);
-  if constexpr (sizeof(T) == 4) return _mm512_mask_expand_ps(empty, static_cast<__mmask16>(spot.lanes), v);
-  else return _mm512_mask_expand_pd(empty, static_cast<__mmask8>(spot.lanes), v);
-#else
-  Vec<T> v = broadcast(outside);
-  for (int lane = 0; lane < kLanes<T>; ++lane)
-    if (spot.lanes >> lane & 1) v[lane] = *out++;
-  return v;
-#endif
+  return expand<T>(load(out, Mask<T>(spot.count)), spot.lanes, broadcast(outside));
 }
 
 // Lines are too short to be worth a call of memcpy.
@@ -84,6 +127,14 @@ void copy_run(T* dst, const T* src, int64_t n) {
   int64_t i = 0;
   for (; i + kLanes<T> <= n; i += kLanes<T>) store(dst + i, load(src + i));
   if (i < n) store(dst + i, load(src + i, Mask<T>(n - i)), Mask<T>(n - i));
+}
+
+// Every other element of x, then of y.
+template <class T>
+Vec<T> evens(Vec<T> x, Vec<T> y) {
+  return [&]<int... i>(std::integer_sequence<int, i...>) {
+    return __builtin_shufflevector(x, y, 2 * i...);
+  }(std::make_integer_sequence<int, kLanes<T>>{});
 }
 
 // A line of a grid, dst[a] = src[start + a * step] or `outside` where that is not in [0, in): which elements exist.
@@ -106,6 +157,28 @@ struct Stretch {
     }
     for (int64_t a = last; a < size; ++a) dst[a] = outside;
   }
+};
+
+// The vector of a line from dst[a] on, zero outside, for a step of 1 or 2: what it needs to know is the same for all
+// lines.
+template <class T, int step>
+class Piece {
+ public:
+  Piece(const Stretch& line, int64_t a)
+      : at_(line.start + a * step), masks_{mask(line, a * step), mask(line, a * step + kLanes<T>)} {}
+  Vec<T> operator()(const T* src) const {
+    const Vec<T> v = load(src + at_, masks_[0]);
+    if constexpr (step == 1) return v;
+    else return evens<T>(v, load(src + at_ + kLanes<T>, masks_[1]));
+  }
+
+ private:
+  static Mask<T> mask(const Stretch& line, int64_t at) {
+    const int64_t begin = std::clamp<int64_t>(line.first * step - at, 0, kLanes<T>);
+    return Mask<T>(begin, std::clamp<int64_t>((line.last - 1) * step + 1 - at, begin, kLanes<T>));
+  }
+  int64_t at_;
+  Mask<T> masks_[2];
 };
 
 template <class T>
@@ -164,27 +237,57 @@ class Planes {
 
   // A plane of the grid; `outside` is what the padding holds.
   void fill(T* dst, const T* src, T outside = T(0)) const {
+    const T* const end = dst + plane_;
     if (!expanded_.empty()) {
       for (const Spot& spot : expanded_) store(dst + spot.at, get(src + spot.first, spot, outside));
       return;
     }
     for (int64_t r0 : sides_[0].residues)
       for (int64_t r1 : sides_[1].residues)
-        for (const Stretch& line : lines_) dst = fill_grid(dst, src, r0, r1, line, outside);
+        for (const Stretch& line : lines_) {
+          if (!kFastMasks || line.step > 2 || outside != 0) fill_grid(dst, src, r0, r1, line, outside);
+          else if (line.step == 1) fill_grid_by_pieces<1>(dst, src, r0, r1, line, end);
+          else fill_grid_by_pieces<2>(dst, src, r0, r1, line, end);
+          dst += grid_;
+        }
   }
 
  private:
-  T* fill_grid(T* dst, const T* src, int64_t r0, int64_t r1, const Stretch& line, T outside) const {
+  // Calls f with the source of each line of a grid, null where it lies outside.
+  template <class F>
+  void each_line(const T* src, int64_t r0, int64_t r1, F f) const {
     const auto& [x, y, z] = axes_;
     for (int64_t a = 0; a < size_[0]; ++a) {
       const int64_t i = x.low + r0 + a * x.step;
-      for (int64_t b = 0; b < size_[1]; ++b, dst += line.size) {
+      for (int64_t b = 0; b < size_[1]; ++b) {
         const int64_t j = y.low + r1 + b * y.step;
-        if (i < 0 || i >= x.in || j < 0 || j >= y.in) std::fill_n(dst, line.size, outside);
-        else line.copy(dst, src + (i * y.in + j) * z.in, outside);
+        f(i < 0 || i >= x.in || j < 0 || j >= y.in ? nullptr : src + (i * y.in + j) * z.in);
       }
     }
-    return dst;
+  }
+
+  void fill_grid(T* dst, const T* src, int64_t r0, int64_t r1, const Stretch& line, T outside) const {
+    each_line(src, r0, r1, [&](const T* from) {
+      if (from) line.copy(dst, from, outside);
+      else std::fill_n(dst, line.size, outside);
+      dst += line.size;
+    });
+  }
+
+  // By whole vectors, the last of each line first: what they spill over is written after them.
+  template <int step>
+  void fill_grid_by_pieces(T* dst, const T* src, int64_t r0, int64_t r1, const Stretch& line, const T* end) const {
+    constexpr int64_t lanes = kLanes<T>;
+    for (int64_t a = (line.size - 1) / lanes * lanes; a >= 0; a -= lanes) {
+      const Piece<T, step> piece(line, a);
+      T* to = dst + a;
+      each_line(src, r0, r1, [&](const T* from) {
+        const Vec<T> v = from ? piece(from) : Vec<T>{};
+        if (to + lanes <= end) store(to, v);
+        else store(to, v, Mask<T>(std::min(lanes, line.size - a)));
+        to += line.size;
+      });
+    }
   }
 
   // Short lines are copied by vectors of the grid that hold several, if what these hold is one run of the plane.

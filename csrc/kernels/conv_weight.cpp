@@ -326,11 +326,11 @@ void dot_taps(const std::vector<Spot>& spots, const T* x, const int64_t* offsets
       step(spot, load(dy + spot.first), [](const T* p) { return load(p); });
       continue;
     }
-    Mask<T> mask(spot.count);
     if constexpr (kExpands) {
-      mask.bits = spot.lanes;
+      const Mask<T> mask = mask_of<T>(spot.lanes);
       step(spot, get(dy + spot.first, spot), [&](const T* p) { return load(p, mask); });
     } else {
+      const Mask<T> mask(spot.count);
       step(spot, load(dy + spot.first, mask), [&](const T* p) { return load(p, mask); });
     }
   }
