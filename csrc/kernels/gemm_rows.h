@@ -172,8 +172,9 @@ bool gemm_by_rows(Problem<T, S>& x) {
            (y.a.col_stride == 1 || y.n >= 8 * y.m) && (y.m == 1 || dot_cost(y) < tiles);
   };
   // Sums of rows: the more there are the better are tiles, unless they would fetch B from afar in short pieces.
+  constexpr int64_t kFew = kLargeCaches ? 4 : 16;
   auto suits_rows = [&](const Problem<T, S>& y) {
-    return y.b.col_stride == 1 && (y.m == 1 || (y.m <= 4 && y.n >= 256 && y.k * y.n * int64_t{sizeof(S)} > 1 << 20));
+    return y.b.col_stride == 1 && (y.m == 1 || (y.m <= kFew && y.n >= 256 && y.k * y.n * int64_t{sizeof(S)} > 1 << 20));
   };
   if (suits_dot(x)) dot_products(x);
   else if (suits_dot(y)) dot_products(y);
