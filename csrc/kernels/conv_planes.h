@@ -161,24 +161,32 @@ struct Stretch {
 
 // The vector of a line from dst[a] on, zero outside, for a step of 1 or 2: what it needs to know is the same for all
 // lines.
-template <class T, int step>
+template <class T>
 class Piece {
  public:
   Piece(const Stretch& line, int64_t a)
-      : at_(line.start + a * step), masks_{mask(line, a * step), mask(line, a * step + kLanes<T>)} {}
+      : line_(line), at_(a * line.step), parts_{part(at_), part(at_ + kLanes<T>)} {
+  }
   Vec<T> operator()(const T* src) const {
-    const Vec<T> v = load(src + at_, masks_[0]);
-    if constexpr (step == 1) return v;
-    else return evens<T>(v, load(src + at_ + kLanes<T>, masks_[1]));
+    const T* from = src + line_.start + at_;
+    const Vec<T> v = parts_[0].load_from(from);
+    return line_.step == 1 ? v : evens<T>(v, parts_[1].load_from(from + kLanes<T>));
   }
 
  private:
-  static Mask<T> mask(const Stretch& line, int64_t at) {
-    const int64_t begin = std::clamp<int64_t>(line.first * step - at, 0, kLanes<T>);
-    return Mask<T>(begin, std::clamp<int64_t>((line.last - 1) * step + 1 - at, begin, kLanes<T>));
+  struct Part {
+    Mask<T> mask;
+    bool whole;
+    Vec<T> load_from(const T* p) const { return whole ? load(p) : load(p, mask); }
+  };
+  Part part(int64_t at) const {
+    const int64_t begin = std::clamp<int64_t>(line_.first * line_.step - at, 0, kLanes<T>);
+    const int64_t end = std::clamp<int64_t>((line_.last - 1) * line_.step + 1 - at, begin, kLanes<T>);
+    return {Mask<T>(begin, end), end - begin == kLanes<T>};
   }
+  Stretch line_;
   int64_t at_;
-  Mask<T> masks_[2];
+  Part parts_[2];
 };
 
 template <class T>
@@ -206,7 +214,12 @@ class Planes {
       // Planes that lie a multiple of 4 KiB apart would compete for the same few places of the L1 cache.
       if (plane_ * int64_t{sizeof(T)} % 2048 == 0) plane_ += line;
       readable_ = std::numeric_limits<int64_t>::max();
-      for (int64_t r : sides_[2].residues) lines_.emplace_back(size_[2], axes_[2].in, axes_[2].low + r, axes_[2].step);
+      for (int64_t r : sides_[2].residues) {
+        const Stretch& line = lines_.emplace_back(size_[2], axes_[2].in, axes_[2].low + r, axes_[2].step);
+        auto& pieces = pieces_.emplace_back();
+        if (kFastMasks && line.step <= 2)
+          for (int64_t a = 0; a < line.size; a += kLanes<T>) pieces.emplace_back(line, a);
+      }
       // There are no grids where no tap meets the input, as in some phases of a transposed convolution.
       if (kExpands && grids == 1 && axes_[0].step * axes_[1].step * axes_[2].step == 1 && size_[2] < 2 * kLanes<T>)
         expand_lines();
@@ -244,11 +257,9 @@ class Planes {
     }
     for (int64_t r0 : sides_[0].residues)
       for (int64_t r1 : sides_[1].residues)
-        for (const Stretch& line : lines_) {
-          if (!kFastMasks || line.step > 2 || outside != 0) fill_grid(dst, src, r0, r1, line, outside);
-          else if (line.step == 1) fill_grid_by_pieces<1>(dst, src, r0, r1, line, end);
-          else fill_grid_by_pieces<2>(dst, src, r0, r1, line, end);
-          dst += grid_;
+        for (size_t i = 0; i < lines_.size(); ++i, dst += grid_) {
+          if (outside == 0 && !pieces_[i].empty()) fill_grid_by_pieces(dst, src, r0, r1, pieces_[i], end);
+          else fill_grid(dst, src, r0, r1, lines_[i], outside);
         }
   }
 
@@ -274,20 +285,19 @@ class Planes {
     });
   }
 
-  // By whole vectors, the last of each line first: what they spill over is written after them.
-  template <int step>
-  void fill_grid_by_pieces(T* dst, const T* src, int64_t r0, int64_t r1, const Stretch& line, const T* end) const {
-    constexpr int64_t lanes = kLanes<T>;
-    for (int64_t a = (line.size - 1) / lanes * lanes; a >= 0; a -= lanes) {
-      const Piece<T, step> piece(line, a);
-      T* to = dst + a;
-      each_line(src, r0, r1, [&](const T* from) {
+  // By whole vectors: what they spill over is written after them.
+  void fill_grid_by_pieces(T* dst, const T* src, int64_t r0, int64_t r1, const std::vector<Piece<T>>& pieces,
+                           const T* end) const {
+    each_line(src, r0, r1, [&](const T* from) {
+      int64_t left = size_[2];
+      for (const Piece<T>& piece : pieces) {
         const Vec<T> v = from ? piece(from) : Vec<T>{};
-        if (to + lanes <= end) store(to, v);
-        else store(to, v, Mask<T>(std::min(lanes, line.size - a)));
-        to += line.size;
-      });
-    }
+        if (dst + kLanes<T> <= end) store(dst, v);
+        else store(dst, v, Mask<T>(std::min<int64_t>(kLanes<T>, left)));
+        dst += std::min<int64_t>(kLanes<T>, left);
+        left -= kLanes<T>;
+      }
+    });
   }
 
   // Short lines are copied by vectors of the grid that hold several, if what these hold is one run of the plane.
@@ -316,6 +326,7 @@ class Planes {
   Axis axes_[3];
   Side sides_[3];
   std::vector<Stretch> lines_;  // of each residue
+  std::vector<std::vector<Piece<T>>> pieces_;
   std::vector<Spot> expanded_;
   int64_t size_[3], plane_, grid_, start_ = 0, readable_;
   bool in_place_;
