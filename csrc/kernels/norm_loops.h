@@ -4,12 +4,26 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "kernels/loops.h"
 #include "kernels/reduce_loops.h"
 
 namespace genesis::kernels::GENESIS_ISA {
+
+// The sum of a vector's lanes, halves together.
+template <class T, class V>
+[[gnu::always_inline]] inline T across(V v) {
+  constexpr int half = sizeof(V) / sizeof(T) / 2;
+  if constexpr (half == 1) {
+    return v[0] + v[1];
+  } else {
+    return [&]<int... i>(std::integer_sequence<int, i...>) {
+      return across<T>(__builtin_shufflevector(v, v, i...) + __builtin_shufflevector(v, v, (i + half)...));
+    }(std::make_integer_sequence<int, half>{});
+  }
+}
 
 // K sums over [0, n). terms(i) gives the K terms of elements i .. i + kLanes as vectors, term(i) those of one element.
 // Blocks are added up in T, then in float64.
@@ -38,11 +52,7 @@ template <int K, class T, class Vectors, class Scalars>
     for (int k = 0; k < K; ++k) {
       Vector<T> all = part[0][k];
       for (int c = 1; c < chains; ++c) all += part[c][k];
-      T lanes[w];
-      std::memcpy(lanes, &all, sizeof all);
-      for (int half = w / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; ++j) lanes[j] += lanes[j + half];
-      total[k] += lanes[0] + tail[k];
+      total[k] += across<T>(all) + tail[k];
     }
   }
   return total;
