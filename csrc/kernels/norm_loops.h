@@ -33,15 +33,23 @@ template <int K, class T, class Vectors, class Scalars>
   std::array<double, K> total{};
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = std::min(n, begin + kBlock);
-    Vector<T> part[chains][K] = {};
+    // Unrolled, and not zeroed as one array: it would be zeroed in memory, and stay there.
+    Vector<T> part[chains][K];
+#pragma GCC unroll 4
+    for (int c = 0; c < chains; ++c)
+#pragma GCC unroll 4
+      for (int k = 0; k < K; ++k) part[c][k] = Vector<T>{};
     int64_t i = begin;
     for (; i + chains * w <= end; i += chains * w)
+#pragma GCC unroll 4
       for (int c = 0; c < chains; ++c) {
         const std::array<Vector<T>, K> v = terms(i + c * w);
+#pragma GCC unroll 4
         for (int k = 0; k < K; ++k) part[c][k] += v[k];
       }
     for (; i + w <= end; i += w) {
       const std::array<Vector<T>, K> v = terms(i);
+#pragma GCC unroll 4
       for (int k = 0; k < K; ++k) part[0][k] += v[k];
     }
     T tail[K] = {};
@@ -49,8 +57,10 @@ template <int K, class T, class Vectors, class Scalars>
       const std::array<T, K> v = term(i);
       for (int k = 0; k < K; ++k) tail[k] += v[k];
     }
+#pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {
       Vector<T> all = part[0][k];
+#pragma GCC unroll 4
       for (int c = 1; c < chains; ++c) all += part[c][k];
       total[k] += across<T>(all) + tail[k];
     }
