@@ -13,15 +13,23 @@ namespace {
 constexpr int64_t kChunkWork = 65536;  // elements of a partial sum, at least
 constexpr int64_t kPartials = 64;      // of those, at most
 constexpr int64_t kFewRows = 16;
+constexpr int64_t kTogether = 8;        // rows of which each step is done for all before the next, at most
+constexpr int64_t kTogetherWork = 2048;  // elements of those
 
-// Mean and 1 / sqrt(variance + eps) of a row.
+// How many rows of n elements are taken together. The steps of a row wait for each other, for divisions and a root
+// among them, which takes longer than its sums if it is short; the same step of other rows has no need to wait.
+int64_t rows_together(int64_t n) { return std::clamp<int64_t>(kTogetherWork / n, 1, kTogether); }
+
+// Mean and 1 / sqrt(variance + eps) of some rows.
 template <class T>
 struct Moments {
-  T mean, rstd;
-  Moments(const T* x, int64_t n, double eps, bool centered) {
+  T mean[kTogether], rstd[kTogether];
+  Moments(const T* x, int64_t rows, int64_t n, double eps, bool centered) {
     const double count = static_cast<double>(n);
-    mean = centered ? static_cast<T>(sum_of(x, n) / count) : T(0);
-    rstd = reciprocal_std<T>(squares_of(x, n, mean) / count, eps);
+    for (int64_t r = 0; r < rows; ++r) mean[r] = centered ? static_cast<T>(sum_of(x + r * n, n) / count) : T(0);
+    double variance[kTogether];
+    for (int64_t r = 0; r < rows; ++r) variance[r] = squares_of(x + r * n, n, mean[r]) / count;
+    for (int64_t r = 0; r < rows; ++r) rstd[r] = reciprocal_std<T>(variance[r], eps);
   }
 };
 
@@ -30,18 +38,23 @@ void layer_norm_rows(View y, View mean, View rstd, View x, View weight, View bia
   const int64_t rows = x.shape[0], n = x.shape[1];
   const Whole<T> scale(weight, n, T(1)), shift(bias, n, T(0));
   parallel_for(rows, std::max<int64_t>(1, kUnit / n), [&](int64_t begin, int64_t end) {
-    Reader<T> in(x, n);
-    Writer<T> out(y, n);
+    const int64_t together = rows_together(n);
+    Reader<T> in(x, together * n);
+    Writer<T> out(y, together * n);
     const T *w = scale.data(), *b = shift.data();
-    for (int64_t r = begin; r < end; ++r) {
-      const T* from = in.at(r * n, n);
-      const Moments<T> m(from, n, eps, centered);
-      if (mean.data) mean.as<T>()[r] = m.mean;
-      rstd.as<T>()[r] = m.rstd;
-      T* to = out.at(r * n);
+    for (int64_t first = begin; first < end; first += together) {
+      const int64_t count = std::min(together, end - first);
+      const T* from = in.at(first * n, count * n);
+      const Moments<T> m(from, count, n, eps, centered);
+      if (mean.data) std::copy_n(m.mean, count, mean.as<T>() + first);
+      std::copy_n(m.rstd, count, rstd.as<T>() + first);
+      T* to = out.at(first * n);
+      for (int64_t r = 0; r < count; ++r, from += n, to += n) {
+        const T center = m.mean[r], factor = m.rstd[r];
 #pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) to[i] = (from[i] - m.mean) * m.rstd * w[i] + b[i];
-      out.done(r * n, n);
+        for (int64_t i = 0; i < n; ++i) to[i] = (from[i] - center) * factor * w[i] + b[i];
+      }
+      out.done(first * n, count * n);
     }
   });
 }
@@ -157,16 +170,16 @@ void layer_norm_backward_rows(View dx, View dweight, View dbias, View dy, View x
 
 // One group of a sample: `channels` channels of `inner` elements, weight and bias from its first channel on.
 template <class T>
-void scale_group(T* y, const T* x, const T* w, const T* b, int64_t channels, int64_t inner, Moments<T> m) {
+void scale_group(T* y, const T* x, const T* w, const T* b, int64_t channels, int64_t inner, T mean, T rstd) {
   if (inner == 1) {
 #pragma GCC ivdep
-    for (int64_t c = 0; c < channels; ++c) y[c] = (x[c] - m.mean) * m.rstd * w[c] + b[c];
+    for (int64_t c = 0; c < channels; ++c) y[c] = (x[c] - mean) * rstd * w[c] + b[c];
     return;
   }
   for (int64_t c = 0; c < channels; ++c, x += inner, y += inner) {
-    const T scale = m.rstd * w[c], shift = b[c];
+    const T scale = rstd * w[c], shift = b[c];
 #pragma GCC ivdep
-    for (int64_t i = 0; i < inner; ++i) y[i] = (x[i] - m.mean) * scale + shift;
+    for (int64_t i = 0; i < inner; ++i) y[i] = (x[i] - mean) * scale + shift;
   }
 }
 
@@ -176,16 +189,22 @@ void group_norm_rows(View y, View mean, View rstd, View x, View weight, View bia
                 n = each * inner;
   const Whole<T> scale(weight, channels, T(1)), shift(bias, channels, T(0));
   parallel_for(x.shape[0] * groups, std::max<int64_t>(1, kUnit / n), [&](int64_t begin, int64_t end) {
-    Reader<T> in(x, n);
-    Writer<T> out(y, n);
-    for (int64_t r = begin; r < end; ++r) {
-      const T* from = in.at(r * n, n);
-      const Moments<T> m(from, n, eps, true);
-      mean.as<T>()[r] = m.mean;
-      rstd.as<T>()[r] = m.rstd;
-      const int64_t first = r % groups * each;
-      scale_group(out.at(r * n), from, scale.data() + first, shift.data() + first, each, inner, m);
-      out.done(r * n, n);
+    const int64_t together = rows_together(n);
+    Reader<T> in(x, together * n);
+    Writer<T> out(y, together * n);
+    for (int64_t first = begin; first < end; first += together) {
+      const int64_t count = std::min(together, end - first);
+      const T* from = in.at(first * n, count * n);
+      const Moments<T> m(from, count, n, eps, true);
+      std::copy_n(m.mean, count, mean.as<T>() + first);
+      std::copy_n(m.rstd, count, rstd.as<T>() + first);
+      T* to = out.at(first * n);
+      for (int64_t r = 0; r < count; ++r) {
+        const int64_t channel = (first + r) % groups * each;
+        scale_group(to + r * n, from + r * n, scale.data() + channel, shift.data() + channel, each, inner, m.mean[r],
+                    m.rstd[r]);
+      }
+      out.done(first * n, count * n);
     }
   });
 }
