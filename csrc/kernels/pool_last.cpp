@@ -41,9 +41,17 @@ void each_position(const PoolShape& s, const int64_t (&size)[3], int64_t work, F
   const int64_t images = s.planes / s.channels, per_image = size[0] * size[1] * size[2];
   parallel_for(images * per_image, grain_for(work * s.channels), [&](int64_t begin, int64_t end) {
     F run = f;  // with state of its own
-    for (int64_t p = begin; p < end; ++p) {
-      const int64_t at = p % per_image;
-      run(p, {at / size[2] / size[1], at / size[2] % size[1], at % size[2]}, p / per_image);
+    const int64_t first = begin % per_image;
+    int64_t image = begin / per_image, at[3] = {first / size[2] / size[1], first / size[2] % size[1], first % size[2]};
+    for (int64_t p = begin; p < end; ++p) {  // counted, for divisions take as long as some channels
+      run(p, at, image);
+      if (++at[2] < size[2]) continue;
+      at[2] = 0;
+      if (++at[1] < size[1]) continue;
+      at[1] = 0;
+      if (++at[0] < size[0]) continue;
+      at[0] = 0;
+      ++image;
     }
   });
 }
