@@ -144,8 +144,41 @@ void gather_windows(const PoolShape& s, T* dx, Term term) {
                 });
 }
 
+// dx is zeroed and then each maximum gets its gradient: as many steps as outputs, and not in vectors, where
+// gather_windows has as many as inputs see windows. Threads share images and, if those are few, their channels.
+template <class T, class Index>
+void max_scatter(const PoolShape& s, const T* dy, const Index* index, T* dx) {
+  constexpr int64_t line = 64 / sizeof(T);
+  const AllWindows all(s);
+  const int64_t channels = s.channels, images = s.planes / channels;
+  const int64_t share = channels * images / get_num_threads();  // results do not depend on it
+  const int64_t width = std::min(channels, (share + line - 1) / line * line);
+  const int64_t blocks = (channels + width - 1) / width;
+  parallel_for(images * blocks, grain_for(s.in_size() * width), [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t image = unit / blocks, from = unit % blocks * width, n = std::min(width, channels - from);
+      T* const x = dx + image * s.in_size() * channels + from;
+      int64_t zeroed = 0;  // positions: lines are zeroed shortly before they are added to, while they are in a cache
+      const auto zero_until = [&](int64_t position) {
+        for (; zeroed < position; ++zeroed) std::fill_n(x + zeroed * channels, n, T(0));
+      };
+      int64_t row = image * s.out_size() * channels + from;
+      for (int64_t i = 0; i < s.out[0]; ++i)
+        for (int64_t j = 0; j < s.out[1]; ++j) {
+          // One more than a window sees: one that sees nothing has its maximum there.
+          const int64_t planes = std::min(all.w[0].end[i] + 1, s.in[0]), lines = std::min(all.w[1].end[j] + 1, s.in[1]);
+          zero_until(((planes - 1) * s.in[1] + (planes == 1 ? lines : s.in[1])) * s.in[2]);
+          for (int64_t k = 0; k < s.out[2]; ++k, row += channels)
+            for (int64_t c = 0; c < n; ++c) x[index[row + c] * channels + c] += dy[row + c];
+        }
+      zero_until(s.in_size());
+    }
+  });
+}
+
 template <class T, class Index>
 void max_backward(const PoolShape& s, const T* dy, const Index* index, T* dx) {
+  if (window_size(s) > kLanes<T>) return max_scatter(s, dy, index, dx);
   const int64_t channels = s.channels;
   gather_windows(s, dx, [&](int64_t, int64_t place, int64_t row, T* to) {
     const T* from = dy + row;
