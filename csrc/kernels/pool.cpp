@@ -80,7 +80,7 @@ void max_vectors(const PoolShape& s, const T* x, T* y, Index* index) {
       for (const Tap& c : axes[2].taps)
         steps.push_back(static_cast<Int<T>>((a.offset * s.in[1] + b.offset) * s.in[2] + c.offset));
 
-  // The places of the windows of a vector, and of the first element of each.
+  // The places of the windows of a vector, and from there to the first element of each.
   constexpr int64_t lanes = kLanes<T>;
   const Windows w0(s, 0), w1(s, 1), w2(s, 2);
   std::vector<Int<T>> origin(spots.size() * lanes), first(spots.size() * lanes);
@@ -91,16 +91,22 @@ void max_vectors(const PoolShape& s, const T* x, T* y, Index* index) {
       const auto place = [&](int64_t i, int64_t j, int64_t k) {
         return static_cast<Int<T>>((i * s.in[1] + j) * s.in[2] + k);
       };
-      origin[v * lanes + static_cast<size_t>(lane)] =
+      const Int<T> here =
           place(o0 * s.stride[0] - s.padding[0], o1 * s.stride[1] - s.padding[1], o2 * s.stride[2] - s.padding[2]);
+      origin[v * lanes + static_cast<size_t>(lane)] = here;
       first[v * lanes + static_cast<size_t>(lane)] =
           place(std::min(w0.begin[o0], s.in[0] - 1), std::min(w1.begin[o1], s.in[1] - 1),
-                std::min(w2.begin[o2], s.in[2] - 1));
+                std::min(w2.begin[o2], s.in[2] - 1)) -
+          here;
       ++o;
     }
 
   const int64_t in_size = s.in_size(), out_size = s.out_size(), taps = static_cast<int64_t>(offsets.size());
   constexpr T lowest = -std::numeric_limits<T>::infinity();
+  const auto write = [](T* out, Vec<T> v, const Spot& spot) __attribute__((always_inline)) {
+    if (spot.count == kLanes<T>) store(out, v);  // without a call, mostly
+    else put<T>(out, v, spot);
+  };
   parallel_for(s.planes, ceil_div(kGrain, out_size * taps + 1), [&](int64_t begin, int64_t end) {
     // Locals: what is reached through the closure would be read again after every store.
     const int64_t *const offset = offsets.data(), count = taps;
@@ -111,28 +117,45 @@ void max_vectors(const PoolShape& s, const T* x, T* y, Index* index) {
       planes.fill(grid, x + p * in_size, lowest);
       T* const values = y + p * out_size;
       Index* const places = index + p * out_size;
+      const Spot* spot = spot_begin;
       int64_t at = 0;
-      for (const Spot* spot = spot_begin; spot < spot_end; ++spot, at += lanes) {
-        const T* from = grid + spot->at;
-        IntVec<T> here, where;
-        std::memcpy(&here, origins + at, sizeof here);
-        std::memcpy(&where, firsts + at, sizeof where);
-        Vec<T> best = broadcast(lowest);
+      const auto run = [&]<int n>(std::integral_constant<int, n>) __attribute__((always_inline)) {
+        const T* from[n];
+        IntVec<T> where[n];
+        Vec<T> best[n];
+#pragma GCC unroll 4
+        for (int j = 0; j < n; ++j) {
+          from[j] = grid + spot[j].at;
+          std::memcpy(&where[j], firsts + at + j * lanes, sizeof where[j]);
+          best[j] = broadcast(lowest);
+        }
         for (int64_t t = 0; t < count; ++t) {
-          const Vec<T> value = load(from + offset[t]);
-          const IntVec<T> take = (value > best) | (value != value);
-          best = take ? value : best;
-          where = take ? here + step[t] : where;
+          const IntVec<T> here = step[t] - IntVec<T>{};
+#pragma GCC unroll 4
+          for (int j = 0; j < n; ++j) {
+            const Vec<T> value = load(from[j] + offset[t]);
+            const IntVec<T> take = (value > best[j]) | (value != value);
+            best[j] = take ? value : best[j];
+            where[j] = take ? here : where[j];
+          }
         }
-        put<T>(values + spot->first, best, *spot);
-        if constexpr (sizeof(Index) == sizeof(T)) {
-          put<T>(reinterpret_cast<T*>(places + spot->first), (Vec<T>)where, *spot);
-        } else {
-          Index* place = places + spot->first;
-          for (int64_t lane = 0; lane < lanes; ++lane)
-            if (spot->lanes >> lane & 1) *place++ = static_cast<Index>(where[lane]);
+#pragma GCC unroll 4
+        for (int j = 0; j < n; ++j, ++spot, at += lanes) {
+          IntVec<T> place;
+          std::memcpy(&place, origins + at, sizeof place);
+          place += where[j];
+          write(values + spot->first, best[j], *spot);
+          if constexpr (sizeof(Index) == sizeof(T)) {
+            write(reinterpret_cast<T*>(places + spot->first), (Vec<T>)place, *spot);
+          } else {
+            Index* to = places + spot->first;
+            for (int64_t lane = 0; lane < lanes; ++lane)
+              if (spot->lanes >> lane & 1) *to++ = static_cast<Index>(place[lane]);
+          }
         }
-      }
+      };
+      while (spot_end - spot >= 4) run(std::integral_constant<int, 4>());
+      while (spot < spot_end) run(std::integral_constant<int, 1>());
     }
   });
 }
