@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "core/parallel.h"
@@ -160,6 +161,55 @@ void max_vectors(const PoolShape& s, const T* x, T* y, Index* index) {
   });
 }
 
+// The largest element so far, and its place.
+template <class T>
+struct Largest {
+  T value;
+  int64_t place;
+  void take(T other, int64_t at) {
+    if (other > value || other != other) value = other, place = at;
+  }
+};
+
+// n elements from x[at] on, in vectors: lanes have maxima of their own, of which the first counts, or of NaNs the last.
+template <class T>
+void take_run(Largest<T>& largest, const T* x, int64_t at, int64_t n) {
+  constexpr int lanes = kLanes<T>, chains = 2;
+  int64_t i = 0;
+  if (n >= 2 * chains * lanes && n <= std::numeric_limits<int32_t>::max()) {
+    Int<T> numbers[chains * lanes];
+    std::iota(numbers, numbers + chains * lanes, Int<T>(0));
+    Vec<T> best[chains];
+    IntVec<T> where[chains], here[chains];
+#pragma GCC unroll 2
+    for (int j = 0; j < chains; ++j) {
+      best[j] = load(x + at + j * lanes);
+      std::memcpy(&here[j], numbers + j * lanes, sizeof here[j]);
+      where[j] = here[j];
+    }
+    for (i = chains * lanes; i + chains * lanes <= n; i += chains * lanes)
+#pragma GCC unroll 2
+      for (int j = 0; j < chains; ++j) {
+        const Vec<T> value = load(x + at + i + j * lanes);
+        here[j] += chains * lanes;
+        const IntVec<T> take = (value > best[j]) | (value != value);
+        best[j] = take ? value : best[j];
+        where[j] = take ? here[j] : where[j];
+      }
+    Largest<T> found{best[0][0], where[0][0]};
+    for (int j = 0; j < chains; ++j)
+      for (int l = 0; l < lanes; ++l) {
+        const T value = best[j][l];
+        const int64_t place = where[j][l];
+        if (value != value ? found.value == found.value || place > found.place
+                           : value > found.value || (value == found.value && place < found.place))
+          found = {value, place};
+      }
+    largest.take(found.value, at + found.place);
+  }
+  for (; i < n; ++i) largest.take(x[at + i], at + i);
+}
+
 template <class T, class Index>
 void max_windows(const PoolShape& s, const T* x, T* y, Index* index) {
   const Windows w0(s, 0), w1(s, 1), w2(s, 2);
@@ -169,18 +219,23 @@ void max_windows(const PoolShape& s, const T* x, T* y, Index* index) {
       const int64_t o0 = line % lines / s.out[1], o1 = line % s.out[1];
       const T* plane = x + line / lines * in_size;
       for (int64_t o = 0; o < n; ++o) {
-        T best = std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : -std::numeric_limits<T>::infinity();
-        int64_t where =
+        Largest<T> largest{
+            std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : -std::numeric_limits<T>::infinity(),
             (std::min(w0.begin[o0], s.in[0] - 1) * s.in[1] + std::min(w1.begin[o1], s.in[1] - 1)) * s.in[2] +
-            std::min(w2.begin[o], s.in[2] - 1);
+                std::min(w2.begin[o], s.in[2] - 1)};
+        const bool whole = w1.step == 1 && w2.step == 1 && w2.end[o] - w2.begin[o] == s.in[2];  // lines: one run
         for (int64_t i = w0.begin[o0]; i < w0.end[o0]; i += w0.step)
-          for (int64_t j = w1.begin[o1]; j < w1.end[o1]; j += w1.step)
-            for (int64_t k = w2.begin[o]; k < w2.end[o]; k += w2.step) {
-              const int64_t at = (i * s.in[1] + j) * s.in[2] + k;
-              if (plane[at] > best || plane[at] != plane[at]) best = plane[at], where = at;
-            }
-        y[line * n + o] = best;
-        index[line * n + o] = static_cast<Index>(where);
+          if (whole) {
+            take_run(largest, plane, (i * s.in[1] + w1.begin[o1]) * s.in[2], (w1.end[o1] - w1.begin[o1]) * s.in[2]);
+          } else {
+            for (int64_t j = w1.begin[o1]; j < w1.end[o1]; j += w1.step)
+              for (int64_t k = w2.begin[o]; k < w2.end[o]; k += w2.step) {
+                const int64_t at = (i * s.in[1] + j) * s.in[2] + k;
+                largest.take(plane[at], at);
+              }
+          }
+        y[line * n + o] = largest.value;
+        index[line * n + o] = static_cast<Index>(largest.place);
       }
     }
   });
