@@ -251,23 +251,38 @@ void max_planes(const PoolShape& s, const T* x, T* y, Index* index) {
 
 // ----- Averages -----
 
+// The lanes of a vector as one, halves together.
+template <class T, class V>
+[[gnu::always_inline]] inline T across(V v) {
+  constexpr int half = sizeof(V) / sizeof(T) / 2;
+  if constexpr (half == 1) {
+    return v[0] + v[1];
+  } else {
+    return [&]<int... i>(std::integer_sequence<int, i...>) {
+      return across<T>(__builtin_shufflevector(v, v, i...) + __builtin_shufflevector(v, v, (i + half)...));
+    }(std::make_integer_sequence<int, half>{});
+  }
+}
+
 template <class T>
 T sum_run(const T* x, int64_t n) {
   constexpr int lanes = kLanes<T>;
-  T total = 0;
   if (n < lanes) {
+    T total = 0;
     for (int64_t i = 0; i < n; ++i) total += x[i];
     return total;
   }
-  Vec<T> sum = load(x);
+  Vec<T> a = load(x), b{}, c{}, d{};
   int64_t i = lanes;
-  for (; i + lanes <= n; i += lanes) sum += load(x + i);
-  if (i < n) sum += load(x + i, Mask<T>(n - i));
-  T part[lanes];
-  store(part, sum);
-  for (int half = lanes / 2; half > 0; half /= 2)
-    for (int l = 0; l < half; ++l) part[l] += part[l + half];
-  return part[0];
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    a += load(x + i);
+    b += load(x + i + lanes);
+    c += load(x + i + 2 * lanes);
+    d += load(x + i + 3 * lanes);
+  }
+  for (; i + lanes <= n; i += lanes) b += load(x + i);
+  if (i < n) c += load(x + i, Mask<T>(n - i));
+  return across<T>((a + b) + (c + d));
 }
 
 template <class T, class A, class B>
