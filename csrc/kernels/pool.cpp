@@ -305,26 +305,31 @@ void avg_line(const PoolShape& s, const std::vector<Reach>& reach, std::conditio
     });
 }
 
-// The same for windows that are taken one by one: `lines` of the input are first added up, or, backward, get the same
-// added. `whole` has room for a line.
+// The same in terms of all lines of the input that the outputs see, tap by tap if `reach` is not empty. The lines are
+// first added up, or, backward, get the same added; `whole` has room for one.
 template <class T, bool backward>
-void avg_windows(const Windows& w2, const std::vector<std::conditional_t<backward, T*, const T*>>& lines, int64_t in,
-                 T* whole, std::conditional_t<backward, const T, T>* y) {
-  const int64_t outputs = static_cast<int64_t>(w2.begin.size());
-  if constexpr (backward) {
-    std::fill_n(whole, in, T(0));
-    for (int64_t o = 0; o < outputs; ++o)
-      for (int64_t k = w2.begin[o]; k < w2.end[o]; ++k) whole[k] += y[o];
-    for (T* line : lines) add_lines<T>(line, 1, whole, 1, in);
-  } else {
-    const T* sums = lines.empty() ? whole : lines[0];
-    if (lines.size() != 1) {
-      std::fill_n(whole, in, T(0));
-      for (const T* line : lines) add_lines<T>(whole, 1, line, 1, in);
-      sums = whole;
-    }
-    for (int64_t o = 0; o < outputs; ++o) y[o] = sum_run(sums + w2.begin[o], w2.end[o] - w2.begin[o]);
+void avg_lines(const PoolShape& s, const Windows& w2, const std::vector<Reach>& reach,
+               const std::vector<std::conditional_t<backward, T*, const T*>>& lines, T* whole,
+               std::conditional_t<backward, const T, T>* y) {
+  const bool one = lines.size() == 1;
+  auto* const line = one ? lines[0] : whole;
+  if (!one) {
+    std::fill_n(whole, s.in[2], T(0));
+    if constexpr (!backward)
+      for (const T* from : lines) add_lines<T>(whole, 1, from, 1, s.in[2]);
   }
+  if (!reach.empty()) {
+    avg_line<T, backward>(s, reach, line, y);
+  } else {
+    for (int64_t o = 0; o < s.out[2]; ++o) {
+      if constexpr (backward)
+        for (int64_t k = w2.begin[o]; k < w2.end[o]; ++k) line[k] += y[o];
+      else y[o] = sum_run(line + w2.begin[o], w2.end[o] - w2.begin[o]);
+    }
+  }
+  if constexpr (backward)
+    if (!one)
+      for (T* to : lines) add_lines<T>(to, 1, whole, 1, s.in[2]);
 }
 
 template <class T, bool backward>
@@ -353,7 +358,7 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
   const int64_t unit = backward ? lines : 1;
   parallel_for(s.planes * lines / unit, ceil_div(kGrain, ceil_div(in_size * unit, lines)),
                [&](int64_t first, int64_t last) {
-                 std::vector<T> scaled(backward ? n : 0), whole(reach.empty() ? s.in[2] : 0);
+                 std::vector<T> scaled(backward ? n : 0), whole(s.in[2]);
                  std::vector<std::conditional_t<backward, T*, const T*>> rows;
                  if constexpr (backward) std::fill_n(x + first * in_size, (last - first) * in_size, T(0));
                  for (int64_t line = first * unit; line < last * unit; ++line) {
@@ -372,9 +377,7 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
                    for (int64_t i = w0.begin[o0]; i < w0.end[o0]; ++i)
                      for (int64_t j = w1.begin[o1]; j < w1.end[o1]; ++j)
                        rows.push_back(plane + (i * s.in[1] + j) * s.in[2]);
-                   if (reach.empty()) avg_windows<T, backward>(w2, rows, s.in[2], whole.data(), sums);
-                   else
-                     for (auto* row : rows) avg_line<T, backward>(s, reach, row, sums);
+                   avg_lines<T, backward>(s, w2, reach, rows, whole.data(), sums);
                    if constexpr (!backward)
                      for (int64_t o = 0; o < n; ++o) sums[o] *= scale[o];
                  }
