@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kChunkWork = 65536;  // elements of a partial sum, at least
 constexpr int64_t kPartials = 64;      // of those, at most
 constexpr int64_t kFewRows = 16;
-constexpr int64_t kTogether = 8;        // rows of which each step is done for all before the next, at most
+constexpr int64_t kTogether = 8;         // rows of which each step is done for all before the next, at most
 constexpr int64_t kTogetherWork = 2048;  // elements of those
 
 // How many rows of n elements are taken together. The steps of a row wait for each other, for divisions and a root

@@ -89,6 +89,39 @@ def test_equal_elements_send_the_gradient_to_the_first():
     assert x.grad[0].tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("size", [(3, 5), (7, 7), (9, 15), (33, 31)])
+def test_global_maxima_are_the_first_of_equals(size, dtype, rng):
+    x = rng.integers(-9, 9, (6, *size)).astype(dtype)
+    values, indices = nn.functional.max_pool2d(genesis.tensor(x), size, return_indices=True)
+    flat = x.reshape(6, -1)
+    assert values.flatten().tolist() == flat.max(1).tolist()
+    assert indices.flatten().tolist() == flat.argmax(1).tolist()
+
+
+def test_global_maxima_are_the_last_nan():
+    x = np.zeros((4, 9, 15), np.float32)
+    x[0].flat[[3, 70, 20]] = x[1].flat[0] = x[2].flat[[5, 134]] = np.nan
+    values, indices = nn.functional.adaptive_max_pool2d(genesis.tensor(x), 1, return_indices=True)
+    assert values.flatten().isnan().tolist() == [True, True, True, False]
+    assert indices.flatten().tolist() == [70, 0, 134, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(1, 5, 12, 13), (3, 40, 11, 9), (1, 100, 14, 8)])
+@pytest.mark.parametrize(
+    "options", [dict(stride=2, padding=2), dict(stride=1), dict(stride=3, dilation=2)]
+)
+def test_gradients_of_large_windows_with_channels_last(shape, options, dtype, rng):
+    array = rng.normal(size=shape).astype(dtype)
+    grads = []
+    for layout in (genesis.contiguous_format, genesis.channels_last):
+        x = genesis.tensor(array).to(memory_format=layout).requires_grad_()
+        nn.functional.max_pool2d(x, (5, 4), **options).square().sum().backward()
+        grads.append(x.grad.numpy())
+    np.testing.assert_allclose(grads[1], grads[0], rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "shape, kernel, stride",
     [((3, 40, 67), 2, 2), ((3, 40, 67), 3, 1), ((2, 31, 50), 3, 3), ((5, 3, 5), 5, 1)],
