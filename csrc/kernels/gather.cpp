@@ -17,6 +17,18 @@ namespace {
 constexpr int64_t kGrain = 16384;   // elements that are worth a thread
 constexpr int64_t kChecked = 1024;  // indices checked before they are used: they stay in cache
 
+constexpr int64_t kInRegisters = 1024;  // bytes of a row of sums that are worth several passes over its terms
+
+// How wide the registers are, in bytes. The compiler would copy 64 bytes by 16 with AVX2, and keep a vector that takes
+// two registers in memory.
+#if defined(__AVX512F__)
+constexpr int64_t kVector = 64;
+#elif defined(__AVX__)
+constexpr int64_t kVector = 32;
+#else
+constexpr int64_t kVector = 16;
+#endif
+
 // Three views of one shape: the tensor that is indexed (which stands still along the indexed dimension, where the
 // index moves it by `step`), the index, and what is moved. Dimensions that all three walk evenly are merged.
 struct Walk {
@@ -175,29 +187,45 @@ bool gather_typed(const View& out, const View& x, const View& index, int dim) {
   return good;
 }
 
-// A row of sums. Those of a short row stay in registers while its terms are read.
-template <class T>
-void sum_row(T* to, const T* table, int64_t step, const int64_t* index, int64_t size, int64_t width) {
-  typedef T Line __attribute__((vector_size(64)));
-  constexpr int64_t lanes = 64 / sizeof(T);
-  int64_t k = 0;
-  if (width <= 4 * lanes)
-    for (; k + lanes <= width; k += lanes) {
-      Line sum;
-      std::memcpy(&sum, table + index[0] * step + k, sizeof sum);
-      for (int64_t j = 1; j < size; ++j) {
-        Line term;
-        std::memcpy(&term, table + index[j] * step + k, sizeof term);
-        sum += term;
-      }
-      std::memcpy(to + k, &sum, sizeof sum);
+// Sums of `vectors` vectors from each of the rows, times `scale`: they stay in registers while their terms are read.
+template <int vectors, class T>
+[[gnu::always_inline]] inline void sum_piece(T* to, const T* table, int64_t step, const int64_t* index, int64_t size,
+                                             T scale) {
+  typedef T Vector __attribute__((vector_size(kVector)));
+  Vector sum[vectors], term;
+  std::memcpy(sum, table + index[0] * step, sizeof sum);
+  for (int64_t j = 1; j < size; ++j) {
+    const char* row = reinterpret_cast<const char*>(table + index[j] * step);
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      std::memcpy(&term, row + v * kVector, sizeof term);
+      sum[v] += term;
     }
-  if (k == width) return;
-  std::copy_n(table + index[0] * step + k, width - k, to + k);
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; ++v) sum[v] *= scale;
+  std::memcpy(to, sum, sizeof sum);
+}
+
+// A row of sums. The last piece may overlap the one before: the same sums are written twice.
+template <class T>
+void sum_row(T* to, const T* table, int64_t step, const int64_t* index, int64_t size, int64_t width, T scale) {
+  constexpr int64_t lanes = kVector / sizeof(T);
+  const auto piece = [&]<int vectors>(std::integral_constant<int, vectors>, int64_t k) {
+    sum_piece<vectors>(to + k, table + k, step, index, size, scale);
+  };
+  if (width >= lanes && width <= kInRegisters / int64_t{sizeof(T)}) {
+    int64_t k = 0;
+    for (; k + 8 * lanes <= width; k += 8 * lanes) piece(std::integral_constant<int, 8>{}, k);
+    for (; k + 2 * lanes <= width; k += 2 * lanes) piece(std::integral_constant<int, 2>{}, k);
+    for (; k < width; k += lanes) piece(std::integral_constant<int, 1>{}, std::min(k, width - lanes));
+    return;
+  }
+  std::copy_n(table + index[0] * step, width, to);
   for (int64_t j = 1; j < size; ++j) {
     const T* row = table + index[j] * step;
 #pragma GCC ivdep
-    for (int64_t i = k; i < width; ++i) to[i] += row[i];
+    for (int64_t i = 0; i < width; ++i) to[i] += row[i];
   }
 }
 
@@ -216,9 +244,7 @@ bool sum_rows_typed(const View& out, const View& x, const int64_t* index, int64_
       T* to = out.as<T>() + i * width;
       for (int64_t j = i * size + ahead; j < std::min(i * size + size + ahead, end * size); ++j)
         __builtin_prefetch(table + index[j] * step);
-      sum_row(to, table, step, index + i * size, size, width);
-      if (scale != 1)
-        for (int64_t k = 0; k < width; ++k) to[k] *= scale;
+      sum_row(to, table, step, index + i * size, size, width, scale);
     }
   });
   return good;
@@ -231,6 +257,7 @@ struct Set {
   }
 };
 struct Add {
+  for (int64_t i = 0; i < width; ++i) to[i] *= scale;
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_same_v<T, bool>) return a || b;
