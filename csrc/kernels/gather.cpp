@@ -108,10 +108,12 @@ void copy_row(char* to, const char* from, int64_t bytes) {
     return;
   }
   auto pieces = [&]<int64_t piece>(std::integral_constant<int64_t, piece>) {
-    for (int64_t i = 0; i + piece < bytes; i += piece) std::memcpy(to + i, from + i, piece);
-    std::memcpy(to + bytes - piece, from + bytes - piece, piece);
+    typedef char Piece __attribute__((vector_size(piece), aligned(1), may_alias));
+    const auto copy = [&](int64_t i) { *reinterpret_cast<Piece*>(to + i) = *reinterpret_cast<const Piece*>(from + i); };
+    for (int64_t i = 0; i + piece < bytes; i += piece) copy(i);
+    copy(bytes - piece);
   };
-  if (bytes >= 64) pieces(std::integral_constant<int64_t, 64>{});
+  if (bytes >= kVector) pieces(std::integral_constant<int64_t, kVector>{});
   else if (bytes >= 32) pieces(std::integral_constant<int64_t, 32>{});
   else pieces(std::integral_constant<int64_t, 16>{});
 }
