@@ -229,6 +229,7 @@ void sum_row(T* to, const T* table, int64_t step, const int64_t* index, int64_t 
 #pragma GCC ivdep
     for (int64_t i = 0; i < width; ++i) to[i] += row[i];
   }
+  for (int64_t i = 0; i < width; ++i) to[i] *= scale;
 }
 
 template <class T>
@@ -259,7 +260,6 @@ struct Set {
   }
 };
 struct Add {
-  for (int64_t i = 0; i < width; ++i) to[i] *= scale;
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_same_v<T, bool>) return a || b;
@@ -325,11 +325,19 @@ bool all_inside(const int64_t* index, const Block& block, int64_t size) {
   return true;
 }
 
+// Rows with one index each: strides of the rows, and of the elements of a row.
+struct Rows {
+  int64_t width;
+  Offsets row, column;  // row.x: a step of the index
+};
+
 // How elements of one type are combined. The walks below know only their size: they are compiled once, not for each
 // type and operation.
 struct Combiner {
   // A row of n elements.
   void (*row)(void* x, int64_t sx, const void* src, int64_t ss, int64_t n);
+  // Of rows with one index each, `count` that are chosen by their numbers.
+  void (*rows)(void* x, const int64_t* index, const void* src, const Rows& rows, const int64_t* chosen, int64_t count);
   // Each element of a block goes as many steps away as its index says.
   void (*each)(void* x, int64_t step, const int64_t* index, const void* src, const Block& block);
   int64_t item;
@@ -338,6 +346,14 @@ struct Combiner {
 template <class Op, class T>
 constexpr Combiner combiner_of{[](void* x, int64_t sx, const void* src, int64_t ss, int64_t n) {
                                  combine_row<Op>(static_cast<T*>(x), sx, static_cast<const T*>(src), ss, n);
+                               },
+                               [](void* x, const int64_t* index, const void* src, const Rows& rows,
+                                  const int64_t* chosen, int64_t count) {
+                                 const auto [width, row, column] = rows;
+                                 for (int64_t i = 0; i < count; ++i)
+                                   combine_row<Op>(static_cast<T*>(x) + index[chosen[i] * row.index] * row.x, column.x,
+                                                   static_cast<const T*>(src) + chosen[i] * row.moved, column.moved,
+                                                   width);
                                },
                                [](void* x, int64_t step, const int64_t* index, const void* src, const Block& block) {
                                  const auto [sx, si, ss] = block.column;
@@ -358,23 +374,30 @@ constexpr Combiner combiner_of{[](void* x, int64_t sx, const void* src, int64_t 
                                sizeof(T)};
 
 // Whole rows share an index (index_add, embedding): each thread owns a range of destinations, reads the whole index and
-// takes what falls into its range. The range is small enough to stay in cache while it is filled.
+// takes what falls into its range. The range is small enough to stay in cache while it is filled. To read the index for
+// a range costs as much as to add a few elements of each row, so short rows make few ranges.
 bool scatter_rows(const Walk& w, const Combiner& combine, const View& x, int64_t size, const View& src,
                   const int64_t* index, bool check, bool clear) {
   const int64_t n = w.shape[0], width = w.shape[1];
   if (check && !all_inside(index, w.index[0], n, size)) return false;
   char* const to = x.as<char>();
   const char* const from = src.as<const char>();
+  const Rows rows{width, {w.step, w.index[0], w.moved[0]}, {w.x[1], 0, w.moved[1]}};
   const int64_t work = n * width + (clear ? size * width : 0);
-  const int64_t parts = std::clamp<int64_t>(work / (4 * kGrain), 1, 16);
+  const int64_t parts = std::clamp<int64_t>(std::min(work / (4 * kGrain), width / 4), 1, 16);
   const int64_t part = std::max<int64_t>((size + parts - 1) / parts, 1);
   parallel_for(size, part, [&](int64_t begin, int64_t end) {
     if (clear)
       std::memset(to + begin * width * combine.item, 0, static_cast<size_t>((end - begin) * width * combine.item));
-    for (int64_t j = 0; j < n; ++j) {
-      const int64_t at = index[j * w.index[0]];
-      if (at < begin || at >= end) continue;
-      combine.row(to + at * w.step * combine.item, w.x[1], from + j * w.moved[0] * combine.item, w.moved[1], width);
+    int64_t chosen[256];
+    for (int64_t first = 0; first < n; first += 256) {
+      int64_t count = 0;
+      for (int64_t j = first; j < std::min(n, first + 256); ++j) {
+        const int64_t at = index[j * w.index[0]];
+        chosen[count] = j;  // kept only if the next line moves on: no branch to mispredict
+        count += at >= begin && at < end;
+      }
+      combine.rows(to, index, from, rows, chosen, count);
     }
   });
   return true;
