@@ -41,9 +41,10 @@ struct LogAddExp2 {
 struct Lerp {
   template <class T>
   static T apply(T a, T b, T weight) {
+    constexpr Element<T> one = 1, half = 0.5;
     const T d = b - a;
-    const T from_a = a + weight * d, from_b = b - d * (T(1) - weight);
-    return std::abs(weight) < T(0.5) ? from_a : from_b;
+    const T from_a = a + weight * d, from_b = b - d * (one - weight);
+    return (weight > -half) & (weight < half) ? from_a : from_b;
   }
 };
 struct AddCMul {
@@ -80,7 +81,9 @@ void hypot(View y, View a, View b) { zip_floating<Hypot>(y, a, b, nullptr, kGrai
 void copysign(View y, View a, View b) { zip_floating<CopySign>(y, a, b); }
 void logaddexp(View y, View a, View b) { zip_floating<LogAddExp>(y, a, b, nullptr, kGrain); }
 void logaddexp2(View y, View a, View b) { zip_floating<LogAddExp2>(y, a, b, nullptr, kGrain); }
-void lerp(View y, View a, View b, View weight) { zip3_floating<Lerp>(y, a, b, weight); }
+void lerp(View y, View a, View b, View weight) {
+  if (!on_halves<Lerp>(y.dtype, y, nullptr, a, b, weight)) zip3_floating<Lerp>(y, a, b, weight);
+}
 void addcmul(View y, View x, View a, View b, double value) {
   const AddCMul::Params params{value};
   if (!on_halves<AddCMul>(y.dtype, y, &params, x, a, b)) zip3_floating<AddCMul>(y, x, a, b, &params);
