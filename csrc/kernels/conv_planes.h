@@ -111,8 +111,12 @@ struct Spot {
 template <class T>
 void put(T* out, Vec<T> v, const Spot& spot) {
   if (spot.count == kLanes<T>) return store(out, v);
-  if (spot.lanes != (1u << spot.count) - 1u) v = compress<T>(v, spot.lanes);
-  store(out, v, Mask<T>(spot.count));
+  store(out, compress<T>(v, spot.lanes), Mask<T>(spot.count));
+}
+// The same where what follows may be spoilt.
+template <class T>
+void put_over(T* out, Vec<T> v, const Spot& spot) {
+  store(out, spot.count == kLanes<T> ? v : compress<T>(v, spot.lanes));
 }
 
 template <class T>
@@ -258,7 +262,8 @@ class Planes {
     for (int64_t r0 : sides_[0].residues)
       for (int64_t r1 : sides_[1].residues)
         for (size_t i = 0; i < lines_.size(); ++i, dst += grid_) {
-          if (outside == 0 && !pieces_[i].empty()) fill_grid_by_pieces(dst, src, r0, r1, pieces_[i], end);
+          const bool in_pieces = outside == 0 || (lines_[i].first == 0 && lines_[i].last == lines_[i].size);
+          if (in_pieces && !pieces_[i].empty()) fill_grid_by_pieces(dst, src, r0, r1, pieces_[i], outside, end);
           else fill_grid(dst, src, r0, r1, lines_[i], outside);
         }
   }
@@ -286,12 +291,13 @@ class Planes {
   }
 
   // By whole vectors: what they spill over is written after them.
-  void fill_grid_by_pieces(T* dst, const T* src, int64_t r0, int64_t r1, const std::vector<Piece<T>>& pieces,
+  void fill_grid_by_pieces(T* dst, const T* src, int64_t r0, int64_t r1, const std::vector<Piece<T>>& pieces, T outside,
                            const T* end) const {
+    const Vec<T> empty = broadcast(outside);
     each_line(src, r0, r1, [&](const T* from) {
       int64_t left = size_[2];
       for (const Piece<T>& piece : pieces) {
-        const Vec<T> v = from ? piece(from) : Vec<T>{};
+        const Vec<T> v = from ? piece(from) : empty;
         if (dst + kLanes<T> <= end) store(dst, v);
         else store(dst, v, Mask<T>(std::min<int64_t>(kLanes<T>, left)));
         dst += std::min<int64_t>(kLanes<T>, left);

@@ -83,6 +83,7 @@ template <class T>
 void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const std::vector<Spot>& spots, T bias,
               T* out) {
   const Spot *spot = spots.data(), *end = spot + spots.size();
+  const int64_t over = end[-1].first + end[-1].count - kLanes<T>;  // where a whole vector still fits
   auto step = [&]<int n>(std::integral_constant<int, n>) __attribute__((always_inline)) {
     Vec<T> sum[n];
     const T* from[n];
@@ -94,7 +95,10 @@ void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const s
       for (int j = 0; j < n; ++j) sum[j] = fma(x, load(from[j] + at), sum[j]);
     }
 #pragma GCC unroll 8
-    for (int j = 0; j < n; ++j) put<T>(out + spot[j].first, sum[j], spot[j]);
+    for (int j = 0; j < n; ++j) {  // in order: the next vector writes what the one before has spoilt
+      if (spot[j].first <= over) put_over<T>(out + spot[j].first, sum[j], spot[j]);
+      else put<T>(out + spot[j].first, sum[j], spot[j]);
+    }
     spot += n;
   };
   while (end - spot >= 8) step(std::integral_constant<int, 8>());
