@@ -133,11 +133,11 @@ void copy_run(T* dst, const T* src, int64_t n) {
   if (i < n) store(dst + i, load(src + i, Mask<T>(n - i)), Mask<T>(n - i));
 }
 
-// Every other element of x, then of y.
-template <class T>
-Vec<T> evens(Vec<T> x, Vec<T> y) {
+// Every other element of x, then of y, from element `first` (0 or 1) on.
+template <class T, int first>
+Vec<T> every_other(Vec<T> x, Vec<T> y) {
   return [&]<int... i>(std::integer_sequence<int, i...>) {
-    return __builtin_shufflevector(x, y, 2 * i...);
+    return __builtin_shufflevector(x, y, 2 * i + first...);
   }(std::make_integer_sequence<int, kLanes<T>>{});
 }
 
@@ -163,34 +163,23 @@ struct Stretch {
   }
 };
 
-// The vector of a line from dst[a] on, zero outside, for a step of 1 or 2: what it needs to know is the same for all
-// lines.
+// A vector of a line, zero outside: src[start..start + kLanes), of `in` elements. What it needs to know is the same for
+// all lines.
 template <class T>
 class Piece {
  public:
-  Piece(const Stretch& line, int64_t a)
-      : line_(line), at_(a * line.step), parts_{part(at_), part(at_ + kLanes<T>)} {
-  }
-  Vec<T> operator()(const T* src) const {
-    const T* from = src + line_.start + at_;
-    const Vec<T> v = parts_[0].load_from(from);
-    return line_.step == 1 ? v : evens<T>(v, parts_[1].load_from(from + kLanes<T>));
-  }
+  Piece(int64_t start, int64_t in)
+      : start_(start),
+        first_(std::clamp<int64_t>(-start, 0, kLanes<T>)),
+        mask_(first_, end(in)),
+        whole_(first_ == 0 && end(in) == kLanes<T>) {}
+  Vec<T> operator()(const T* src) const { return whole_ ? load(src + start_) : load(src + start_, mask_); }
 
  private:
-  struct Part {
-    Mask<T> mask;
-    bool whole;
-    Vec<T> load_from(const T* p) const { return whole ? load(p) : load(p, mask); }
-  };
-  Part part(int64_t at) const {
-    const int64_t begin = std::clamp<int64_t>(line_.first * line_.step - at, 0, kLanes<T>);
-    const int64_t end = std::clamp<int64_t>((line_.last - 1) * line_.step + 1 - at, begin, kLanes<T>);
-    return {Mask<T>(begin, end), end - begin == kLanes<T>};
-  }
-  Stretch line_;
-  int64_t at_;
-  Part parts_[2];
+  int64_t end(int64_t in) const { return std::clamp<int64_t>(in - start_, first_, kLanes<T>); }
+  int64_t start_, first_;
+  Mask<T> mask_;
+  bool whole_;
 };
 
 template <class T>
@@ -220,10 +209,14 @@ class Planes {
       readable_ = std::numeric_limits<int64_t>::max();
       for (int64_t r : sides_[2].residues) {
         const Stretch& line = lines_.emplace_back(size_[2], axes_[2].in, axes_[2].low + r, axes_[2].step);
-        auto& pieces = pieces_.emplace_back();
-        if (kFastMasks && line.step <= 2)
-          for (int64_t a = 0; a < line.size; a += kLanes<T>) pieces.emplace_back(line, a);
+        padded_ = padded_ || line.first > 0 || line.last < line.size;
       }
+      const bool in_order = !lines_.empty() && sides_[2].residues[0] == 0;
+      if (kFastMasks && in_order && axes_[2].step <= 2)
+        for (int64_t a = 0; a < size_[2] * axes_[2].step; a += kLanes<T>)
+          pieces_.emplace_back(axes_[2].low + a, axes_[2].in);
+      if (pieces_.size() % 2 == 1 && axes_[2].step == 2)
+        pieces_.emplace_back(axes_[2].low + static_cast<int64_t>(pieces_.size()) * kLanes<T>, axes_[2].in);
       // There are no grids where no tap meets the input, as in some phases of a transposed convolution.
       if (kExpands && grids == 1 && axes_[0].step * axes_[1].step * axes_[2].step == 1 && size_[2] < 2 * kLanes<T>)
         expand_lines();
@@ -261,10 +254,14 @@ class Planes {
     }
     for (int64_t r0 : sides_[0].residues)
       for (int64_t r1 : sides_[1].residues)
-        for (size_t i = 0; i < lines_.size(); ++i, dst += grid_) {
-          const bool in_pieces = outside == 0 || (lines_[i].first == 0 && lines_[i].last == lines_[i].size);
-          if (in_pieces && !pieces_[i].empty()) fill_grid_by_pieces(dst, src, r0, r1, pieces_[i], outside, end);
-          else fill_grid(dst, src, r0, r1, lines_[i], outside);
+        if (!pieces_.empty() && (outside == 0 || !padded_)) {
+          fill_by_pieces(dst, src, r0, r1, outside, end);
+          dst += sides_[2].count * grid_;
+        } else {
+          for (const Stretch& line : lines_) {
+            fill_grid(dst, src, r0, r1, line, outside);
+            dst += grid_;
+          }
         }
   }
 
@@ -290,19 +287,30 @@ class Planes {
     });
   }
 
-  // By whole vectors: what they spill over is written after them.
-  void fill_grid_by_pieces(T* dst, const T* src, int64_t r0, int64_t r1, const std::vector<Piece<T>>& pieces, T outside,
-                           const T* end) const {
-    const Vec<T> empty = broadcast(outside);
+  // By whole vectors: what they spill over is written after them. With a step of 2, each two of them hold a vector of
+  // one residue and one of the other, whose grid follows.
+  void fill_by_pieces(T* dst, const T* src, int64_t r0, int64_t r1, T outside, const T* end) const {
+    constexpr int64_t lanes = kLanes<T>;
+    const bool halves = axes_[2].step == 2, both = sides_[2].count == 2;
+    const T* const first_end = both ? dst + grid_ : end;
+    auto write = [&](T* to, Vec<T> v, int64_t left, const T* end) __attribute__((always_inline)) {
+      if (to + lanes <= end) store(to, v);
+      else store(to, v, Mask<T>(std::min(lanes, left)));
+    };
     each_line(src, r0, r1, [&](const T* from) {
-      int64_t left = size_[2];
-      for (const Piece<T>& piece : pieces) {
-        const Vec<T> v = from ? piece(from) : empty;
-        if (dst + kLanes<T> <= end) store(dst, v);
-        else store(dst, v, Mask<T>(std::min<int64_t>(kLanes<T>, left)));
-        dst += std::min<int64_t>(kLanes<T>, left);
-        left -= kLanes<T>;
+      const Piece<T>* piece = pieces_.data();
+      for (int64_t a = 0; a < size_[2]; a += lanes) {
+        Vec<T> v = broadcast(outside), w = v;
+        if (from) v = (*piece++)(from);
+        if (from && halves) {
+          const Vec<T> more = (*piece++)(from);
+          w = every_other<T, 1>(v, more);
+          v = every_other<T, 0>(v, more);
+        }
+        write(dst + a, v, size_[2] - a, first_end);
+        if (both) write(dst + grid_ + a, w, size_[2] - a, end);
       }
+      dst += size_[2];
     });
   }
 
@@ -332,7 +340,8 @@ class Planes {
   Axis axes_[3];
   Side sides_[3];
   std::vector<Stretch> lines_;  // of each residue
-  std::vector<std::vector<Piece<T>>> pieces_;
+  std::vector<Piece<T>> pieces_;
+  bool padded_ = false;  // lines
   std::vector<Spot> expanded_;
   int64_t size_[3], plane_, grid_, start_ = 0, readable_;
   bool in_place_;
