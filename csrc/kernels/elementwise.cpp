@@ -42,8 +42,8 @@ constexpr int64_t kShortStillRow = kTile / 4;  // the same, where all but conver
 // MB a fifth to two fifths).
 constexpr int64_t kStreamedBytes = int64_t{1} << 24;
 // Of an output this large, little is still in L2 from when it was last used. Intel's processors foresee what is read,
-// but hardly what is written: to wait for it line by line takes a tenth to a fifth of the time of an addition. On AMD's,
-// fetching it in pieces costs more than that (Zen 3: an eighth to a half of a light operation's time).
+// but hardly what is written: to wait for it line by line takes a tenth to a fifth of the time of an addition. On
+// AMD's, fetching it in pieces costs more than that (Zen 3: an eighth to a half of a light operation's time).
 constexpr int64_t kFetchedBytes = int64_t{1} << 20;
 constexpr int64_t kPiece = 1024;  // bytes of the output that are met at once
 

@@ -344,34 +344,32 @@ struct Combiner {
 };
 
 template <class Op, class T>
-constexpr Combiner combiner_of{[](void* x, int64_t sx, const void* src, int64_t ss, int64_t n) {
-                                 combine_row<Op>(static_cast<T*>(x), sx, static_cast<const T*>(src), ss, n);
-                               },
-                               [](void* x, const int64_t* index, const void* src, const Rows& rows,
-                                  const int64_t* chosen, int64_t count) {
-                                 const auto [width, row, column] = rows;
-                                 for (int64_t i = 0; i < count; ++i)
-                                   combine_row<Op>(static_cast<T*>(x) + index[chosen[i] * row.index] * row.x, column.x,
-                                                   static_cast<const T*>(src) + chosen[i] * row.moved, column.moved,
-                                                   width);
-                               },
-                               [](void* x, int64_t step, const int64_t* index, const void* src, const Block& block) {
-                                 const auto [sx, si, ss] = block.column;
-                                 for (int64_t r = 0; r < block.rows; ++r) {
-                                   T* const to = static_cast<T*>(x) + r * block.row.x;
-                                   const T* const from = static_cast<const T*>(src) + r * block.row.moved;
-                                   const int64_t* const at = index + r * block.row.index;
-                                   if (sx == 0 && step == 1 && si == 1 && ss == 1)
-                                     for (int64_t i = 0; i < block.columns; ++i)
-                                       to[at[i]] = Op::apply(to[at[i]], from[i]);
-                                   else
-                                     for (int64_t i = 0; i < block.columns; ++i) {
-                                       T& y = to[i * sx + at[i * si] * step];
-                                       y = Op::apply(y, from[i * ss]);
-                                     }
-                                 }
-                               },
-                               sizeof(T)};
+constexpr Combiner combiner_of{
+    [](void* x, int64_t sx, const void* src, int64_t ss, int64_t n) {
+      combine_row<Op>(static_cast<T*>(x), sx, static_cast<const T*>(src), ss, n);
+    },
+    [](void* x, const int64_t* index, const void* src, const Rows& rows, const int64_t* chosen, int64_t count) {
+      const auto [width, row, column] = rows;
+      for (int64_t i = 0; i < count; ++i)
+        combine_row<Op>(static_cast<T*>(x) + index[chosen[i] * row.index] * row.x, column.x,
+                        static_cast<const T*>(src) + chosen[i] * row.moved, column.moved, width);
+    },
+    [](void* x, int64_t step, const int64_t* index, const void* src, const Block& block) {
+      const auto [sx, si, ss] = block.column;
+      for (int64_t r = 0; r < block.rows; ++r) {
+        T* const to = static_cast<T*>(x) + r * block.row.x;
+        const T* const from = static_cast<const T*>(src) + r * block.row.moved;
+        const int64_t* const at = index + r * block.row.index;
+        if (sx == 0 && step == 1 && si == 1 && ss == 1)
+          for (int64_t i = 0; i < block.columns; ++i) to[at[i]] = Op::apply(to[at[i]], from[i]);
+        else
+          for (int64_t i = 0; i < block.columns; ++i) {
+            T& y = to[i * sx + at[i * si] * step];
+            y = Op::apply(y, from[i * ss]);
+          }
+      }
+    },
+    sizeof(T)};
 
 // Whole rows share an index (index_add, embedding): each thread owns a range of destinations, reads the whole index and
 // takes what falls into its range. The range is small enough to stay in cache while it is filled. To read the index for

@@ -22,7 +22,7 @@ constexpr int64_t kDepth = 384;      // most of k in one pass over C
 constexpr int64_t kBlockRows = 128;  // rows of C in a block: with kDepth, a part of A for half of L2
 constexpr int64_t kBlockBytes = (kLargeCaches ? 512 : 256) << 10;  // of B, if it is to stay in L2
 constexpr int64_t kPackedBytes = 4 << 20;                          // of B, if it may come from L3
-constexpr int64_t kTaskWork = int64_t{1} << 18;                    // multiply-adds worth handing to a thread: about 3 us
+constexpr int64_t kTaskWork = int64_t{1} << 18;   // multiply-adds worth handing to a thread: about 3 us
 constexpr int64_t kLevelWork = int64_t{1} << 22;  // multiply-adds of a block of C that is better cut, to level the load
 constexpr int64_t kHugeWork = int64_t{1} << 30;   // the same where the cut costs packing
 // Of a panel of B that many rows of a packed A meet: with kDepth, it leaves room in L1.
