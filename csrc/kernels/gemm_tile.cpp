@@ -8,6 +8,9 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
+// Of a row-major A, how many steps are written out: three pointers move with each, which narrow vectors cannot hide.
+constexpr int kSteps = kVectorBytes == 32 ? 4 : 1;
+
 template <class T, int rows, int vectors, Order order, bool masked>
 void tile(const Tile<T>& t) {
   constexpr int lanes = kLanes<T>;
@@ -54,6 +57,7 @@ void tile(const Tile<T>& t) {
     const T *a0 = t.a, *a3 = a0 + 3 * stride, *a6 = a0 + 6 * stride;
     for (int64_t left = t.k; left > 0; left -= kSegment) {
       fetch_ahead();
+#pragma GCC unroll kSteps
       for (int64_t p = std::min(left, kSegment); p > 0; --p) {
         step([&](int i) {
           const int64_t row = (i % 3) * stride;  // named: g++ 12 loses it between the branches when it sanitizes
