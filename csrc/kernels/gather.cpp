@@ -229,7 +229,8 @@ void sum_row(T* to, const T* table, int64_t step, const int64_t* index, int64_t 
 #pragma GCC ivdep
     for (int64_t i = 0; i < width; ++i) to[i] += row[i];
   }
-  for (int64_t i = 0; i < width; ++i) to[i] *= scale;
+  if (scale != 1)
+    for (int64_t i = 0; i < width; ++i) to[i] *= scale;
 }
 
 template <class T>

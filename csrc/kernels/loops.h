@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/elementwise.h"
 #include "kernels/kernel.h"
@@ -38,6 +39,19 @@ struct Call<Op> {
   }
   std::conditional_t<std::is_copy_constructible_v<Params>, const Params, const Params&> params;
 };
+
+// The sum of a vector's lanes, halves together.
+template <class T, class V>
+[[gnu::always_inline]] inline T across(V v) {
+  constexpr int half = sizeof(V) / sizeof(T) / 2;
+  if constexpr (half == 1) {
+    return v[0] + v[1];
+  } else {
+    return [&]<int... i>(std::integer_sequence<int, i...>) {
+      return across<T>(__builtin_shufflevector(v, v, i...) + __builtin_shufflevector(v, v, (i + half)...));
+    }(std::make_integer_sequence<int, half>{});
+  }
+}
 
 template <class Op, class In, class Out>
 void unary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {

@@ -4,26 +4,12 @@
 
 #include <array>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "kernels/loops.h"
 #include "kernels/reduce_loops.h"
 
 namespace genesis::kernels::GENESIS_ISA {
-
-// The sum of a vector's lanes, halves together.
-template <class T, class V>
-[[gnu::always_inline]] inline T across(V v) {
-  constexpr int half = sizeof(V) / sizeof(T) / 2;
-  if constexpr (half == 1) {
-    return v[0] + v[1];
-  } else {
-    return [&]<int... i>(std::integer_sequence<int, i...>) {
-      return across<T>(__builtin_shufflevector(v, v, i...) + __builtin_shufflevector(v, v, (i + half)...));
-    }(std::make_integer_sequence<int, half>{});
-  }
-}
 
 // K sums over [0, n). terms(i) gives the K terms of elements i .. i + kLanes as vectors, term(i) those of one element.
 // Blocks are added up in T, then in float64.

@@ -11,6 +11,7 @@
 
 #include "core/parallel.h"
 #include "kernels/conv_tiles.h"
+#include "kernels/loops.h"
 #include "kernels/pool_windows.h"
 #include "kernels/scratch.h"
 
@@ -250,19 +251,6 @@ void max_planes(const PoolShape& s, const T* x, T* y, Index* index) {
 }
 
 // ----- Averages -----
-
-// The lanes of a vector as one, halves together.
-template <class T, class V>
-[[gnu::always_inline]] inline T across(V v) {
-  constexpr int half = sizeof(V) / sizeof(T) / 2;
-  if constexpr (half == 1) {
-    return v[0] + v[1];
-  } else {
-    return [&]<int... i>(std::integer_sequence<int, i...>) {
-      return across<T>(__builtin_shufflevector(v, v, i...) + __builtin_shufflevector(v, v, (i + half)...));
-    }(std::make_integer_sequence<int, half>{});
-  }
-}
 
 template <class T>
 T sum_run(const T* x, int64_t n) {
