@@ -112,6 +112,16 @@ def test_same_as_steps_written_out(mode, variant, initial, rng):
         np.testing.assert_allclose(a.detach().numpy(), b, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("inputs, hidden", [(0, 3), (500, 7), (3, 400)])
+@pytest.mark.parametrize("mode", MODES)
+def test_sums_of_none_and_of_several_passes(mode, inputs, hidden, rng):
+    layer = make(mode, inputs, hidden)
+    x = rng.normal(size=(3, 5, inputs))
+    out, _ = layer(genesis.tensor(x, dtype=genesis.float64))
+    outs, _ = oracle(layer, [x[:, b] for b in range(5)])
+    np.testing.assert_allclose(out.detach().numpy(), np.stack(outs, 1), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     "variant", [{}, {"num_layers": 2, "bidirectional": True}, {"bias": False}], ids=str
 )
