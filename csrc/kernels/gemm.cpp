@@ -23,7 +23,7 @@ template <class T>
 bool worth_packing_a(const Problem<T>& x) {
   if (x.a.row_stride != 1 && x.a.col_stride != 1) return true;
   const int64_t small = std::min(x.m, x.n), large = std::max(x.m, x.n);
-  if (x.a.row_stride != 1) return x.k >= 128 && small >= (kLargeCaches ? 640 : 448);
+  if (x.a.row_stride != 1) return x.k >= 128 && small >= (kLargeCaches ? 640 : 192);
   if (kLargeCaches) return x.k >= 128 && (small >= 192 || (small >= 96 && large >= 384));
   return x.k >= 48 && (small >= 160 || (small >= 96 && large >= 384) || (x.k >= 256 && small >= 64 && large >= 128));
 }

@@ -1,6 +1,7 @@
 #include "kernels/gemm_tile.h"
 
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/gemm_micro.h"
@@ -8,7 +9,8 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// Of a row-major A, how many steps are written out: three pointers move with each, which narrow vectors cannot hide.
+// How many steps are written out: narrow vectors do not hide the moving of pointers, least of all where another thread
+// shares the core.
 constexpr int kSteps = kVectorBytes == 32 ? 4 : 1;
 
 template <class T, int rows, int vectors, Order order, bool masked>
@@ -17,7 +19,7 @@ void tile(const Tile<T>& t) {
   const Mask<T> mask(t.last);
   const T* b = t.b;
   Vec<T> sum[rows][vectors] = {};
-  auto step = [&](auto element) __attribute__((always_inline)) {
+  auto step = [&](auto element, int64_t b_k) __attribute__((always_inline)) {
     Vec<T> row[vectors];
 #pragma GCC unroll 8
     for (int j = 0; j < vectors; ++j)
@@ -28,7 +30,7 @@ void tile(const Tile<T>& t) {
 #pragma GCC unroll 8
       for (int j = 0; j < vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
     }
-    b += t.b_k;
+    b += b_k;
   };
 
   // C and what lies ahead are fetched a little at a time: a burst would take the line buffers away from the loads.
@@ -44,10 +46,17 @@ void tile(const Tile<T>& t) {
 
   if constexpr (order == Order::column_major) {
     const T* a = t.a;
-    for (int64_t left = t.k; left > 0; left -= kSegment) {
-      fetch_ahead();
-      for (int64_t p = std::min(left, kSegment); p > 0; --p, a += t.a_k) step([&](int i) { return a[i]; });
-    }
+    auto run = [&](auto a_k, auto b_k) __attribute__((always_inline)) {
+      for (int64_t left = t.k; left > 0; left -= kSegment) {
+        fetch_ahead();
+#pragma GCC unroll kSteps
+        for (int64_t p = std::min(left, kSegment); p > 0; --p, a += a_k) step([&](int i) { return a[i]; }, b_k);
+      }
+    };
+    constexpr std::integral_constant<int64_t, rows> a_packed;
+    constexpr std::integral_constant<int64_t, vectors * lanes> b_packed;
+    if (t.a_k == a_packed && t.b_k == b_packed) run(a_packed, b_packed);
+    else run(t.a_k, t.b_k);
   } else {
     // Every third row has a pointer and its neighbours are reached by indexed addressing: a pointer for each would
     // not fit the integer registers. The asm hides that the pointers are related, or the compiler would undo this.
@@ -59,10 +68,11 @@ void tile(const Tile<T>& t) {
       fetch_ahead();
 #pragma GCC unroll kSteps
       for (int64_t p = std::min(left, kSegment); p > 0; --p) {
-        step([&](int i) {
+        const auto element = [&](int i) {
           const int64_t row = (i % 3) * stride;  // named: g++ 12 loses it between the branches when it sanitizes
           return (i < 3 ? a0 : i < 6 ? a3 : a6)[row];
-        });
+        };
+        step(element, t.b_k);
         ++a0, ++a3, ++a6;
         asm("" : "+r"(a0), "+r"(a3), "+r"(a6));
       }
