@@ -1,5 +1,6 @@
 // plan() or flatten() turns the operands into a loop over few dimensions; run() walks one chunk of it, in one of two
 // ways: run_stretch() along the innermost dimension, or, where that is short, run_rows() over many rows of it at once.
+// Operands that need no conversion skip both: run_direct().
 #include "kernels/elementwise.h"
 
 #include <algorithm>
@@ -187,6 +188,18 @@ void run_direct(const Loop& loop, char* const* data, int64_t n) {
   }
 }
 
+// The same for whole rows of the innermost dimension.
+void run_direct_rows(const Loop& loop, char* const* data, int64_t rows) {
+  const int last = loop.ndim - 1;
+  char* at[kMaxOperands] = {};
+  int64_t step[kMaxOperands] = {};
+  for (int k = 0; k < loop.n; ++k) at[k] = data[k], step[k] = loop.strides[k][last - 1];
+  for (int64_t r = 0; r < rows; ++r) {
+    run_direct(loop, at, loop.shape[last]);
+    for (int k = 0; k < kMaxOperands; ++k) at[k] += step[k];
+  }
+}
+
 // One stretch along the innermost dimension, in tiles.
 void run_stretch(const Loop& loop, char* const* data, int64_t n) {
   alignas(64) char buffers[kMaxOperands][kTile * 8];
@@ -359,9 +372,9 @@ void run(const Loop& loop, int64_t begin, int64_t end) {
   };
   const int64_t cols = loop.shape[last];
   while (begin < end) {
-    if (loop.short_rows && index[last] == 0 && end - begin >= cols) {
+    if ((loop.short_rows || loop.plain) && index[last] == 0 && end - begin >= cols) {
       const int64_t rows = std::min(loop.shape[last - 1] - index[last - 1], (end - begin) / cols);
-      run_rows(loop, data, rows);
+      (loop.short_rows ? run_rows : run_direct_rows)(loop, data, rows);
       begin += rows * cols;
       advance(last - 1, rows);
     } else {

@@ -86,27 +86,30 @@ void far_unary_loop(char* const* data, unsigned scalars, int64_t n, const void* 
   unary_loop<Op, T, T>(rest, scalars & ~kFar, n - i, params);
 }
 
+// Calls f(i) for i below n. In float, four vectors at a time: the end of a row of some hundred elements is then
+// foreseen, where a loop of single vectors is left by a branch that was not.
+template <class T, class F>
+[[gnu::always_inline]] inline void each(int64_t n, F f) {
+  if constexpr (std::is_same_v<T, float>) {
+#pragma GCC ivdep
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < n; ++i) f(i);
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) f(i);
+  }
+}
+
 template <class Op, class In, class Out>
 void binary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
   const Call<Op> op(params);
-  Out* y = reinterpret_cast<Out*>(data[0]);
-  const In* a = reinterpret_cast<const In*>(data[1]);
-  const In* b = reinterpret_cast<const In*>(data[2]);
-  if (scalars == 0) {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = op(a[i], b[i]);
-  } else if (scalars == 4) {
-    const In b0 = *b;
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = op(a[i], b0);
-  } else if (scalars == 2) {
-    const In a0 = *a;
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = op(a0, b[i]);
-  } else {
-    const Out value = op(*a, *b);
-    for (int64_t i = 0; i < n; ++i) y[i] = value;
-  }
+  Out* const y = reinterpret_cast<Out*>(data[0]);
+  const In* const a = reinterpret_cast<const In*>(data[1]);
+  const In* const b = reinterpret_cast<const In*>(data[2]);
+  if (scalars == 0) return each<Out>(n, [=](int64_t i) { y[i] = op(a[i], b[i]); });
+  if (scalars == 4) return each<Out>(n, [=, b0 = *b](int64_t i) { y[i] = op(a[i], b0); });
+  if (scalars == 2) return each<Out>(n, [=, a0 = *a](int64_t i) { y[i] = op(a0, b[i]); });
+  std::fill_n(y, n, op(*a, *b));
 }
 
 // Calls f(a, b, c, y, m) for pieces of at most kTile elements, where a single value is spread over a piece first: one
