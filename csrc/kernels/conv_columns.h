@@ -12,8 +12,8 @@ constexpr int64_t kColumnBytes = 2 << 20;  // of columns of small images that ar
 
 template <class T>
 void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* c) {
-  if constexpr (sizeof(T) == 4) sgemm(m, n, k, 1, a, b, 0, c, n, 1);
-  else dgemm(m, n, k, 1, a, b, 0, c, n, 1);
+  if constexpr (sizeof(T) == 4) sgemm(m, n, k, 1, a, b, 0, {}, c, n, 1);
+  else dgemm(m, n, k, 1, a, b, 0, {}, c, n, 1);
 }
 
 // Whether each output sees the one input at its own position, and too few rows are made to repay gathering that input:

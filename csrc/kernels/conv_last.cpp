@@ -17,8 +17,8 @@ namespace {
 // C (m x n, rows contiguous) = A @ B.
 template <class T>
 void product(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* c) {
-  if constexpr (sizeof(T) == 4) sgemm(m, n, k, 1, a, b, 0, c, n, 1);
-  else dgemm(m, n, k, 1, a, b, 0, c, n, 1);
+  if constexpr (sizeof(T) == 4) sgemm(m, n, k, 1, a, b, 0, {}, c, n, 1);
+  else dgemm(m, n, k, 1, a, b, 0, {}, c, n, 1);
 }
 
 // y (pixels x n) = x (pixels x k) @ w + bias.

@@ -220,7 +220,7 @@ class WeightSums {
       }
       for (int64_t row = begin; row < end;) {
         const int64_t g = row / rows_, stop = std::min(end, (g + 1) * rows_);
-        scatter(partial_ + row * columns_, columns_, stop - row, s_.out_channels, T(0),
+        scatter(partial_ + row * columns_, columns_, stop - row, s_.out_channels, T(0), {},
                 dw + g * s_.out_channels * rows_ + row - g * rows_, 1, rows_);
         row = stop;
       }

@@ -291,7 +291,7 @@ void product_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
                  }
                  for (int64_t row = begin; row < end;) {
                    const int64_t g = row / rows, stop = std::min(end, (g + 1) * rows);
-                   scatter(partial + row * columns, columns, stop - row, s.out_channels, T(0),
+                   scatter(partial + row * columns, columns, stop - row, s.out_channels, T(0), {},
                            dw + g * s.out_channels * rows + row - g * rows, 1, rows);
                    row = stop;
                  }
@@ -404,8 +404,9 @@ void image_products(const ConvShape& s, const T* x, const T* dy, T* dw) {
         const GemmMatrix<T> b{x + (n * s.groups + g) * s.in_channels * size, 1, size};
         T* c = partial + chunk * sums + g * per_group;
         const T beta = n > first ? 1 : 0;
-        if constexpr (sizeof(T) == 4) sgemm(s.out_channels, s.in_channels, size, 1, a, b, beta, c, s.in_channels, 1);
-        else dgemm(s.out_channels, s.in_channels, size, 1, a, b, beta, c, s.in_channels, 1);
+        if constexpr (sizeof(T) == 4)
+          sgemm(s.out_channels, s.in_channels, size, 1, a, b, beta, {}, c, s.in_channels, 1);
+        else dgemm(s.out_channels, s.in_channels, size, 1, a, b, beta, {}, c, s.in_channels, 1);
       }
     }
   };

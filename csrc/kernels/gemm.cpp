@@ -49,7 +49,7 @@ void tiled(const Problem<T>& x, bool packs_b) {
   // The short cut for small products: one block, in place.
   if (!packs_b && x.k <= kDepth && x.k * x.n * size <= kBlockBytes) {
     const Right<T> b{x.b.data, 0, 1, x.b.row_stride, false};
-    return multiply(a, b, panels, 0, panels.count, x.m, x.k, x.alpha, x.beta, x.c, x.c_row, x.c_col);
+    return multiply(a, b, panels, 0, panels.count, x.m, x.k, target(x, 0, 0));
   }
 
   const int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth)), panel_size = depth * panels.width * size;
@@ -68,7 +68,7 @@ void tiled(const Problem<T>& x, bool packs_b) {
         b = {b_packed, panels.start(first), d, 0, true};
         pack_panels(x.b, panels, p, d, first, end, b_packed);
       }
-      multiply(left, b, panels, first, end, x.m, d, x.alpha, p == 0 ? x.beta : T(1), x.c, x.c_row, x.c_col);
+      multiply(left, b, panels, first, end, x.m, d, target(x, 0, p));
     }
   }
 }
@@ -115,8 +115,8 @@ void tiled_packed(const Problem<T>& x) {
            rows.size(), part.depth, a_packed, height);
       const Left<T> a{a_packed, part.depth, 1, height, height, true};
       const Right<T> b{part.packed, panels.start(part.first), part.depth, 0, true};
-      multiply(a, b, panels, part.first + cols.begin, part.first + cols.end, rows.size(), part.depth, x.alpha,
-               part.p == 0 ? x.beta : T(1), x.c + rows.begin * x.c_row, x.c_row, x.c_col);
+      multiply(a, b, panels, part.first + cols.begin, part.first + cols.end, rows.size(), part.depth,
+               target(x, rows.begin, part.p));
       if (i + 1 < parts) pack_share(part_at(i + 1), task);
     });
   }
@@ -139,14 +139,16 @@ void gemm(const Problem<T>& problem) {
 
 }  // namespace
 
-void sgemm(int64_t m, int64_t n, int64_t k, float alpha, GemmMatrix<float> a, GemmMatrix<float> b, float beta, float* c,
-           int64_t c_row_stride, int64_t c_col_stride) {
-  gemm<float>({m, n, k, alpha, beta, a, b, c, c_row_stride, c_col_stride});
+void sgemm(int64_t m, int64_t n, int64_t k, float alpha, GemmMatrix<float> a, GemmMatrix<float> b, float beta,
+           GemmMatrix<float> d, float* c, int64_t c_row_stride, int64_t c_col_stride) {
+  if (!d.data) d = {c, c_row_stride, c_col_stride};
+  gemm<float>({m, n, k, alpha, beta, a, b, c, c_row_stride, c_col_stride, d});
 }
 
 void dgemm(int64_t m, int64_t n, int64_t k, double alpha, GemmMatrix<double> a, GemmMatrix<double> b, double beta,
-           double* c, int64_t c_row_stride, int64_t c_col_stride) {
-  gemm<double>({m, n, k, alpha, beta, a, b, c, c_row_stride, c_col_stride});
+           GemmMatrix<double> d, double* c, int64_t c_row_stride, int64_t c_col_stride) {
+  if (!d.data) d = {c, c_row_stride, c_col_stride};
+  gemm<double>({m, n, k, alpha, beta, a, b, c, c_row_stride, c_col_stride, d});
 }
 
 void sgemm_batched(int64_t batch, int64_t m, int64_t n, int64_t k, float alpha, GemmMatrix<float> a,

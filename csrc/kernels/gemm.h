@@ -1,9 +1,9 @@
-// Matrix products on raw memory: C = alpha * A @ B + beta * C, in float32 and float64; half types are widened on the
-// way and the result is rounded once.
+// Matrix products on raw memory: C = alpha * A @ B + beta * D, in float32 and float64; half types are widened on the
+// way and the result is rounded once. D is C unless it is given.
 //
-// Strides count elements and may be anything, zero (a broadcast operand) included; C must not overlap A or B.
-// With beta == 0, C is written and never read, so it may be uninitialised. With k == 0 or alpha == 0, A and B are
-// not read and C becomes beta * C. The result is bitwise the same for any number of threads.
+// Strides count elements and may be anything, zero (a broadcast operand) included; C must not overlap A, B or D.
+// With beta == 0, D is not read, so C may be uninitialised. With k == 0 or alpha == 0, A and B are not read and C
+// becomes beta * D. The result is bitwise the same for any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace genesis::kernels {
 
 template <class T>
 struct GemmMatrix {
-  const T* data;
-  int64_t row_stride;
-  int64_t col_stride;
+  const T* data = nullptr;
+  int64_t row_stride = 0;
+  int64_t col_stride = 0;
 };
 using GemmOperand = GemmMatrix<float>;
 
-// C is m x n, A is m x k, B is k x n.
+// C and D are m x n, A is m x k, B is k x n.
 template <class T>
-using Gemm = void(int64_t m, int64_t n, int64_t k, T alpha, GemmMatrix<T> a, GemmMatrix<T> b, T beta, T* c,
-                  int64_t c_row_stride, int64_t c_col_stride);
+using Gemm = void(int64_t m, int64_t n, int64_t k, T alpha, GemmMatrix<T> a, GemmMatrix<T> b, T beta, GemmMatrix<T> d,
+                  T* c, int64_t c_row_stride, int64_t c_col_stride);
 
 // One product per batch index; each operand steps by its batch stride (0: the same matrix every time; not for C).
 template <class T>

@@ -13,19 +13,21 @@ constexpr int64_t kHalfPanels = 8;  // least panels of B in a span, if B is pack
 
 const Scratch<float> block_sums;
 
-// C (any strides) = x + beta * C, rounded; x has rows of `pitch` elements and is spoilt.
+// C = sums + beta * D, rounded; the sums are those of x, in rows of `pitch` elements, and are spoilt.
 template <class S>
-void round_block(float* x, int64_t pitch, int64_t rows, int64_t cols, float beta, S* c, int64_t c_row, int64_t c_col) {
-  if (c_col == 1) {
-    for (int64_t i = 0; i < rows; ++i, x += pitch, c += c_row) {
-      if (beta != 0)
-        for (int64_t j = 0; j < cols; ++j) x[j] += beta * genesis::to_float(c[j]);
-      narrow(x, c, cols);
+void round_block(Problem<float, S> x, float* sums, int64_t pitch) {
+  if (x.c_col == 1 && (x.beta == 0 || x.d.col_stride == 1)) {
+    for (int64_t i = 0; i < x.m; ++i, sums += pitch) {
+      const S* d = x.d.data + i * x.d.row_stride;
+      if (x.beta != 0)
+        for (int64_t j = 0; j < x.n; ++j) sums[j] += x.beta * genesis::to_float(d[j]);
+      narrow(sums, x.c + i * x.c_row, x.n);
     }
     return;
   }
-  for (int64_t j = 0; j < cols; ++j)
-    for (int64_t i = 0; i < rows; ++i) finish(c + i * c_row + j * c_col, x[i * pitch + j], 1.0f, beta);
+  x.alpha = 1;
+  for (int64_t j = 0; j < x.n; ++j)
+    for (int64_t i = 0; i < x.m; ++i) finish(x, i, j, sums[i * pitch + j]);
 }
 
 // All columns of x, which are one span, on this thread.
@@ -46,9 +48,11 @@ void tiled_span(const Problem<float, S>& x, int64_t vectors, int64_t depth, int6
       pack_as(x.a.data + i * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.col_stride, rows, d, a_packed,
               height);
       multiply(Left<float>{a_packed, d, 1, height, height, true}, Right<float>{b, 0, d, 0, true}, panels, 0,
-               panels.count, rows, d, x.alpha, p == 0 ? 0.0f : 1.0f, sums, pitch, 1);
+               panels.count, rows, d, Target<float>{x.alpha, p == 0 ? 0.0f : 1.0f, {sums, pitch, 1}, sums, pitch, 1});
     }
-    round_block(sums, pitch, rows, x.n, x.beta, x.c + i * x.c_row, x.c_row, x.c_col);
+    Problem<float, S> block = x;
+    block.m = rows, block.c += i * x.c_row, block.d.data += i * x.d.row_stride;
+    round_block(block, sums, pitch);
   }
 }
 

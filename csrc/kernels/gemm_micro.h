@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include "kernels/gemm.h"
 #include "kernels/gemm_tile.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -208,12 +209,14 @@ void pack(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t
   constexpr int lanes = kLanes<T>, quad = kQuad<T>;
   const int64_t whole = std::max<int64_t>(0, k - (lanes - 1) / width);  // steps of a panel that a vector fits into
   if (stride == 1) {  // along the lanes; a few steps at a time, whose cache lines are still there for the next panel
-    constexpr int64_t steps = 16;
+    constexpr int64_t steps = 16, line = 64 / sizeof(T);
     for (int64_t begin = 0; begin < k; begin += steps)
       for (int64_t t = 0; t < count; t += width) {
         const int64_t filled = std::min(width, count - t), end = std::min(k, begin + steps);
         const T* s = src + begin * k_stride + t;
         T* d = dst + t * k + begin * width;
+        if (t % line < width && end < k)
+          for (int64_t p = 0; p < steps; ++p) __builtin_prefetch(s + (steps + p) * k_stride);
         if (filled >= lanes) {
           copy_rows(s, k_stride, d, width, end - begin, filled);
           continue;
@@ -252,31 +255,31 @@ void pack(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t
   }
 }
 
-// C (any strides) = x + beta * C, x being a tile in a buffer with rows of `stride` elements.
+// C = x + beta * D, both with any strides, x being a tile in a buffer with rows of `stride` elements.
 template <class T>
-void scatter(const T* x, int64_t stride, int64_t rows, int64_t cols, T beta, T* c, int64_t c_row, int64_t c_col) {
+void scatter(const T* x, int64_t stride, int64_t rows, int64_t cols, T beta, GemmMatrix<T> d, T* c, int64_t c_row,
+             int64_t c_col) {
   constexpr int lanes = kLanes<T>, quad = kQuad<T>;
   for (int64_t i = 0; i < rows; i += lanes) {
     const int64_t filled = std::min<int64_t>(rows - i, lanes);
     const Mask<T> mask(filled);
     const Rows<T> source(x + i * stride, stride, filled);
     int64_t j = 0;
-    if (c_row == 1) {
+    if (c_row == 1 && (beta == 0 || d.row_stride == 1)) {
       for (; j < cols; j += quad) {  // the buffer is whole vectors wide: reading past cols is harmless
         Vec<T> column[quad];
         transpose(source.at, j, column);
         for (int64_t q = 0; q < std::min<int64_t>(quad, cols - j); ++q) {
-          T* out = c + i + (j + q) * c_col;
-          if (beta != 0) column[q] += beta * load(out, mask);
-          store(out, column[q], mask);
+          if (beta != 0) column[q] += beta * load(d.data + i + (j + q) * d.col_stride, mask);
+          store(c + i + (j + q) * c_col, column[q], mask);
         }
       }
       continue;
     }
     for (int64_t l = 0; l < filled; ++l)
       for (j = 0; j < cols; ++j) {
-        T& out = c[(i + l) * c_row + j * c_col];
-        out = source.at[l][j] + (beta == 0 ? T(0) : beta * out);
+        const T addend = beta == 0 ? T(0) : beta * d.data[(i + l) * d.row_stride + j * d.col_stride];
+        c[(i + l) * c_row + j * c_col] = source.at[l][j] + addend;
       }
   }
 }

@@ -109,7 +109,16 @@ const Scratch<T> packed_a;
 template <class T>
 const Scratch<T> packed_b;
 
-// C = alpha * A @ B + beta * C, computed in T; the matrices are stored in S, which is T or a half type.
+// alpha times a product goes to C, on top of beta * D.
+template <class T>
+struct Target {
+  T alpha, beta;
+  GemmMatrix<T> d;
+  T* c;
+  int64_t c_row, c_col;
+};
+
+// C = alpha * A @ B + beta * D, computed in T; the matrices are stored in S, which is T or a half type.
 template <class T, class S = T>
 struct Problem {
   int64_t m, n, k;
@@ -117,19 +126,30 @@ struct Problem {
   GemmMatrix<S> a, b;
   S* c;
   int64_t c_row, c_col;
+  GemmMatrix<S> d = {c, c_row, c_col};
 
   Problem transposed() const {
-    return {n, m,     k,    alpha, beta, {b.data, b.col_stride, b.row_stride}, {a.data, a.col_stride, a.row_stride},
-            c, c_col, c_row};
+    const auto turned = [](const GemmMatrix<S>& x) { return GemmMatrix<S>{x.data, x.col_stride, x.row_stride}; };
+    return {n, m, k, alpha, beta, turned(b), turned(a), c, c_col, c_row, turned(d)};
   }
   Problem part(Range rows, Range cols) const {
     Problem y = *this;
     y.m = rows.size(), y.a.data += rows.begin * a.row_stride;
     y.n = cols.size(), y.b.data += cols.begin * b.col_stride;
     y.c += rows.begin * c_row + cols.begin * c_col;
+    y.d.data += rows.begin * d.row_stride + cols.begin * d.col_stride;
     return y;
   }
 };
+
+// Of the product over k from p on, the rows from `row` on: they add to D, and then to what is in C already.
+template <class T>
+Target<T> target(const Problem<T>& x, int64_t row, int64_t p) {
+  Target<T> t{x.alpha, x.beta, x.d, x.c, x.c_row, x.c_col};
+  if (p > 0) t.beta = 1, t.d = {x.c, x.c_row, x.c_col};
+  t.c += row * x.c_row, t.d.data += row * t.d.row_stride;
+  return t;
+}
 
 // How many blocks C is cut into, by rows and by columns.
 struct Grid {
@@ -202,13 +222,13 @@ struct Right {
   bool packed;
 };
 
-// Rows of C times panels [first, end): C = alpha * A @ B + beta * C over `depth` of k.
+// Rows of A times panels [first, end) of B, over `depth` of k.
 template <class T>
 void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int64_t first, int64_t end, int64_t rows,
-              int64_t depth, T alpha, T beta, T* c, int64_t c_row, int64_t c_col) {
+              int64_t depth, const Target<T>& to) {
   constexpr int64_t lanes = kLanes<T>, buffer_row = kMaxVectors * lanes, line = 64 / sizeof(T);
-  alignas(64) T buffer[kMostRows * buffer_row];  // for a C whose rows are not contiguous
-  const bool in_place = c_col == 1;
+  alignas(64) T buffer[kMostRows * buffer_row];  // if rows of C or D are not contiguous
+  const bool in_place = to.c_col == 1 && (to.beta == 0 || to.d.col_stride == 1);
   const auto find = a.row == 1 ? &find_tile<T, Order::column_major> : &find_tile<T, Order::row_major>;
   const int64_t tiles = ceil_div(rows, a.height), last_rows = rows - (tiles - 1) * a.height;
 
@@ -237,10 +257,11 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
             .b = b.data,
             .b_k = b.k,
             .c = buffer,
-            .c_row = in_place ? c_row : buffer_row,
-            .alpha = alpha,
-            .beta = in_place ? beta : T(0),
-            .last = lanes};
+            .c_row = in_place ? to.c_row : buffer_row,
+            .alpha = to.alpha,
+            .beta = in_place ? to.beta : T(0),
+            .last = lanes,
+            .d_row = to.d.row_stride};
   if (a.close) {
     t.ahead_lines = ceil_div(kSegment * panels.width, tiles * line), t.ahead_stride = line;
     t.ahead_step = t.ahead_lines * line;
@@ -250,12 +271,14 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
   const int64_t share = t.ahead_step * ceil_div(depth, kSegment), ahead_lines = t.ahead_lines;
   auto one = [&](int64_t tile, const Run& run, int64_t panel) {
     const int64_t j = panels.start(panel);
-    T* out = c + tile * a.height * c_row + j * c_col;
-    t.a = a.data + tile * a.height * a.step;
+    const int64_t i = tile * a.height;
+    T* const c = to.c + i * to.c_row + j * to.c_col;
+    const T* const d = to.d.data + i * to.d.row_stride + j * to.d.col_stride;
+    t.a = a.data + i * a.step;
     t.b = b.data + (j - b.origin) * b.step;
     t.b_k = b.packed ? run.vectors * lanes : b.k;
     t.last = run.last;
-    if (in_place) t.c = out;
+    if (in_place) t.c = c, t.d = d;
     if (a.close) {  // each tile fetches its share of the next panel of B
       t.ahead_lines = panel + 1 < end ? ahead_lines : 0;
       t.ahead = t.b + run.cols * b.step + tile * share;
@@ -265,7 +288,8 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
     }
     (tile + 1 < tiles ? run.tile : run.last_tile)(t);
     if (!in_place)
-      scatter(buffer, buffer_row, tile + 1 < tiles ? a.height : last_rows, run.cols, beta, out, c_row, c_col);
+      scatter(buffer, buffer_row, tile + 1 < tiles ? a.height : last_rows, run.cols, to.beta,
+              {d, to.d.row_stride, to.d.col_stride}, c, to.c_row, to.c_col);
   };
   // What is reused stays close: A in L2 and a panel of B in L1; or else B in L2 and the rows of a tile in L1.
   const std::span<const Run> all(runs, static_cast<size_t>(count));

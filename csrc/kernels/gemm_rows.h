@@ -16,8 +16,9 @@ constexpr int kDotRows = kVectorBytes == 64 ? 6 : 2;
 // ----- Few rows -----
 
 template <class T, class S>
-void finish(S* c, T sum, T alpha, T beta) {
-  narrow(alpha * sum + (beta == 0 ? T(0) : beta * T(to_float(*c))), *c);
+void finish(const Problem<T, S>& x, int64_t i, int64_t j, T sum) {
+  const T addend = x.beta == 0 ? T(0) : x.beta * T(to_float(x.d.data[i * x.d.row_stride + j * x.d.col_stride]));
+  narrow(x.alpha * sum + addend, x.c[i * x.c_row + j * x.c_col]);
 }
 
 // sum[0..cols) += rows of B times their elements of A.
@@ -63,8 +64,7 @@ void combine_rows(const Problem<T, S>& x) {
       for (; p + 8 <= x.k; p += 8) add(p, std::integral_constant<int, 8>{});
       for (; p < x.k; ++p) add(p, std::integral_constant<int, 1>{});
       for (int64_t i = 0; i < x.m; ++i)
-        for (int64_t j = 0; j < cols; ++j)
-          finish(x.c + i * x.c_row + (start + j) * x.c_col, sums[i * pitch + j], x.alpha, x.beta);
+        for (int64_t j = 0; j < cols; ++j) finish(x, i, start + j, sums[i * pitch + j]);
     }
   });
 }
@@ -106,7 +106,7 @@ void dot_products(const Problem<T, S>& x) {
         }
       }
       for (int64_t i = 0; i < x.m; ++i)
-        for (int64_t q = 0; q < cols; ++q) finish(x.c + i * x.c_row + (j + q) * x.c_col, sums[i][q], x.alpha, x.beta);
+        for (int64_t q = 0; q < cols; ++q) finish(x, i, j + q, sums[i][q]);
     }
   });
 }
@@ -122,7 +122,7 @@ void plain(const Problem<T, S>& x) {
       for (int64_t p = 0; p < x.k; ++p)
         sum += T(to_float(x.a.data[i * x.a.row_stride + p * x.a.col_stride])) *
                T(to_float(x.b.data[p * x.b.row_stride + j * x.b.col_stride]));
-      finish(x.c + i * x.c_row + j * x.c_col, sum, x.alpha, x.beta);
+      finish(x, i, j, sum);
     }
 }
 
@@ -194,7 +194,7 @@ void gemm_batched(int64_t batch, Problem<T, S> x, int64_t a_step, int64_t b_step
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       Problem<T, S> y = x;
-      y.a.data += i * a_step, y.b.data += i * b_step, y.c += i * c_step;
+      y.a.data += i * a_step, y.b.data += i * b_step, y.c += i * c_step, y.d.data += i * c_step;
       gemm(y);
     }
   };

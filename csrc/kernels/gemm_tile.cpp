@@ -81,16 +81,19 @@ void tile(const Tile<T>& t) {
 
   auto write = [&](auto combine) __attribute__((always_inline)) {
     T* c = t.c;
+    const T* d = t.d ? t.d : t.c;
+    const int64_t d_row = t.d ? t.d_row : t.c_row;
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i, c += t.c_row)
+    for (int i = 0; i < rows; ++i, c += t.c_row, d += d_row)
 #pragma GCC unroll 8
-      for (int j = 0; j < vectors; ++j) combine(c + j * lanes, t.alpha * sum[i][j], masked && j == vectors - 1);
+      for (int j = 0; j < vectors; ++j)
+        combine(c + j * lanes, d + j * lanes, t.alpha * sum[i][j], masked && j == vectors - 1);
   };
   if (t.beta == 0) {
-    write([&](T* c, Vec<T> x, bool end) { end ? store(c, x, mask) : store(c, x); });
+    write([&](T* c, const T*, Vec<T> x, bool end) { end ? store(c, x, mask) : store(c, x); });
   } else {
-    write([&, beta = broadcast(t.beta)](T* c, Vec<T> x, bool end) {
-      end ? store(c, fma(beta, load(c, mask), x), mask) : store(c, fma(beta, load(c), x));
+    write([&, beta = broadcast(t.beta)](T* c, const T* d, Vec<T> x, bool end) {
+      end ? store(c, fma(beta, load(d, mask), x), mask) : store(c, fma(beta, load(d), x));
     });
   }
 }

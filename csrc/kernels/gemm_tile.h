@@ -21,8 +21,9 @@ constexpr int kVectorBytes = 16, kMaxRows[] = {4, 4};
 #endif
 constexpr int kMaxVectors = std::size(kMaxRows), kMostRows = *std::max_element(kMaxRows, kMaxRows + kMaxVectors);
 
-// C[rows, vectors] = alpha * sum_p A[., p] B[p, .] + beta * C. Element (i, p) of A is a[i * a_row + p * a_k]; row p of
-// B starts at b + p * b_k and is contiguous, as is a row of C. The last vector has `last` columns (1..kLanes).
+// C[rows, vectors] = alpha * sum_p A[., p] B[p, .] + beta * D, where D is C if it is not given. Element (i, p) of A is
+// a[i * a_row + p * a_k]; row p of B starts at b + p * b_k and is contiguous, as are rows of C and D. The last vector
+// has `last` columns (1..kLanes).
 template <class T>
 struct Tile {
   int64_t k;
@@ -34,6 +35,8 @@ struct Tile {
   int64_t c_row;
   T alpha, beta;
   int64_t last;
+  const T* d = nullptr;
+  int64_t d_row = 0;
   // Memory that will be needed soon: every kSegment steps of k, `ahead_lines` cache lines of it are fetched, from
   // `ahead` on, `ahead_stride` apart, and `ahead` moves by `ahead_step`.
   const T* ahead = nullptr;

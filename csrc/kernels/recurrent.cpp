@@ -42,8 +42,8 @@ class Packed {
     for (int64_t p = 0; p == 0 || p < k_; p += depth_) {
       const int64_t d = std::min(depth_, k_ - p);
       kernels::GENESIS_ISA::multiply(Left<T>{a + p, a_row, a_row, 1, height, true},
-                                     Right<T>{data_ + p * pitch_, 0, d, 0, true}, panels_, 0, panels_.count, m, d, T(1),
-                                     p == 0 ? beta : T(1), c, c_row, 1);
+                                     Right<T>{data_ + p * pitch_, 0, d, 0, true}, panels_, 0, panels_.count, m, d,
+                                     Target<T>{1, p == 0 ? beta : T(1), {c, c_row, 1}, c, c_row, 1});
     }
   }
 

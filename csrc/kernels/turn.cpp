@@ -11,7 +11,7 @@ void turn(const T* from, int64_t stride, int64_t count, int64_t length, T* to, i
 
 template <class T>
 void turn_back(const T* from, int64_t width, int64_t count, int64_t length, T* to, int64_t stride) {
-  scatter(from, width, length, count, T(0), to, 1, stride);
+  scatter(from, width, length, count, T(0), {}, to, 1, stride);
 }
 
 template void turn(const float*, int64_t, int64_t, int64_t, float*, int64_t);

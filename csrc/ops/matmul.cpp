@@ -76,19 +76,25 @@ void run(const Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, do
   }
 }
 
+// The same for one matrix each: z = alpha * x @ y + beta * addend, which is z if there is no other.
+template <class T, class Gemm>
+void one(Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, double alpha, double beta,
+         kernels::GemmMatrix<T> addend = {}) {
+  gemm(z.size(0), z.size(1), x.size(1), static_cast<T>(alpha), {x.data<T>(), x.stride(0), x.stride(1)},
+       {y.data<T>(), y.stride(0), y.stride(1)}, static_cast<T>(beta), addend, z.data<T>(), z.stride(0), z.stride(1));
+}
+
 // z = alpha * x @ y + beta * z over broadcast stacks, outside any graph; at least 2-d operands that fit.
 void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha = 1, double beta = 0) {
   if (z.numel() == 0) return;
   const WithGradMode off(false);
   switch (z.dtype()) {
     case DType::Float32:
-      if (z.dim() == 2)
-        kernels::sgemm(z.size(0), z.size(1), x.size(1), static_cast<float>(alpha),
-                       {x.data<float>(), x.stride(0), x.stride(1)}, {y.data<float>(), y.stride(0), y.stride(1)},
-                       static_cast<float>(beta), z.data<float>(), z.stride(0), z.stride(1));
-      else run<float>(kernels::sgemm_batched, x, y, z, alpha, beta);
-      return;
-    case DType::Float64: return run<double>(kernels::dgemm_batched, x, y, z, alpha, beta);
+      if (z.dim() == 2) return one<float>(kernels::sgemm, x, y, z, alpha, beta);
+      return run<float>(kernels::sgemm_batched, x, y, z, alpha, beta);
+    case DType::Float64:
+      if (z.dim() == 2) return one<double>(kernels::dgemm, x, y, z, alpha, beta);
+      return run<double>(kernels::dgemm_batched, x, y, z, alpha, beta);
     case DType::Float16:
     case DType::BFloat16: {
       const auto gemm = [dtype = z.dtype()](auto... arguments) { kernels::hgemm_batched(dtype, arguments...); };
@@ -120,6 +126,22 @@ void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alph
     }
     kernels::integer_gemm(c.view(), a.view(), b.view());
   }
+}
+
+// z = alpha * x @ y + beta * input, which broadcasts to z's shape, outside any graph; z is contiguous.
+void product_onto(const Tensor& z, const Tensor& input, const Tensor& x, const Tensor& y, double alpha, double beta) {
+  if (z.numel() == 0) return;
+  const bool floating = z.dtype() == DType::Float32 || z.dtype() == DType::Float64;
+  if (floating && z.dim() == 2 && beta != 0 && input.dim() > 0 && input.size(-1) == z.size(1) &&
+      input.stride(-1) == 1) {
+    // A vector, or rows that are contiguous: added where the product leaves the registers.
+    const int64_t row = input.dim() == 2 && input.size(0) == z.size(0) ? input.stride(0) : 0;
+    if (z.dtype() == DType::Float32) one<float>(kernels::sgemm, x, y, z, alpha, beta, {input.data<float>(), row, 1});
+    else one<double>(kernels::dgemm, x, y, z, alpha, beta, {input.data<double>(), row, 1});
+    return;
+  }
+  if (beta != 0) kernels::copy(z.view(), input.view());
+  product_into(z, x, y, alpha, beta);
 }
 
 // The transpose that makes the shapes fit is what most people forgot.
@@ -256,8 +278,7 @@ static Tensor add_product(const char* op, const Tensor& input, const Tensor& x, 
           " does not broadcast to the product's shape ", shape);
   Tensor z = empty(shape, x.dtype());
   const double a = alpha.to_double(), b = beta.to_double();
-  if (b != 0) kernels::copy(z.view(), input.view());
-  product_into(z, x, y, a, b);
+  product_onto(z, input, x, y, a, b);
   return record(op, std::move(z), broadcast(input, x, y), save(x, y), [a, b](const Tensor& dz, const Saved& saved) {
     return Grads{saved.needs(0) ? mul(dz, b) : Tensor(),
                  saved.needs(1) ? mul(matmul_nd(dz, transposed(saved[1])), a) : Tensor(),
@@ -347,10 +368,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   Tensor z = empty(shape, x.dtype());
   const Tensor out = z.dim() == 2 ? z : alias(z, {flat.size(0), shape.back()}, {shape.back(), 1});
-  if (bias.defined()) kernels::copy(out.view(), bias.view());
   {
     const WithGradMode off(false);
-    product_into(out, flat, transposed(weight), 1, bias.defined() ? 1 : 0);
+    if (bias.defined()) product_onto(out, bias, flat, transposed(weight), 1, 1);
+    else product_into(out, flat, transposed(weight));
   }
   return record("linear", std::move(z), inputs(x, weight, bias), save(x, weight),
                 [bias_dims = bias.defined() ? bias.dim() : 0](const Tensor& dz, const Saved& saved) {

@@ -81,20 +81,38 @@ def test_products_of_all_layouts_are_right_and_the_same_for_any_number_of_thread
         check(SIZES[index], layout, other, dtype, (1, 2, 7))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    "sizes", [(3, 4, 5), (1, 600, 40), (40, 600, 1), (70, 500, 60), (3, 0, 4), (20, 400, 200)]
-)
-def test_an_addend_is_scaled_and_added_before_rounding(sizes, dtype):
+def check_addend(sizes: tuple[int, int, int], dtype: str) -> None:
+    """Addends of every layout, a vector for all rows and a column for all columns among them."""
     m, k, n = sizes
     rng = np.random.default_rng(0)
-    to = getattr(genesis, dtype)
-    c, x, y = (genesis.tensor(rng.standard_normal(s)).to(to) for s in ((m, n), (m, k), (k, n)))
-    z = genesis.addmm(c, x, y, beta=-0.5, alpha=2.0).double().numpy()
-    c, x, y = (t.double().numpy() for t in (c, x, y))
-    expected = 2 * (x @ y) - 0.5 * c
-    allowed = 2 * bound(x, y, dtype) + 2 * DTYPES[dtype] * (np.abs(expected) + np.abs(c))
-    assert (np.abs(z - expected) <= allowed).all()
+    addends = [laid_out(rng.standard_normal((m, n)), layout, dtype) for layout in LAYOUTS]
+    addends += [addends[0][:1], addends[0][:, :1], addends[0][0], addends[2][0], addends[0][0, 0]]
+    for layout in ("rows", "columns"):
+        x, y = (laid_out(rng.standard_normal(s), layout, dtype) for s in ((m, k), (k, n)))
+        left, right = x.double().numpy(), y.double().numpy()
+        for c in addends:
+            z = genesis.addmm(c, x, y, beta=-0.5, alpha=2.0).double().numpy()
+            expected = 2 * (left @ right) - 0.5 * c.double().numpy()
+            allowed = 2 * bound(left, right, dtype)
+            allowed += 2 * DTYPES[dtype] * (np.abs(expected) + np.abs(c.double().numpy()))
+            assert (np.abs(z - expected) <= allowed).all(), (sizes, dtype, layout, c.stride())
+
+
+ADDED = [
+    (3, 4, 5),
+    (1, 600, 40),
+    (40, 600, 1),
+    (70, 500, 60),
+    (3, 0, 4),
+    (20, 400, 200),
+    (300, 5, 9),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sizes", ADDED)
+def test_an_addend_is_scaled_and_added_before_rounding(sizes, dtype):
+    check_addend(sizes, dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -146,3 +164,6 @@ if __name__ == "__main__":
         for name in DTYPES:
             for first, second in layouts_of(i):
                 check(some, first, second, name, (1, 2))
+    for some in ADDED:
+        for name in DTYPES:
+            check_addend(some, name)
