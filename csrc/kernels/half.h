@@ -60,7 +60,8 @@ typedef float Floats __attribute__((vector_size(32)));
 typedef uint32_t Words __attribute__((vector_size(32)));
 typedef uint16_t Halves __attribute__((vector_size(16)));
 
-// To copy n elements would be a call. Masks are of words: pairs of halves, and an odd one apart.
+// To copy n elements would be a call. Masks are of words: pairs of halves, and an odd one apart. Masked stores are
+// microcode on AMD's processors.
 inline Halves load_part(const void* p, int64_t n) {
   const __m128i pairs = _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(n / 2)), _mm_setr_epi32(0, 1, 2, 3));
   const Halves x = (Halves)_mm_maskload_epi32(static_cast<const int*>(p), pairs);
@@ -72,7 +73,19 @@ inline Floats load_part(const float* p, int64_t n) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   return (Floats)_mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane));
 }
-inline void store_part(void* p, Halves x, int64_t n) { std::memcpy(p, &x, static_cast<size_t>(n) * sizeof(uint16_t)); }
+inline void store_part(void* p, Halves x, int64_t n) {
+  auto* to = static_cast<uint16_t*>(p);
+  __m128i rest = (__m128i)x;
+  if (n & 4) {
+    _mm_storeu_si64(to, rest);
+    to += 4, rest = _mm_srli_si128(rest, 8);
+  }
+  if (n & 2) {
+    _mm_storeu_si32(to, rest);
+    to += 2, rest = _mm_srli_si128(rest, 4);
+  }
+  if (n & 1) *to = static_cast<uint16_t>(_mm_extract_epi16(rest, 0));
+}
 inline void store_part(float* p, Floats x, int64_t n) { std::memcpy(p, &x, static_cast<size_t>(n) * sizeof(float)); }
 
 inline Floats to_floats(Halves x, Half) { return (Floats)_mm256_cvtph_ps((__m128i)x); }
@@ -111,6 +124,7 @@ template <class S>
 template <class S>
 void widen(const S* src, float* dst, int64_t n) {
   int64_t i = 0;
+#pragma GCC unroll 4
   for (; i + kHalfLanes <= n; i += kHalfLanes) {
     const Floats x = load_floats(src + i);
     std::memcpy(dst + i, &x, sizeof x);
@@ -121,6 +135,7 @@ void widen(const S* src, float* dst, int64_t n) {
 template <class S>
 void narrow(const float* src, S* dst, int64_t n) {
   int64_t i = 0;
+#pragma GCC unroll 4
   for (; i + kHalfLanes <= n; i += kHalfLanes) {
     Floats x;
     std::memcpy(&x, src + i, sizeof x);

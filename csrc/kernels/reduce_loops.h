@@ -61,6 +61,8 @@ struct Output {
   template <class T>
   [[gnu::always_inline]] void put(int64_t at, T value) const {
     if (dtype == dtype_of<T>) reinterpret_cast<T*>(data)[at] = value;
+    else if (std::is_same_v<T, float> && dtype == DType::Float16) narrow(value, reinterpret_cast<Half*>(data)[at]);
+    else if (std::is_same_v<T, float> && dtype == DType::BFloat16) narrow(value, reinterpret_cast<BFloat16*>(data)[at]);
     else scatter(data + at * itemsize(dtype), 0, dtype, &value, dtype_of<T>, 1);
   }
 };

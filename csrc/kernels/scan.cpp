@@ -99,6 +99,31 @@ struct Running {
       y[j] = static_cast<T>(carry[j]);
     }
   }
+#if defined(__F16C__)
+  // The same on a half type, where it lies.
+  template <class S>
+  static void row(A* carry, S* y, const S* x, int64_t n) {
+    static_assert(kHalfLanes == 2 * w);
+    typedef float Part __attribute__((vector_size(w * sizeof(float))));
+    const auto add = [](A* sums, Part v) {
+      const Vector<A> sum = Op::op(load(sums), __builtin_convertvector(v, Vector<A>));
+      store(sums, sum);
+      return __builtin_convertvector(sum, Part);
+    };
+    const auto step = [=]<int... i>(int64_t at, Floats v, std::integer_sequence<int, i...>) {
+      const Part lower = add(carry + at, __builtin_shufflevector(v, v, i...));
+      const Part upper = add(carry + at + w, __builtin_shufflevector(v, v, (w + i)...));
+      return to_halves(__builtin_shufflevector(lower, upper, i..., (w + i)...), S{});
+    };
+    constexpr std::make_integer_sequence<int, w> lanes;
+    int64_t j = 0;
+    for (; j + kHalfLanes <= n; j += kHalfLanes) {
+      const Halves out = step(j, load_floats(x + j), lanes);
+      std::memcpy(y + j, &out, sizeof out);
+    }
+    if (j < n) store_part(static_cast<void*>(y + j), step(j, load_floats(x + j, n - j), lanes), n - j);
+  }
+#endif
 };
 
 // Reads and writes contiguous stretches of a view as T, through a buffer where it must.
@@ -139,23 +164,32 @@ void running(const View& y, const View& x, int dim, bool reverse) {
   using R = Running<Op, T, A>;
   constexpr int64_t kWidth = 128;
   const Lines lines({&y, &x}, dim, reverse, kWidth);
-  const Stretch<T> to(y), from(x);
   if (lines.across > 1) {
-    parallel_for(lines.total(), lines.grain(), [&](int64_t begin, int64_t end) {
-      alignas(64) A carry[kWidth];
-      alignas(64) T in[kWidth], out[kWidth];
-      for (int64_t u = begin; u < end; ++u) {
-        int64_t at_y = lines.offset(0, u), at_x = lines.offset(1, u);
-        const int64_t n = lines.columns(u);
-        std::fill_n(carry, n, A(Op::kStart));
-        for (int64_t i = 0; i < lines.length; ++i, at_y += lines.step[0], at_x += lines.step[1]) {
-          R::row(carry, to.place(out, at_y, 1), from.read(in, at_x, 1, n), n);
-          to.write(out, at_y, 1, n);
+    const auto side_by_side = [&]<class S>(const Stretch<S>& to, const Stretch<S>& from) {
+      parallel_for(lines.total(), lines.grain(), [&](int64_t begin, int64_t end) {
+        alignas(64) A carry[kWidth];
+        alignas(64) S in[kWidth], out[kWidth];
+        for (int64_t u = begin; u < end; ++u) {
+          int64_t at_y = lines.offset(0, u), at_x = lines.offset(1, u);
+          const int64_t n = lines.columns(u);
+          std::fill_n(carry, kWidth, A(Op::kStart));
+          for (int64_t i = 0; i < lines.length; ++i, at_y += lines.step[0], at_x += lines.step[1]) {
+            R::row(carry, to.place(out, at_y, 1), from.read(in, at_x, 1, n), n);
+            to.write(out, at_y, 1, n);
+          }
         }
-      }
-    });
-    return;
+      });
+    };
+#if defined(__F16C__)
+    if constexpr (std::is_same_v<T, float>) {
+      const bool same = y.dtype == x.dtype;
+      if (same && y.dtype == DType::Float16) return side_by_side(Stretch<Half>(y), Stretch<Half>(x));
+      if (same && y.dtype == DType::BFloat16) return side_by_side(Stretch<BFloat16>(y), Stretch<BFloat16>(x));
+    }
+#endif
+    return side_by_side(Stretch<T>(y), Stretch<T>(x));
   }
+  const Stretch<T> to(y), from(x);
   if (lines.length <= kTile && lines.follow(0) && lines.follow(1)) {
     // As many as fill a tile are read and written at once: to convert short lines one by one takes longer than to scan.
     const int64_t together = kTile / lines.length;
