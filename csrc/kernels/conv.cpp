@@ -12,13 +12,15 @@
 // tiles of the matrix product (conv_panels.h): they read it again and again, aligned and without the lanes that are no
 // outputs.
 //
-// With 3 x 3 taps, many multiplications can be spared (conv_winograd.h).
+// With 3 x 3 taps, many multiplications can be spared (conv_winograd.h); depthwise convolutions with stride 1 need no
+// grid (conv_depthwise.h).
 //
 // An output is always summed in the same order, whatever block, tile or thread it falls to.
 #include "kernels/conv.h"
 
 #include "core/parallel.h"
 #include "kernels/conv_columns.h"
+#include "kernels/conv_depthwise.h"
 #include "kernels/conv_panels.h"
 #include "kernels/conv_winograd.h"
 
@@ -154,6 +156,8 @@ void correlate(const std::vector<Correlation<T>>& passes) {
   const Correlation<T>& x = passes[0];
   if (x.batch == 0 || x.groups == 0 || x.rows == 0 || x.outputs() == 0) return;
   if (passes.size() == 1 && plain(x)) return multiply_images(x);
+  if constexpr (kFastMasks)
+    if (passes.size() == 1 && Depthwise<T>::suits(x)) return Depthwise<T>(x).run();
   if constexpr (std::is_same_v<T, float>)
     if (passes.size() == 1 && Winograd::suits(x) && Winograd(x).run()) return;
   // Tiles are as high as the registers allow, and all about equally high.

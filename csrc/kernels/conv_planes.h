@@ -174,6 +174,12 @@ class Piece {
         mask_(first_, end(in)),
         whole_(first_ == 0 && end(in) == kLanes<T>) {}
   Vec<T> operator()(const T* src) const { return whole_ ? load(src + start_) : load(src + start_, mask_); }
+  // f(fetch), where fetch(src) is that too, with nothing left to decide.
+  template <class F>
+  [[gnu::always_inline]] void read(F f) const {
+    if (whole_) f([at = start_](const T* src) { return load(src + at); });
+    else f([at = start_, mask = mask_](const T* src) { return load(src + at, mask); });
+  }
 
  private:
   int64_t end(int64_t in) const { return std::clamp<int64_t>(in - start_, first_, kLanes<T>); }
