@@ -14,14 +14,6 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// f(0), f(1), ... with constants, so that the arrays that they index are registers.
-template <int n, class F>
-[[gnu::always_inline]] inline void written_out(F f) {
-  [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
-    (f(std::integral_constant<int, i>()), ...);
-  }(std::make_integer_sequence<int, n>{});
-}
-
 // Some lines of a plane of outputs, of which `filled` exist and the first `whole` can be written by whole vectors: what
 // these spoil of the next line is written after them.
 template <class T>

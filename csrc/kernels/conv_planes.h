@@ -163,6 +163,14 @@ struct Stretch {
   }
 };
 
+// f(0), f(1), ... with constants, so that the arrays that they index are registers.
+template <int n, class F>
+[[gnu::always_inline]] inline void written_out(F f) {
+  [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, i>()), ...);
+  }(std::make_integer_sequence<int, n>{});
+}
+
 // A vector of a line, zero outside: src[start..start + kLanes), of `in` elements. What it needs to know is the same for
 // all lines.
 template <class T>

@@ -3,12 +3,13 @@
 // product_sums() is a matrix product with k = output positions: rows are (channel, tap), columns output channels. dy is
 // packed into panels, a few lines of an image at a time; the rows are read from the planes of x (conv_planes.h) by one
 // pointer for each, which all move together. Where a group has too few output channels to fill a vector (depthwise
-// convolution), dot_sums() runs vectors along the positions instead. With one tap, on x itself, the gradient is a plain
-// product of each image (gemm.h).
+// convolution), dot_sums() runs vectors along the positions instead, with stride 1 on x itself (LineDots). With one
+// tap, on x itself, the gradient is a plain product of each image (gemm.h).
 //
 // The order of summation follows from the shape alone: positions are cut into blocks, blocks into at most kChunks
 // chunks with sums of their own, which are added up in order. Threads share chunks, groups and channels.
 #include <array>
+#include <optional>
 
 #include "core/parallel.h"
 #include "kernels/conv.h"
@@ -337,6 +338,79 @@ void dot_taps(const std::vector<Spot>& spots, const T* x, const int64_t* offsets
   for (int t = 0; t < taps; ++t) store(sums + t * lanes, sum[t]);
 }
 
+// The same for lines of a plane of x where it lies, with stride 1: as in conv_depthwise.h, a vector of x is loaded once
+// for all of some neighbouring lines of outputs that have a tap of one column of the kernel on it.
+template <class T>
+class LineDots {
+ public:
+  static bool suits(const ConvShape& s) {
+    bool near = s.in[0] * s.kernel[0] == 1 && s.padding[0] == 0 && s.dilation[1] == 1;
+    near = near && s.stride[0] * s.stride[1] * s.stride[2] == 1;
+    const bool wide = 2 * s.out[2] >= ceil_div(s.out[2], kLanes<T>) * kLanes<T>;  // narrow lines leave lanes empty
+    return near && wide && s.kernel[1] >= kLeastTaps && s.kernel[1] <= kMostTaps;
+  }
+
+  explicit LineDots(const ConvShape& s) : s_(s) {
+    for (int64_t o = 0; o < s.out[2]; o += kLanes<T>) dy_.emplace_back(o, s.out[2]);
+    for (int64_t column = 0; column < s.kernel[2]; ++column)
+      for (int64_t o = 0; o < s.out[2]; o += kLanes<T>) {
+        const int64_t at = o - s.padding[2] + column * s.dilation[2];
+        x_.emplace_back(at, std::min(s.in[2], at + s.out[2] - o));
+      }
+  }
+
+  void add(const T* x, const T* dy, T* sums) const {
+    static constexpr std::array heights{7, 4, 2, 1};
+    static constexpr std::array table{tiles<7>(), tiles<4>(), tiles<2>(), tiles<1>()};
+    for (int64_t o = 0, i = 0; o < s_.out[1]; o += heights[i]) {
+      while (heights[i] > s_.out[1] - o) ++i;
+      (this->*table[i][s_.kernel[1] - kLeastTaps])(x, o, dy, sums);
+    }
+  }
+
+ private:
+  static constexpr int kLeastTaps = 2, kMostTaps = 7;
+
+  template <int taps, int lines>
+  void tile(const T* x, int64_t line, const T* dy, T* sums) const {
+    const int64_t in = s_.in[2], out = s_.out[2], first = line - s_.padding[1], columns = s_.kernel[2];
+    uint32_t inside = 0;
+    for (int64_t l = 0; l < lines + taps - 1; ++l) inside |= uint32_t{first + l >= 0 && first + l < s_.in[1]} << l;
+    const Piece<T>* piece = x_.data();
+    for (int64_t column = 0; column < columns; ++column, sums += kLanes<T>) {
+      Vec<T> sum[taps];
+      written_out<taps>([&](auto i) __attribute__((always_inline)) { sum[i] = load(sums + i * columns * kLanes<T>); });
+      for (const Piece<T>& dy_piece : dy_) {
+        Vec<T> y[lines];
+        written_out<lines>([&](auto i) __attribute__((always_inline)) { y[i] = dy_piece(dy + (line + i) * out); });
+        (piece++)->read([&](auto fetch) __attribute__((always_inline)) {
+          const T* from = x + first * in;
+          written_out<lines + taps - 1>([&](auto i) __attribute__((always_inline)) {
+            if (inside >> i & 1) {
+              const Vec<T> row = fetch(from);
+              written_out<lines>([&](auto j) __attribute__((always_inline)) {
+                if constexpr (i >= j && i < j + taps) sum[i - j] = fma(row, y[j], sum[i - j]);
+              });
+            }
+            from += in;
+          });
+        });
+      }
+      written_out<taps>([&](auto i) __attribute__((always_inline)) { store(sums + i * columns * kLanes<T>, sum[i]); });
+    }
+  }
+
+  template <int lines>
+  static constexpr auto tiles() {
+    return []<int... i>(std::integer_sequence<int, i...>) {
+      return std::array{&LineDots::tile<kLeastTaps + i, lines>...};
+    }(std::make_integer_sequence<int, kMostTaps - kLeastTaps + 1>{});
+  }
+
+  const ConvShape& s_;
+  std::vector<Piece<T>> dy_, x_;  // the vectors of a line of outputs; and what they see, by column of the kernel
+};
+
 template <class T>
 void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   constexpr int most = 9;
@@ -345,6 +419,8 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   }(std::make_integer_sequence<int, most>{});
   const int64_t taps = s.taps(), in_size = s.in_size(), out_size = s.out_size();
   const Strips strips(s, 1, sizeof(T));
+  std::optional<LineDots<T>> lines;
+  if (kFastMasks && strips.count == 1 && LineDots<T>::suits(s)) lines.emplace(s);
   const std::vector<Strip<T>> layouts = all_strips<T>(s, strips, true);
   std::vector<std::vector<Spot>> spots;
   for (const Strip<T>& strip : layouts) spots.push_back(dot_spots(strip));
@@ -364,6 +440,13 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
                      const T* images = x + (image * s.groups + g) * s.in_channels * in_size;
                      const T* dys = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
                      for (int64_t c = 0; c < s.in_channels; ++c) {
+                       if constexpr (kFastMasks)
+                         if (lines) {
+                           for (int64_t m = 0; m < s.out_channels; ++m)
+                             lines->add(images + c * in_size, dys + m * out_size,
+                                        lane_sums.data() + (m * s.in_channels + c) * taps * kLanes<T>);
+                           continue;
+                         }
                        int64_t image_step = 0;
                        const T* source = read_planes(strip.planes, images + c * in_size, in_size, 1, image_step, 1);
                        for (int64_t m = 0; m < s.out_channels; ++m)
