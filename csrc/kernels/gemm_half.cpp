@@ -27,7 +27,7 @@ void round_block(Problem<float, S> x, float* sums, int64_t pitch) {
   }
   x.alpha = 1;
   for (int64_t j = 0; j < x.n; ++j)
-    for (int64_t i = 0; i < x.m; ++i) finish(x, i, j, sums[i * pitch + j]);
+    for (int64_t i = 0; i < x.m; ++i) finish(x, i, j, sums + i * pitch + j, 1);
 }
 
 // All columns of x, which are one span, on this thread.

@@ -15,10 +15,20 @@ constexpr int kDotRows = kVectorBytes == 64 ? 6 : 2;
 
 // ----- Few rows -----
 
+// Writes n columns of row i of C, from column j on.
 template <class T, class S>
-void finish(const Problem<T, S>& x, int64_t i, int64_t j, T sum) {
-  const T addend = x.beta == 0 ? T(0) : x.beta * T(to_float(x.d.data[i * x.d.row_stride + j * x.d.col_stride]));
-  narrow(x.alpha * sum + addend, x.c[i * x.c_row + j * x.c_col]);
+void finish(const Problem<T, S>& x, int64_t i, int64_t j, const T* sums, int64_t n) {
+  const T alpha = x.alpha, beta = x.beta;  // for all the compiler knows, C may overlap x
+  const S* const d = x.d.data + i * x.d.row_stride + j * x.d.col_stride;
+  S* const c = x.c + i * x.c_row + j * x.c_col;
+  const auto write = [=](auto c_step, auto d_step) {
+#pragma GCC ivdep
+    for (int64_t q = 0; q < n; ++q)
+      narrow(alpha * sums[q] + (beta == 0 ? T(0) : beta * T(to_float(d[q * d_step]))), c[q * c_step]);
+  };
+  constexpr std::integral_constant<int64_t, 1> one;
+  if (x.c_col == 1 && (beta == 0 || x.d.col_stride == 1)) write(one, one);
+  else write(x.c_col, x.d.col_stride);
 }
 
 // sum[0..cols) += rows of B times their elements of A.
@@ -63,8 +73,7 @@ void combine_rows(const Problem<T, S>& x) {
       int64_t p = 0;
       for (; p + 8 <= x.k; p += 8) add(p, std::integral_constant<int, 8>{});
       for (; p < x.k; ++p) add(p, std::integral_constant<int, 1>{});
-      for (int64_t i = 0; i < x.m; ++i)
-        for (int64_t j = 0; j < cols; ++j) finish(x, i, start + j, sums[i * pitch + j]);
+      for (int64_t i = 0; i < x.m; ++i) finish(x, i, start, sums + i * pitch, cols);
     }
   });
 }
@@ -105,8 +114,7 @@ void dot_products(const Problem<T, S>& x) {
             for (int64_t q = 0; q < cols; ++q) sums[i + r][q] = p == 0 ? out[r][q] : sums[i + r][q] + out[r][q];
         }
       }
-      for (int64_t i = 0; i < x.m; ++i)
-        for (int64_t q = 0; q < cols; ++q) finish(x, i, j + q, sums[i][q]);
+      for (int64_t i = 0; i < x.m; ++i) finish(x, i, j, sums[i], cols);
     }
   });
 }
@@ -122,7 +130,7 @@ void plain(const Problem<T, S>& x) {
       for (int64_t p = 0; p < x.k; ++p)
         sum += T(to_float(x.a.data[i * x.a.row_stride + p * x.a.col_stride])) *
                T(to_float(x.b.data[p * x.b.row_stride + j * x.b.col_stride]));
-      finish(x, i, j, sum);
+      finish(x, i, j, &sum, 1);
     }
 }
 
