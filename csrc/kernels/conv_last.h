@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/isa.h"
 #include "kernels/conv.h"
 
 namespace genesis::kernels {
@@ -19,7 +20,7 @@ inline bool small_images(const ConvShape& s, int64_t positions) {
 }
 // Of a group: channels made, which fill vectors, and read, which fill runs of neighbouring memory.
 inline bool wide_channels(const ConvShape& s, int64_t made, int64_t read) {
-  return made >= 24 && read * s.kernel[2] >= 8;
+  return made >= (isa() == Isa::avx512 ? 24 : 8) && read * s.kernel[2] >= 8;
 }
 inline bool forward_runs_last(const ConvShape& s, bool last) {
   return small_images(s, s.out_size()) || (last && (always_last(s) || wide_channels(s, s.out_channels, s.in_channels)));
