@@ -13,7 +13,7 @@
 // outputs.
 //
 // With 3 x 3 taps, many multiplications can be spared (conv_winograd.h); depthwise convolutions with stride 1 need no
-// grid (conv_depthwise.h).
+// grid (conv_depthwise.h). Both in float32 only.
 //
 // An output is always summed in the same order, whatever block, tile or thread it falls to.
 #include "kernels/conv.h"
@@ -156,10 +156,11 @@ void correlate(const std::vector<Correlation<T>>& passes) {
   const Correlation<T>& x = passes[0];
   if (x.batch == 0 || x.groups == 0 || x.rows == 0 || x.outputs() == 0) return;
   if (passes.size() == 1 && plain(x)) return multiply_images(x);
-  if constexpr (kFastMasks)
-    if (passes.size() == 1 && Depthwise<T>::suits(x)) return Depthwise<T>(x).run();
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (std::is_same_v<T, float>) {
+    if constexpr (kFastMasks)
+      if (passes.size() == 1 && Depthwise<T>::suits(x)) return Depthwise<T>(x).run();
     if (passes.size() == 1 && Winograd::suits(x) && Winograd(x).run()) return;
+  }
   // Tiles are as high as the registers allow, and all about equally high.
   const bool panels = x.rows > kFewRows;
   const int64_t highest = panels ? kMaxRows[kPanelVectors - 1] : kTileRows;

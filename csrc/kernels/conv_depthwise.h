@@ -4,6 +4,8 @@
 // much the same inputs: a vector of them is loaded once, for all lines of the tile that have a tap on it. Lines outside
 // the plane are left out and places outside a line are masked, so that no copy with the padding in it is needed.
 //
+// Heights of kernels are constants, so that taps are registers: 3, 5 and 7, as more would take long to compile.
+//
 // An output is summed by columns of the kernel, from top to bottom in each, wherever it lies in a tile.
 #pragma once
 
@@ -70,7 +72,7 @@ class Depthwise {
     const int64_t taps = static_cast<int64_t>(b.taps.size());
     bool plane = x.channels == 1 && x.rows == 1 && x.dense() && a.in == 1 && a.out == 1 && a.taps.size() == 1;
     plane = plane && a.low == 0 && b.step == 1 && c.step == 1 && b.span() == taps;
-    if (!plane || taps < kLeastTaps || taps > kMostTaps) return false;
+    if (!plane || !written_taps(taps)) return false;
     // Narrow planes fill few lanes, and low ones few lines of a tile.
     const int64_t rest = b.out % kTall, lines = b.out - rest + (rest == 0 ? 0 : rest <= kLow ? kLow : kTall);
     const int64_t lanes = ceil_div(c.out, kLanes<T>) * kLanes<T> * lines;
@@ -94,7 +96,7 @@ class Depthwise {
   }
 
  private:
-  static constexpr int kTall = 7, kLow = 4, kLeastTaps = 2, kMostTaps = 7;
+  static constexpr int kTall = 7, kLow = 4;
 
   void plane(int64_t index, T* weights) const {
     static constexpr auto tall = tiles<kTall>(), low = tiles<kLow>();
@@ -113,7 +115,7 @@ class Depthwise {
       const int64_t whole = outputs < kLanes<T> ? 0 : std::min(filled, (outputs - kLanes<T>) / along.out + 1 - o);
       uint32_t inside = 0;
       for (int64_t l = 0; l < filled + taps - 1; ++l) inside |= uint32_t{first + l >= 0 && first + l < down.in} << l;
-      (left <= kLow ? low : tall)[static_cast<size_t>(taps - kLeastTaps)](
+      (left <= kLow ? low : tall)[static_cast<size_t>(taps / 2 - 1)](
           {weights, x_.bias ? x_.bias[g] : T(0), x + first * along.in, along.in, inside, y + o * along.out, along.out,
            filled, whole},
           starts_, pieces_);
@@ -124,8 +126,8 @@ class Depthwise {
   template <int lines>
   static constexpr auto tiles() {
     return []<int... i>(std::integer_sequence<int, i...>) {
-      return std::array{&line_tile<T, kLeastTaps + i, lines>...};
-    }(std::make_integer_sequence<int, kMostTaps - kLeastTaps + 1>{});
+      return std::array{&line_tile<T, 3 + 2 * i, lines>...};
+    }(std::make_integer_sequence<int, 3>{});
   }
 
   const Correlation<T>& x_;

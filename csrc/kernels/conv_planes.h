@@ -163,6 +163,9 @@ struct Stretch {
   }
 };
 
+// Heights of depthwise kernels for which tiles over lines are compiled.
+inline bool written_taps(int64_t taps) { return taps == 3 || taps == 5 || taps == 7; }
+
 // f(0), f(1), ... with constants, so that the arrays that they index are registers.
 template <int n, class F>
 [[gnu::always_inline]] inline void written_out(F f) {

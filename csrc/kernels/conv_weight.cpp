@@ -3,8 +3,8 @@
 // product_sums() is a matrix product with k = output positions: rows are (channel, tap), columns output channels. dy is
 // packed into panels, a few lines of an image at a time; the rows are read from the planes of x (conv_planes.h) by one
 // pointer for each, which all move together. Where a group has too few output channels to fill a vector (depthwise
-// convolution), dot_sums() runs vectors along the positions instead, with stride 1 on x itself (LineDots). With one
-// tap, on x itself, the gradient is a plain product of each image (gemm.h).
+// convolution), dot_sums() runs vectors along the positions instead, with stride 1, in float32, on x itself (LineDots).
+// With one tap, on x itself, the gradient is a plain product of each image (gemm.h).
 //
 // The order of summation follows from the shape alone: positions are cut into blocks, blocks into at most kChunks
 // chunks with sums of their own, which are added up in order. Threads share chunks, groups and channels.
@@ -347,7 +347,7 @@ class LineDots {
     bool near = s.in[0] * s.kernel[0] == 1 && s.padding[0] == 0 && s.dilation[1] == 1;
     near = near && s.stride[0] * s.stride[1] * s.stride[2] == 1;
     const bool wide = 2 * s.out[2] >= ceil_div(s.out[2], kLanes<T>) * kLanes<T>;  // narrow lines leave lanes empty
-    return near && wide && s.kernel[1] >= kLeastTaps && s.kernel[1] <= kMostTaps;
+    return near && wide && written_taps(s.kernel[1]);
   }
 
   explicit LineDots(const ConvShape& s) : s_(s) {
@@ -364,13 +364,11 @@ class LineDots {
     static constexpr std::array table{tiles<7>(), tiles<4>(), tiles<2>(), tiles<1>()};
     for (int64_t o = 0, i = 0; o < s_.out[1]; o += heights[i]) {
       while (heights[i] > s_.out[1] - o) ++i;
-      (this->*table[i][s_.kernel[1] - kLeastTaps])(x, o, dy, sums);
+      (this->*table[i][s_.kernel[1] / 2 - 1])(x, o, dy, sums);
     }
   }
 
  private:
-  static constexpr int kLeastTaps = 2, kMostTaps = 7;
-
   template <int taps, int lines>
   void tile(const T* x, int64_t line, const T* dy, T* sums) const {
     const int64_t in = s_.in[2], out = s_.out[2], first = line - s_.padding[1], columns = s_.kernel[2];
@@ -403,8 +401,8 @@ class LineDots {
   template <int lines>
   static constexpr auto tiles() {
     return []<int... i>(std::integer_sequence<int, i...>) {
-      return std::array{&LineDots::tile<kLeastTaps + i, lines>...};
-    }(std::make_integer_sequence<int, kMostTaps - kLeastTaps + 1>{});
+      return std::array{&LineDots::tile<3 + 2 * i, lines>...};
+    }(std::make_integer_sequence<int, 3>{});
   }
 
   const ConvShape& s_;
@@ -419,8 +417,10 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
   }(std::make_integer_sequence<int, most>{});
   const int64_t taps = s.taps(), in_size = s.in_size(), out_size = s.out_size();
   const Strips strips(s, 1, sizeof(T));
+  constexpr bool direct = kFastMasks && std::is_same_v<T, float>;
   std::optional<LineDots<T>> lines;
-  if (kFastMasks && strips.count == 1 && LineDots<T>::suits(s)) lines.emplace(s);
+  if constexpr (direct)
+    if (strips.count == 1 && LineDots<T>::suits(s)) lines.emplace(s);
   const std::vector<Strip<T>> layouts = all_strips<T>(s, strips, true);
   std::vector<std::vector<Spot>> spots;
   for (const Strip<T>& strip : layouts) spots.push_back(dot_spots(strip));
@@ -440,7 +440,7 @@ void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
                      const T* images = x + (image * s.groups + g) * s.in_channels * in_size;
                      const T* dys = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
                      for (int64_t c = 0; c < s.in_channels; ++c) {
-                       if constexpr (kFastMasks)
+                       if constexpr (direct)
                          if (lines) {
                            for (int64_t m = 0; m < s.out_channels; ++m)
                              lines->add(images + c * in_size, dys + m * out_size,

@@ -55,7 +55,7 @@ void tile(const Tile<T>& t) {
     };
     constexpr std::integral_constant<int64_t, rows> a_packed;
     constexpr std::integral_constant<int64_t, vectors * lanes> b_packed;
-    if (t.a_k == a_packed && t.b_k == b_packed) run(a_packed, b_packed);
+    if (kSteps > 1 && !masked && t.a_k == a_packed && t.b_k == b_packed) run(a_packed, b_packed);
     else run(t.a_k, t.b_k);
   } else {
     // Every third row has a pointer and its neighbours are reached by indexed addressing: a pointer for each would
