@@ -18,7 +18,7 @@ inline bool always_last(const ConvShape& s) {
 inline bool small_images(const ConvShape& s, int64_t positions) {
   return s.taps() > 1 && s.batch >= 32 && positions <= 64 && std::min(s.in_channels, s.out_channels) >= 8;
 }
-// Of a group: channels made, which fill vectors, and read, which fill runs of neighbouring memory.
+// Of a group: channels made, which fill vectors (of 16 or fewer), and read, which fill runs of neighbouring memory.
 inline bool wide_channels(const ConvShape& s, int64_t made, int64_t read) {
   return made >= (isa() == Isa::avx512 ? 24 : 8) && read * s.kernel[2] >= 8;
 }
