@@ -267,8 +267,8 @@ static void require_whole(const char* op, DType dtype, Scalar beta, Scalar alpha
 static Tensor add_product(const char* op, const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta,
                           Scalar alpha) {
   require_same_dtype(op, x, y);
-  require<DTypeError>(input.dtype() == x.dtype(), op, ": input is ", input.dtype(), " but the matrices are ",
-                      x.dtype());
+  require<DTypeError>(input.dtype() == x.dtype(), op, ": input is ", input.dtype(), " but the matrices are ", x.dtype(),
+                      "; convert it with input.to(", x.dtype(), ")");
   if (is_integral(x.dtype())) {
     require_whole(op, x.dtype(), beta, alpha);
     return add(mul(input, beta), mul(matmul_nd(x, y), alpha));
