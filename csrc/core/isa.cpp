@@ -13,9 +13,13 @@ static Isa detect() {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
       __builtin_cpu_supports("bmi2")) {
     best = Isa::avx2;
+#if defined(GENESIS_EMULATE_AVX512)
+    best = Isa::avx512;
+#else
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
       best = Isa::avx512;
+#endif
   }
 #endif
   if (const char* cap = std::getenv("GENESIS_ISA")) {
