@@ -8,9 +8,10 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kStrip = 1024;  // most columns of combine_rows at once
-constexpr int64_t kSums = 4096;   // and most sums
-constexpr int64_t kRun = 1024;    // elements of a half-precision line that are widened at once
+constexpr int64_t kStrip = 1024;    // most columns of combine_rows at once
+constexpr int64_t kSums = 4096;     // and most sums
+constexpr int64_t kRun = 1024;      // elements of a half-precision line that are widened at once
+constexpr int64_t kTileDepth = 32;  // most of k that makes a small product
 constexpr int kDotRows = kVectorBytes == 64 ? 6 : 2;
 
 // ----- Few rows -----
@@ -134,12 +135,13 @@ void plain(const Problem<T, S>& x) {
     }
 }
 
-// About how many cycles `tiled` takes with vectors along the columns of C, to compare it with the transposed problem.
+// About how many cycles tiles of at most `most` vectors take along the columns of C, to compare them with the
+// transposed problem.
 template <class T, class S>
-double tiled_cost(const Problem<T, S>& x) {
+double tiled_cost(const Problem<T, S>& x, int most = kMaxVectors) {
   // A row of a tile takes half a cycle per vector, if it is not bound by its loads: one, and a share of B's, of which
   // hardly two go into a cycle.
-  const int64_t vectors = ceil_div(x.n, kLanes<T>), rest = vectors % kMaxVectors;
+  const int64_t vectors = ceil_div(x.n, kLanes<T>), rest = vectors % most;
   double row = 0.5 * static_cast<double>(vectors - rest);
   if (rest > 0)
     row += std::max(0.5 * static_cast<double>(rest), 0.6 * (1 + static_cast<double>(rest) / kMaxRows[rest - 1]));
@@ -192,12 +194,59 @@ bool gemm_by_rows(Problem<T, S>& x) {
   return true;
 }
 
+// Whether x fits one tile, with a B that is cheap to copy if it must be.
+template <class T>
+bool fits_tile(const Problem<T>& x) {
+  const int64_t vectors = ceil_div(x.n, kLanes<T>);
+  return x.k <= kTileDepth && vectors > 0 && vectors <= kMaxVectors && x.m > 0 && x.m <= kMaxRows[vectors - 1] &&
+         (x.m == 1 || x.a.row_stride == 1 || x.a.col_stride == 1) && (x.n == 1 || x.c_col == 1);
+}
+
+// Products [begin, end) of matrices that fit a tile: which one is decided once for all of them.
+template <class T>
+void batched_tiles(int64_t begin, int64_t end, const Problem<T>& x, int64_t a_step, int64_t b_step, int64_t c_step) {
+  constexpr int64_t lanes = kLanes<T>, width = kMaxVectors * lanes;
+  alignas(64) T turned[kTileDepth * width];  // B, if its rows are not contiguous
+  const bool turns = x.n > 1 && x.b.col_stride != 1, column_major = x.m == 1 || x.a.row_stride == 1;
+  const int64_t vectors = ceil_div(x.n, lanes), last = x.n - (vectors - 1) * lanes;
+  Tile<T> t{.k = x.alpha == 0 ? 0 : x.k,
+            .a = x.a.data,
+            .a_row = x.a.row_stride,
+            .a_k = x.a.col_stride,
+            .b = turned,
+            .b_k = turns ? width : x.b.row_stride,
+            .c = x.c,
+            .c_row = x.c_row,
+            .alpha = x.alpha,
+            .beta = x.beta,
+            .last = last};
+  const TileFn<T> tile = column_major ? find_tile<T, Order::column_major>(x.m, vectors, last < lanes)
+                                      : find_tile<T, Order::row_major>(x.m, vectors, last < lanes);
+  for (int64_t i = begin; i < end; ++i) {
+    const T* const b = x.b.data + i * b_step;
+    t.a = x.a.data + i * a_step, t.c = x.c + i * c_step;
+    if (turns)
+      for (int64_t p = 0; p < t.k; ++p)
+        for (int64_t j = 0; j < x.n; ++j) turned[p * width + j] = b[p * x.b.row_stride + j * x.b.col_stride];
+    else t.b = b;
+    tile(t);
+  }
+}
+
 template <class T, class S, class Gemm>
 void gemm_batched(int64_t batch, Problem<T, S> x, int64_t a_step, int64_t b_step, int64_t c_step, Gemm gemm) {
   // Matrices stacked over one B are one tall matrix.
   if (b_step == 0 && a_step == x.m * x.a.row_stride && c_step == x.m * x.c_row) {
     x.m *= batch;
     return gemm(x);
+  }
+  const int64_t work = x.m * x.n * std::max<int64_t>(x.k, 1);
+  if constexpr (std::is_same_v<T, S>) {
+    if (fits_tile(x)) {
+      const int64_t grain = kTaskWork / std::max<int64_t>(512, work);  // a tile takes its time to begin and to end
+      return parallel_for(batch, grain,
+                          [&](int64_t begin, int64_t end) { batched_tiles(begin, end, x, a_step, b_step, c_step); });
+    }
   }
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -207,7 +256,6 @@ void gemm_batched(int64_t batch, Problem<T, S> x, int64_t a_step, int64_t b_step
     }
   };
   // Large matrices are cut by gemm itself, unless there are enough of them to go round.
-  const int64_t work = x.m * x.n * std::max<int64_t>(x.k, 1);
   if (batch < 4 * get_num_threads() && work > 8 * kTaskWork) return run(0, batch);
   parallel_for(batch, std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work)), run);
 }

@@ -115,23 +115,48 @@ def test_an_addend_is_scaled_and_added_before_rounding(sizes, dtype):
     check_addend(sizes, dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    "sizes", [(300, 3, 3, 1), (9, 2, 40, 3), (5, 33, 17, 41), (3, 70, 130, 90)]
-)
-def test_stacks_of_matrices_are_multiplied_one_by_one(sizes, dtype):
+def check_stack(sizes: tuple[int, int, int, int], dtype: str, counts: tuple[int, ...]) -> None:
+    """A stack of products, and one on top of another, with matrices of several layouts."""
     batch, m, k, n = sizes
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(sum(sizes))
     to = getattr(genesis, dtype)
-    x = genesis.tensor(rng.standard_normal((batch, m, k))).to(to)
-    y = genesis.tensor(rng.standard_normal((batch, n, k))).to(to).mT
-    found = []
-    for threads in (1, 2, 7):
-        genesis.set_num_threads(threads)
-        found.append((x @ y).double().numpy())
-    assert len({z.tobytes() for z in found}) == 1
-    for z, a, b in zip(found[0], x.double().numpy(), y.double().numpy(), strict=True):
-        assert (np.abs(z - a @ b) <= bound(a, b, dtype)).all()
+
+    def stacks(rows: int, cols: int) -> list[genesis.Tensor]:
+        x = genesis.tensor(rng.standard_normal((batch, rows, cols))).to(to)
+        turned = genesis.tensor(rng.standard_normal((batch, cols, rows))).to(to).mT
+        apart = genesis.tensor(rng.standard_normal((batch, 2 * rows, 3 * cols))).to(to)
+        return [x, turned, apart[:, ::2, ::3]]
+
+    added = stacks(m, n)[0]
+    for x in stacks(m, k):
+        for y in stacks(k, n):
+            found = []
+            for threads in counts:
+                genesis.set_num_threads(threads)
+                found.append((x @ y).double().numpy())
+            where = (sizes, dtype, x.stride(), y.stride())
+            assert len({z.tobytes() for z in found}) == 1, where
+            onto = genesis.baddbmm(added, x, y, beta=-0.5, alpha=2.0).double().numpy()
+            for i, (left, right, c) in enumerate(
+                zip(*(t.double().numpy() for t in (x, y, added)), strict=True)
+            ):
+                allowed = bound(left, right, dtype)
+                assert (np.abs(found[0][i] - left @ right) <= allowed).all(), where
+                expected = 2 * (left @ right) - 0.5 * c
+                allowed = 2 * allowed + 2 * DTYPES[dtype] * (np.abs(expected) + np.abs(c))
+                assert (np.abs(onto[i] - expected) <= allowed).all(), where
+
+
+STACKS = [  # batch, m, k, n
+    (300, 3, 3, 1), (700, 3, 3, 3), (5, 4, 4, 24), (7, 6, 5, 16), (9, 8, 32, 7), (6, 9, 33, 2), (4, 1, 9, 17),
+    (5, 2, 2, 33), (3, 2, 0, 3), (9, 2, 40, 3), (5, 33, 17, 41), (3, 70, 130, 90),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sizes", STACKS)
+def test_stacks_of_matrices_are_multiplied_one_by_one(sizes, dtype):
+    check_stack(sizes, dtype, (1, 2, 7))
 
 
 def test_half_precision_is_rounded_once():
@@ -167,3 +192,6 @@ if __name__ == "__main__":
     for some in ADDED:
         for name in DTYPES:
             check_addend(some, name)
+    for stack in STACKS:
+        for name in DTYPES:
+            check_stack(stack, name, (1, 2))
