@@ -133,8 +133,9 @@ template <class T>
 void gemm(const Problem<T>& problem) {
   Problem<T> x = problem;
   if (gemm_by_rows(x)) return;
+  const auto cost = [](const Problem<T>& p) { return tiled_cost(p, worth_packing_a(p) ? kPackedVectors : kMaxVectors); };
   const Problem<T> y = x.transposed();
-  tiled_parallel(tiled_cost(y) < tiled_cost(x) ? y : x);
+  tiled_parallel(cost(y) < cost(x) ? y : x);
 }
 
 }  // namespace
