@@ -84,7 +84,8 @@ void tiled_packed(const Problem<T>& x) {
   const int64_t span = std::clamp<int64_t>(kPackedBytes / (depth * panels.width * size), 1, panels.count);
   const int64_t parts = ceil_div(panels.count, span) * passes;
   // As many blocks for each thread; of rows, and of columns too if they would be too low for that.
-  const int64_t blocks = ceil_div(ceil_div(x.m, kBlockRows), threads) * threads;
+  const int64_t block_rows = threads == 1 ? kBlockRows : kSharedRows;
+  const int64_t blocks = ceil_div(ceil_div(x.m, block_rows), threads) * threads;
   const int64_t row_blocks = std::clamp<int64_t>(x.m / (4 * height), 1, blocks);
   const int64_t col_blocks = std::min(span, ceil_div(blocks, row_blocks)), tasks = row_blocks * col_blocks;
 
@@ -133,7 +134,9 @@ template <class T>
 void gemm(const Problem<T>& problem) {
   Problem<T> x = problem;
   if (gemm_by_rows(x)) return;
-  const auto cost = [](const Problem<T>& p) { return tiled_cost(p, worth_packing_a(p) ? kPackedVectors : kMaxVectors); };
+  const auto cost = [](const Problem<T>& p) {
+    return tiled_cost(p, worth_packing_a(p) ? kPackedVectors : kMaxVectors);
+  };
   const Problem<T> y = x.transposed();
   tiled_parallel(cost(y) < cost(x) ? y : x);
 }

@@ -20,6 +20,7 @@ constexpr bool kLargeCaches = kVectorBytes == 64;
 
 constexpr int64_t kDepth = 384;      // most of k in one pass over C
 constexpr int64_t kBlockRows = 128;  // rows of C in a block: with kDepth, a part of A for half of L2
+constexpr int64_t kSharedRows = 64;  // the same for several threads: one that is held up holds up the others for less
 constexpr int64_t kBlockBytes = (kLargeCaches ? 512 : 256) << 10;  // of B, if it is to stay in L2
 constexpr int64_t kPackedBytes = 4 << 20;                          // of B, if it may come from L3
 constexpr int64_t kTaskWork = int64_t{1} << 18;   // multiply-adds worth handing to a thread: about 3 us
