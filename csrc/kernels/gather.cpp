@@ -76,20 +76,6 @@ struct Offsets {
   }
 };
 
-template <class T>
-void gather_row(T* out, int64_t so, const T* x, int64_t sx, const int64_t* index, int64_t si, int64_t step, int64_t n) {
-  if (si == 0) {
-    x += *index * step;
-    if (so == 1 && sx == 1) std::memcpy(out, x, static_cast<size_t>(n) * sizeof(T));
-    else
-      for (int64_t i = 0; i < n; ++i) out[i * so] = x[i * sx];
-  } else if (so == 1 && si == 1 && sx == 0 && step == 1) {
-    for (int64_t i = 0; i < n; ++i) out[i] = x[index[i]];
-  } else {
-    for (int64_t i = 0; i < n; ++i) out[i * so] = x[i * sx + index[i * si] * step];
-  }
-}
-
 // Whether n indices lie in [0, size).
 bool all_inside(const int64_t* index, int64_t si, int64_t n, int64_t size) {
   uint64_t outside = 0;
@@ -99,6 +85,40 @@ bool all_inside(const int64_t* index, int64_t si, int64_t n, int64_t size) {
   else
     for (int64_t i = 0; i < n; ++i) outside |= static_cast<uint64_t>(index[i * si]) >= static_cast<uint64_t>(size);
   return outside == 0;
+}
+
+// Rows of elements, each with an index of its own: how far the next element and the next row are in the tensor that is
+// indexed (without what the index adds), in the index and in what is moved.
+struct Block {
+  int64_t rows, columns;
+  Offsets row, column;
+};
+
+bool all_inside(const int64_t* index, const Block& block, int64_t size) {
+  const int64_t si = block.column.index;
+  if (block.row.index == block.columns * si) return all_inside(index, si, block.rows * block.columns, size);
+  for (int64_t r = 0; r < block.rows; ++r)
+    if (!all_inside(index + r * block.row.index, si, block.columns, size)) return false;
+  return true;
+}
+
+template <class T>
+void gather_block(T* out, const T* x, int64_t step, const int64_t* index, const Block& block) {
+  const int64_t n = block.columns;
+  const auto [sx, si, so] = block.column;
+  for (int64_t r = 0; r < block.rows; ++r, out += block.row.moved, x += block.row.x, index += block.row.index) {
+    if (si == 0) {
+      const T* const row = x + *index * step;
+      if (so == 1 && sx == 1) std::memcpy(out, row, static_cast<size_t>(n) * sizeof(T));
+      else
+        for (int64_t i = 0; i < n; ++i) out[i * so] = row[i * sx];
+    } else if (so == 1 && si == 1 && sx == 0 && step == 1) {
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < n; ++i) out[i] = x[index[i]];
+    } else {
+      for (int64_t i = 0; i < n; ++i) out[i * so] = x[i * sx + index[i * si] * step];
+    }
+  }
 }
 
 // A call of memcpy takes as long as a short row.
@@ -160,29 +180,31 @@ bool gather_typed(const View& out, const View& x, const View& index, int dim) {
       o.step(w, d, at[d]);
     }
     while (begin < end) {
+      // A piece of a row, or several whole rows.
       const int64_t n = std::min({w.shape[last] - at[last], end - begin, w.index[last] == 0 ? INT64_MAX : kChecked});
+      Block block{1, n, {}, {}};
+      block.column.step(w, last, 1);
+      if (last > 0 && n == w.shape[last]) {
+        block.row.step(w, last - 1, 1);
+        const int64_t most = std::min({kChecked / n, (end - begin) / n, w.shape[last - 1] - at[last - 1]});
+        block.rows = std::max<int64_t>(1, most);
+      }
       const int64_t* indices = index.as<const int64_t>() + o.index;
-      if (!all_inside(indices, w.index[last], n, size)) {
+      if (!all_inside(indices, block, size)) {
         good.store(false, std::memory_order_relaxed);
         return;
       }
-      gather_row(out.as<T>() + o.moved, w.moved[last], x.as<const T>() + o.x, w.x[last], indices, w.index[last], w.step,
-                 n);
-      begin += n;
-      if (at[last] + n < w.shape[last]) {
-        o.step(w, last, n);
-        at[last] += n;
-        continue;
-      }
-      o.step(w, last, -at[last]);
-      at[last] = 0;
-      for (int d = last - 1; d >= 0; --d) {
-        if (++at[d] < w.shape[d]) {
-          o.step(w, d, 1);
-          break;
-        }
-        o.step(w, d, 1 - w.shape[d]);
+      gather_block(out.as<T>() + o.moved, x.as<const T>() + o.x, w.step, indices, block);
+      begin += block.rows * n;
+      at[last] += n;
+      o.step(w, last, n);
+      int64_t rows = block.rows;
+      for (int d = last; d > 0 && at[d] == w.shape[d]; --d) {
+        o.step(w, d, -at[d]);
         at[d] = 0;
+        o.step(w, d - 1, rows);
+        at[d - 1] += rows;
+        rows = 1;
       }
     }
   });
@@ -309,21 +331,6 @@ void combine_row(T* x, int64_t sx, const T* src, int64_t ss, int64_t n) {
   } else {
     for (int64_t i = 0; i < n; ++i) x[i * sx] = Op::apply(x[i * sx], src[i * ss]);
   }
-}
-
-// Rows of elements, each with an index of its own: how far the next element and the next row are in the tensor that is
-// indexed (without what the index adds), in the index and in what is moved.
-struct Block {
-  int64_t rows, columns;
-  Offsets row, column;
-};
-
-bool all_inside(const int64_t* index, const Block& block, int64_t size) {
-  const int64_t si = block.column.index;
-  if (block.row.index == block.columns * si) return all_inside(index, si, block.rows * block.columns, size);
-  for (int64_t r = 0; r < block.rows; ++r)
-    if (!all_inside(index + r * block.row.index, si, block.columns, size)) return false;
-  return true;
 }
 
 // Rows with one index each: strides of the rows, and of the elements of a row.
