@@ -1,13 +1,12 @@
-"""Writes _C.pyi, the types of the native module, from the signatures of its functions.
+"""Writes _C.pyi, the types of the native module, from the typed signatures of its functions.
 
 Run after a build: `python tools/stubs.py` (into python/genesis, for mypy) or, as the build does,
-`python tools/stubs.py MODULE.so OUTPUT.pyi`. A signature says names and defaults; what a name
-stands for is said here once (PARAMETERS), and so is what does not return a tensor (RETURNS).
+`python tools/stubs.py MODULE.so OUTPUT.pyi`. What a function takes and returns is said by its
+signature (`op_info()`); here is only what the types of signatures are called in Python.
 """
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import pathlib
 import sys
@@ -37,172 +36,61 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _T = TypeVar("_T", bound=Tensor)
 '''
 
-# What parameters of a name take. A name that is missing here follows from its default.
+# What an argument of a type may be.
 PARAMETERS = {
-    "_Operand": "other value exponent min max tensor1 tensor2 self end start mean std",
-    "_Number": "alpha beta p low high step lambd sigma median to from_ base fill_value threshold s "
-    "negative_slope rtol atol eps margin lambda_ q",
-    "Tensor": "input tensor mat mat1 mat2 vec vec1 vec2 batch1 batch2 weight index indices mask "
-    "condition src source new_state a b bias gradient out_grad out sorted_sequence boundaries "
-    "values A B LU LU_data LU_pivots pivots the_template x1 x2",
-    "SupportsIndex": "dim0 dim1 n m steps num_samples num_classes padding_idx k storage_offset "
-    "count offset seed start_dim end_dim length step_size dimension sections chunks minlength bins "
-    "divisor_override N r",
-    "_Dims": "dim dims size sizes shape stride shapes shifts repeats axis reps kernel_size padding "
-    "dilation output_padding output_size",
-    "_DType": "dtype d type1 type2",
-    "_Device": "device",
-    "bool": "keepdim requires_grad retain_graph create_graph replacement training inplace copy "
-    "set_to_none force non_blocking descending stable largest sorted unbiased accumulate right "
-    "allow_unused scale_grad_by_freq parameter upper return_inverse return_counts record_shapes "
-    "with_stack module check_nan forward backward on",
-    "Generator": "generator",
-    "_memory_format": "memory_format",
-    "Sequence[Tensor]": "tensors",
-    "Callable[[Tensor], Tensor | None]": "hook",
-    "npt.NDArray[Any]": "array",
-    "Node": "node",
-    "str": "name approximate reduce reduction indexing equation rounding_mode side "
-    "compute_mode driver",
+    "Any": "Any",
+    "Callable": "Callable[[Tensor], Tensor | None]",
+    "DType": "_DType",
+    "Device": "_Device",
+    "Generator": "Generator",
+    "MemoryFormat": "_memory_format",
+    "Node": "Node",
+    "Operand": "_Operand",
+    "Scalar": "_Number",
+    "Tensor": "Tensor",
+    "Tensor?[]": "Sequence[Tensor | None]",
+    "Tensor[]": "Sequence[Tensor]",
+    "bool": "builtins.bool",
+    "float": "_Number",
+    "float[]": "Sequence[_Number]",
+    "int": "SupportsIndex",
+    "int[]": "_Dims",
+    "int[][]": "Sequence[_Dims]",
+    "ndarray": "npt.NDArray[Any]",
+    "object": "object",
+    "str": "str",
+    "type": "builtins.type",
 }
-TYPES = {name: kind for kind, names in PARAMETERS.items() for name in names.split()}
-
-# Where one function means something else by a name.
-EXCEPTIONS = {
-    ("can_cast", "from_"): "_DType",
-    ("can_cast", "to"): "_DType",
-    ("to", "target"): "_DType | _Device | Tensor",
-    ("_backward", "tensors"): "Tensor | Sequence[Tensor]",
-    ("_backward", "grad_tensors"): "Tensor | Sequence[Tensor | None]",
-    ("_backward", "inputs"): "Any",
-    ("_grad", "outputs"): "Tensor | Sequence[Tensor]",
-    ("_grad", "inputs"): "Any",
-    ("_grad", "grad_outputs"): "Tensor | Sequence[Tensor | None]",
-    ("to", "other"): "Tensor",
-    ("type_as", "other"): "Tensor",
-    ("linalg_vector_norm", "ord"): "_Number",
-    ("movedim", "source"): "_Dims",
-    ("movedim", "destination"): "_Dims",
-    ("randint", "low"): "SupportsIndex",
-    ("randint", "high"): "_Dims",
-    ("randint_like", "low"): "SupportsIndex",
-    ("randint_like", "high"): "SupportsIndex",
-    ("random_", "from_"): "SupportsIndex",
-    ("random_", "to"): "SupportsIndex",
-    ("bernoulli_", "p"): "_Operand",
-    ("copy_", "src"): "Tensor | npt.NDArray[Any]",
-    ("scatter", "src"): "_Operand",
-    ("scatter_", "src"): "_Operand",
-    ("backward", "inputs"): "Tensor | Sequence[Tensor]",
-    ("is_tensor", "obj"): "object",
-    ("set_num_threads", "n"): "SupportsIndex",
-    ("var", "correction"): "_Number",
-    ("quantile", "q"): "_Operand",
-    ("_set_anomaly", "mode"): "builtins.bool",
-    ("_set_finite", "nan"): "builtins.bool",
-    ("_set_finite", "inf"): "builtins.bool",
-    ("split", "split_size_or_sections"): "_Dims",
-    ("conv1d", "padding"): "_Dims | str",
-    ("conv2d", "padding"): "_Dims | str",
-    ("conv3d", "padding"): "_Dims | str",
-    ("_resample", "mode"): "str",
-    ("special_xlog1py", "input"): "_Operand",
-    ("special_zeta", "input"): "_Operand",
-    **{
-        (name, "out"): "Tensor | Sequence[Tensor]" for name in ["max", "min", "median", "nanmedian"]
-    },
-    **{
-        (name, "out"): "Sequence[Tensor]"
-        for name in [
-            "aminmax",
-            "sort",
-            "topk",
-            "kthvalue",
-            "mode",
-            "cummax",
-            "cummin",
-            "slogdet",
-            "geqrf",
-            "histogram",
-            "linalg_slogdet",
-            "linalg_qr",
-            "linalg_eigh",
-            "linalg_svd",
-            "linalg_lu",
-            "linalg_lu_factor",
-            "linalg_lu_factor_ex",
-            "lu_unpack",
-            "frexp",
-        ]
-    },
-    ("_resample", "scales"): "Sequence[builtins.float]",
+# What the others may be when several are given one by one, as in x.reshape(2, 3).
+VARIADIC = {"Tensor": "Tensor | Sequence[Tensor]", "int": "_Dims", "int[]": "_Dims"}
+# What a result of a type is.
+RESULTS = {
+    "Generator": "Generator",
+    "Node": "Node",
+    "None": "None",
+    "RemovableHandle": "RemovableHandle",
+    "Scalar": "Any",
+    "Size": "Size",
+    "Tensor": "Tensor",
+    "Tensor[]": "tuple[Tensor, ...]",
+    "Any": "Any",
+    "bool": "builtins.bool",
+    "bytes": "bytes",
+    "dtype": "dtype",
+    "float": "builtins.float",
+    "int": "builtins.int",
+    "list": "list[Any]",
+    "list[Node]": "list[Node]",
+    "ndarray": "npt.NDArray[Any]",
+    "object": "object",
+    "str": "str",
+    "tuple": "tuple[Any, ...]",
 }
-
-RETURNS = {
-    "bool": "is_floating_point is_complex is_signed is_inference is_tensor is_same_size "
-    "is_contiguous is_grad_enabled is_inference_mode_enabled can_cast allclose equal has_nan "
-    "has_inf _is_parameter _reaches_beyond _shares_storage _watched is_nonzero _pass_runs",
-    "int": "numel nelement dim ndimension element_size storage_offset data_ptr get_num_threads "
-    "seed initial_seed _memory_allocated _memory_peak _memory_cached _current_pass "
-    "_tapes_recording",
-    "None": "backward zero_grad retain_grad set_num_threads set_default_dtype set_rng_state "
-    "_backward _memory_reset_peak _memory_empty_cache _set_parameter _set_function_base "
-    "_observe_modules _profile_start _begin_region _end_region _trace_nodes "
-    "_push_saved_hooks _pop_saved_hooks _increment_version",
-    "str | None": "_refuse_saved_hooks _current_scope",
-    "tuple[Node, builtins.int]": "_gradient_edge",
-    "tuple[builtins.int, builtins.int] | None": "_graph_place",
-    "tuple[Tensor, ...]": "_gate _grad split chunk unbind tensor_split split_with_sizes hsplit "
-    "vsplit dsplit meshgrid broadcast_tensors",
-    "tuple[Tensor, Tensor]": "_adaptive_max_pool",
-    "dtype": "result_type promote_types get_default_dtype _as_dtype",
-    "Size": "broadcast_shapes",
-    "Generator": "manual_seed",
-    "RemovableHandle": "register_hook register_post_accumulate_grad_hook",
-    "str": "_isa",
-    "list[tuple[Any, ...]]": "_profile_stop",
-    "tuple[builtins.bool, builtins.bool]": "_set_anomaly _get_anomaly",
-    "tuple[builtins.bool, builtins.bool, builtins.bool, builtins.bool]": "_set_finite",
-    "list[Node]": "_live_nodes",
-    "tuple[Any, ...]": "_look_at",
-    "list[str]": "op_names",
-    "bytes": "_to_bytes",
-    "npt.NDArray[Any]": "numpy __array__",
-    "tuple[builtins.int, builtins.int]": "__dlpack_device__",
-    "object": "__dlpack__",
-    "Any": "item tolist type where nonzero unique unique_consecutive max min median nanmedian "
-    "max_pool1d max_pool2d max_pool3d",
-}
-# Results with names; max() is a tensor, max(dim=0) a tuple, so the likes of it are Any above.
-NAMED = {
-    "aminmax": "min max",
-    "frexp": "mantissa exponent",
-    "geqrf": "a tau",
-    "histogram": "hist bin_edges",
-    "cummax": "values indices",
-    "cummin": "values indices",
-    "kthvalue": "values indices",
-    "linalg_eigh": "eigenvalues eigenvectors",
-    "linalg_lstsq": "solution residuals rank singular_values",
-    "linalg_lu": "P L U",
-    "linalg_lu_factor": "LU pivots",
-    "linalg_lu_factor_ex": "LU pivots info",
-    "linalg_qr": "Q R",
-    "linalg_slogdet": "sign logabsdet",
-    "linalg_svd": "U S Vh",
-    "lu_unpack": "P L U",
-    "mode": "values indices",
-    "sort": "values indices",
-    "std_mean": "std mean",
-    "topk": "values indices",
-    "var_mean": "var mean",
-}
-# Signatures that cannot be said by names alone.
+# Functions whose result depends on the type of an argument.
 OVERRIDES = {
     "_make_subclass": "def _make_subclass(cls: builtins.type[_T], data: Tensor, "
     "requires_grad: builtins.bool = False, parameter: builtins.bool = False) -> _T: ...",
 }
-RESULTS = {name: kind for kind, names in RETURNS.items() for name in names.split()}
 
 PROPERTIES = {
     "shape": "Size",
@@ -420,79 +308,77 @@ def load(path: pathlib.Path | None) -> types.ModuleType:
     return module
 
 
-def split(signature: str) -> list[str]:
-    """The parameters of "(a, b=(1, 2), *, c)"."""
-    parts, depth = [""], 0
-    for character in signature.strip()[1:-1]:
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]
+def annotation(parameter: dict[str, Any]) -> str:
+    kind = parameter["type"]
+    if parameter["variadic"]:
+        return VARIADIC[kind]
+    optional = kind.endswith("?") or parameter["default"] == "None"
+    names = [PARAMETERS[part] for part in kind.removesuffix("?").split("|")]
+    return " | ".join(names + ["None"] * optional)
 
 
-def annotation(function: str, name: str, default: str | None) -> str:
-    kind = EXCEPTIONS.get((function, name)) or TYPES.get(name)
-    if kind is None and default not in (None, "None"):
-        kind = type(ast.literal_eval(default)).__name__
-    if kind is None:
-        return "Any"
-    if default is not None and default.startswith("'") and kind != "str":
-        kind += " | str"
-    if kind in ("bool", "int", "float"):
-        kind = "builtins." + kind  # genesis.float is a dtype
-    return kind + " | None" if default == "None" else kind
-
-
-def parameters(function: str, signature: str, method: bool) -> str:
+def parameters(op: dict[str, Any], method: bool) -> str:
     shown = []
-    for i, part in enumerate(split(signature)):
-        name, _, default = part.partition("=")
+    named_only = False
+    for i, parameter in enumerate(op["params"]):
+        if parameter["keyword_only"] and not named_only:
+            shown.append("*")
+            named_only = True
+        if parameter["variadic"]:
+            named_only = True  # *sizes says the same as *
         if i == 0 and method:
             shown.append("self")
-        elif name == "*":
-            shown.append("*")
-        elif name.startswith("*"):
-            kind = annotation(function, name[1:], None)
-            shown.append(f"{name}: {kind}")
-        elif default:
-            shown.append(f"{name}: {annotation(function, name, default)} = {default}")
-        else:
-            shown.append(f"{name}: {annotation(function, name, None)}")
+            continue
+        star = "*" * parameter["variadic"]
+        default = f" = {parameter['default']}" if parameter["default"] else ""
+        shown.append(f"{star}{parameter['name']}: {annotation(parameter)}{default}")
     return ", ".join(shown)
 
 
-def result(function: str) -> str:
-    kind = f"_{function}" if function in NAMED else RESULTS.get(function)
-    if kind is None:
-        inplace = function.endswith("_") and not function.startswith("__")
-        return "Self" if inplace else "Tensor"
-    return "builtins." + kind if kind in ("bool", "int") else kind
+def fields(returns: str) -> list[tuple[str, str]]:
+    """("Tensor", "values") for each element of "(Tensor values, Tensor indices)"."""
+    if not returns.startswith("("):
+        return []
+    parts = [part.strip() for part in returns[1:-1].split(",")]
+    return [(kind, name) for kind, _, name in (part.partition(" ") for part in parts)]
 
 
-def declaration(name: str, callable_: Any, method: bool) -> str:
-    if name in OVERRIDES:
-        return OVERRIDES[name]
-    returned = result(name)
-    if not method and returned == "Self":
-        returned = "Tensor"
-    arguments = parameters(name, callable_.__text_signature__, method)
-    return f"def {name}({arguments}) -> {returned}: ..."
+def result(op: dict[str, Any], method: bool) -> str:
+    kind = op["returns"]
+    if kind == "Self":
+        return "Self" if method else "Tensor"
+    if "|" in kind:  # which of them depends on the arguments
+        return "Any"
+    optional = " | None" if kind.endswith("?") else ""
+    elements = fields(kind.removesuffix("?"))
+    if elements and elements[0][1]:
+        return f"_{op['name']}"
+    if elements:
+        return "tuple[" + ", ".join(RESULTS[element] for element, _ in elements) + "]" + optional
+    return RESULTS[kind.removesuffix("?")] + optional
 
 
-def named_tuples(module: types.ModuleType) -> str:
+def declaration(op: dict[str, Any], method: bool) -> str:
+    if op["name"] in OVERRIDES:
+        return OVERRIDES[op["name"]]
+    return f"def {op['name']}({parameters(op, method)}) -> {result(op, method)}: ..."
+
+
+def named_tuples(ops: list[dict[str, Any]]) -> str:
     text = ""
-    for name, fields in NAMED.items():
-        if hasattr(module, name):
-            text += f"\nclass _{name}(NamedTuple):\n"
-            text += "".join(f"    {field}: Tensor\n" for field in fields.split())
+    for op in sorted(ops, key=lambda op: str(op["name"])):
+        elements = fields(op["returns"])
+        if elements and elements[0][1]:
+            text += f"\nclass _{op['name']}(NamedTuple):\n"
+            text += "".join(f"    {name}: {RESULTS[kind]}\n" for kind, name in elements)
     return text
 
 
 def generate(module: types.ModuleType) -> str:
     public = vars(module)
-    lines = [HEAD, CLASSES, named_tuples(module), "\nclass Tensor:", TENSOR_EXTRA.rstrip()]
+    ops = module.op_info()
+    methods = {op["name"]: op for op in ops if op["method"]}
+    lines = [HEAD, CLASSES, named_tuples(ops), "\nclass Tensor:", TENSOR_EXTRA.rstrip()]
     members = vars(module.Tensor)
     for name in sorted(members):
         member = members[name]
@@ -504,8 +390,8 @@ def generate(module: types.ModuleType) -> str:
                 "    @property",
                 f"    def {name}(self) -> {PROPERTIES.get(name, 'Any')}: ...",
             ]
-        elif kind == "method_descriptor" and getattr(member, "__text_signature__", None):
-            lines.append("    " + declaration(name, member, True))
+        elif name in methods:
+            lines.append("    " + declaration(methods[name], True))
     for name in BINARY:
         for form, returned in ((name, "Tensor"), ("r" + name, "Tensor"), ("i" + name, "Self")):
             if f"__{form}__" in members:
@@ -525,13 +411,8 @@ def generate(module: types.ModuleType) -> str:
         elif isinstance(value, type) and issubclass(value, Exception) and name not in CLASSES:
             bases = ", ".join(base.__name__ for base in value.__bases__)
             lines.append(f"class {name}({bases}): ...")
-        elif (
-            callable(value)
-            and getattr(value, "__text_signature__", None)
-            and not isinstance(value, type)
-        ):
-            lines.append(declaration(name, value, False))
-    lines.append("def op_names() -> list[str]: ...")
+    functions = (op for op in ops if op["function"])
+    lines += [declaration(op, False) for op in sorted(functions, key=lambda op: str(op["name"]))]
     return "\n".join(lines) + "\n"
 
 

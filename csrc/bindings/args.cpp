@@ -9,58 +9,20 @@
 
 namespace genesis::py {
 
-Signature::Signature(const char* t) : text(t) {
-  const size_t open = text.find('(');
-  name = text.substr(0, open);
-  std::string inside = text.substr(open + 1, text.rfind(')') - open - 1);
-  bool keyword_only = false;
-  size_t at = 0;
-  while (at < inside.size()) {
-    size_t end = at;
-    for (int depth = 0; end < inside.size() && (depth > 0 || inside[end] != ','); ++end)
-      depth += (inside[end] == '(') - (inside[end] == ')');
-    std::string part = inside.substr(at, end - at);
-    at = end + 1;
-    part.erase(0, part.find_first_not_of(' '));
-    if (part == "*") {
-      keyword_only = true;
-      continue;
-    }
-    if (part[0] == '*') {
-      variadic = static_cast<int>(params.size());
-      part.erase(0, 1);
-      keyword_only = true;
-      params.push_back({part.substr(0, part.find('=')), nullptr, false});
-      ++positional;
-    } else {
-      const size_t eq = part.find('=');
-      params.push_back({part.substr(0, eq), nullptr, eq == std::string::npos});
-      if (!keyword_only) ++positional;
-    }
-    params.back().key = PyUnicode_InternFromString(params.back().name.c_str());
-  }
-  const auto place = [this](const char* wanted) {
-    const auto found = std::find_if(params.begin(), params.end(), [&](const Param& p) { return p.name == wanted; });
-    return found == params.end() ? -1 : static_cast<int>(found - params.begin());
-  };
-  out = place("out");
-  if (out >= 0 && place("requires_grad") >= 0) dtype = place("dtype");
-}
-
 static int find_keyword(const Signature& sig, PyObject* key) {
   const int n = static_cast<int>(sig.params.size());
   for (int i = 0; i < n; ++i)
-    if (sig.params[static_cast<size_t>(i)].key == key) return i;
+    if (sig.param(i).key == key) return i;
   const char* text = PyUnicode_AsUTF8(key);
   if (!text) throw_python();
   if (!std::strcmp(text, "axis") || !std::strcmp(text, "axes")) text = "dim";
   if (!std::strcmp(text, "keepdims")) text = "keepdim";
   if (!std::strcmp(text, "self") || !std::strcmp(text, "x")) text = "input";
   for (int i = 0; i < n; ++i)
-    if (sig.params[static_cast<size_t>(i)].name == text) return i;
+    if (sig.param(i).name == text) return i;
   if (!std::strcmp(text, "dim"))
     for (int i = 0; i < n; ++i)
-      if (sig.params[static_cast<size_t>(i)].name == "dims") return i;
+      if (sig.param(i).name == "dims") return i;
   return -1;
 }
 
@@ -87,10 +49,9 @@ Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize
       if (p < 0)
         throw_type_error(
             str(sig.name, "(): unexpected keyword argument '", PyUnicode_AsUTF8(key), "'; signature: ", sig.text));
-      if (slot_[p])
-        throw_type_error(str(sig.name, "(): argument '", sig.params[static_cast<size_t>(p)].name, "' given twice"));
+      if (slot_[p]) throw_type_error(str(sig.name, "(): argument '", sig.param(p).name, "' given twice"));
       slot_[p] = args[nargs + k];
-      PyObject* own = sig.params[static_cast<size_t>(p)].key;
+      PyObject* own = sig.param(p).key;
       if (key != own && PyUnicode_Compare(key, own) != 0) aliased_ |= 1u << p;
       if (p == sig.variadic) {
         rest_ = args + nargs + k;
@@ -133,8 +94,8 @@ void Args::fail(int i, const char* expected) const {
         o = item;
         break;
       }
-  throw_type_error(str(sig_.name, "(): argument '", sig_.params[static_cast<size_t>(i)].name, "' must be ", expected,
-                       ", got ", got, way_out(o, expected)));
+  throw_type_error(str(sig_.name, "(): argument '", sig_.param(i).name, "' must be ", expected, ", got ", got,
+                       way_out(o, expected)));
 }
 
 const Tensor& Args::tensor(int i) {
@@ -176,8 +137,8 @@ std::vector<Tensor> Args::tensors(int i) {
   for (Py_ssize_t k = 0; k < n; ++k) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), k);
     if (!is_tensor(item))
-      throw_type_error(str(sig_.name, "(): element ", k, " of '", sig_.params[static_cast<size_t>(i)].name,
-                           "' must be a Tensor, got ", Py_TYPE(item)->tp_name));
+      throw_type_error(str(sig_.name, "(): element ", k, " of '", sig_.param(i).name, "' must be a Tensor, got ",
+                           Py_TYPE(item)->tp_name));
     list.push_back(unwrap(item));
   }
   if (autocast_wanted()) [[unlikely]]
@@ -187,12 +148,14 @@ std::vector<Tensor> Args::tensors(int i) {
 
 Scalar Args::scalar(int i) const {
   PyObject* o = slot_[i];
+  if (!has(i) && sig_.param(i).numeric) return sig_.param(i).value;
   if (o && (is_number(o) || (is_tensor(o) && unwrap(o).numel() == 1))) return to_scalar(o);
   fail(i, "a number");
 }
 
 int64_t Args::integer(int i) const {
   PyObject* o = slot_[i];
+  if (!has(i) && sig_.param(i).numeric) return sig_.param(i).value.to_int();
   if (!o || PyFloat_Check(o) || !PyIndex_Check(o)) fail(i, "an int");
   if (is_tensor(o) && (unwrap(o).numel() != 1 || is_floating(unwrap(o).dtype()))) fail(i, "an int");
   return to_index(o, sig_.name.c_str());
@@ -201,14 +164,19 @@ std::optional<int64_t> Args::optional_integer(int i) const {
   return has(i) ? std::optional<int64_t>(integer(i)) : std::nullopt;
 }
 
-bool Args::boolean(int i, bool absent) const {
-  if (!has(i)) return absent;
+bool Args::boolean(int i) const {
+  if (!has(i)) {
+    if (!sig_.param(i).numeric) fail(i, "a bool");
+    return sig_.param(i).value.to_bool();
+  }
   const int truth = PyObject_IsTrue(slot_[i]);
   if (truth < 0) throw_python();
   return truth != 0;
 }
 
 std::string Args::string(int i) const {
+  const std::string_view fallback = sig_.param(i).fallback;
+  if (!has(i) && fallback.starts_with('\'')) return std::string(fallback.substr(1, fallback.size() - 2));
   if (!slot_[i] || !PyUnicode_Check(slot_[i])) fail(i, "a str");
   return PyUnicode_AsUTF8(slot_[i]);
 }
@@ -241,6 +209,8 @@ Dims Args::dims(int i) const {
       }
     return dims;
   }
+  const Param& param = sig_.param(i);
+  if (!has(i) && (param.numeric || param.fallback.starts_with('('))) return default_dims(param);
   if (!slot_[i]) fail(i, "an int or a tuple of ints");
   append_ints(dims, slot_[i], *this, i);
   return dims;
@@ -323,24 +293,37 @@ int64_t to_index(PyObject* o, const char* what) {
 
 // ---- publishing --------------------------------------------------------------------------------------------------
 
-static std::vector<std::string>& published() {
-  static std::vector<std::string> names;
-  return names;
+static std::vector<Operator*>& published() {
+  static std::vector<Operator*> list;
+  return list;
 }
-const std::vector<std::string>& op_names() { return published(); }
+const std::vector<Operator*>& operators() { return published(); }
 
-void publish(Signature& sig, PyMethodDef* entry, int where) {
-  if (static_cast<int>(sig.params.size()) > kMaxArgs) fail("too many parameters: ", sig.text);
-  sig.tool = where & kTool;
-  if (!sig.tool && sig.name[0] != '_') published().push_back(sig.name);
+// Which definition is meant would depend on the order in which files are linked.
+static void require_free(PyObject* dict, const char* owner, const Operator& op) {
+  const Object name(PyUnicode_InternFromString(op.sig.name.c_str()));
+  if (PyDict_Contains(dict, name.get()))
+    fail(owner, op.sig.name, " is bound twice; the second signature is ", op.sig.typed);
+}
+
+Operator* publish(std::string_view typed, Call* entry, int where, const char* doc) {
+  auto* op = new Operator{Signature(typed), entry, where, doc, {}, {}};
+  if (static_cast<int>(op->sig.params.size()) > kMaxArgs) fail("too many parameters: ", typed);
+  op->text = op->sig.text + "\n--\n\n" + (doc ? doc : "");
+  const auto function = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry));
+  op->definition = {op->sig.name.c_str(), function, METH_FASTCALL | METH_KEYWORDS, op->text.c_str()};
+  if (where & kFunction) require_free(PyModule_GetDict(current_module()), "genesis._C.", *op);
+  if (where & kMethod) require_free(TensorType->tp_dict, "genesis.Tensor.", *op);
+  published().push_back(op);
   if (where & kFunction) {
-    const Object f(PyCFunction_NewEx(entry, nullptr, module_name()));
-    PyModule_AddObjectRef(current_module(), entry->ml_name, f.get());
+    const Object f(PyCFunction_NewEx(&op->definition, nullptr, module_name()));
+    if (PyModule_AddObjectRef(current_module(), op->sig.name.c_str(), f.get()) < 0) throw_python();
   }
   if (where & kMethod) {
-    const Object f(PyDescr_NewMethod(TensorType, entry));
-    if (PyDict_SetItemString(TensorType->tp_dict, entry->ml_name, f.get()) < 0) throw_python();
+    const Object f(PyDescr_NewMethod(TensorType, &op->definition));
+    if (PyDict_SetItemString(TensorType->tp_dict, op->sig.name.c_str(), f.get()) < 0) throw_python();
   }
+  return op;
 }
 
 }  // namespace genesis::py

@@ -1,13 +1,12 @@
-// Binding operators: a signature as a string, and a function of the parsed arguments.
+// Binding operators: a typed signature (signature.h), and a function of the parsed arguments.
 //
-//   def<"softplus(input, beta=1.0)", [](Args& a) { return ops::softplus(a.tensor(0), a.number(1, 1.0)); }>(kBoth);
+//   def<"softplus(Tensor input, float beta=1.0, float threshold=20.0) -> Tensor",
+//       [](Args& a) { return ops::softplus(a.tensor(0), a.number(1), a.number(2)); }>(kBoth);
 //
-// makes the function genesis.softplus(x, beta) and the method x.softplus(beta). Parameters after a lone * are given by
-// keyword only; a parameter written *name collects positional integers, so that x.reshape(2, 3) and x.reshape((2, 3))
-// are the same. `axis` is accepted for `dim`, `keepdims` for `keepdim`. Defaults in the text are for the reader and
-// for the stubs; the function itself says what it does when an argument is missing. `out=None` as the last parameter
-// makes results go to the tensors given there: the function may write to them itself (Args::out), and if it does not,
-// what it returns is copied (out.cpp).
+// makes the function genesis.softplus(x, beta) and the method x.softplus(beta). An argument that is missing, or None,
+// has the default of the signature. `axis` is accepted for `dim`, `keepdims` for `keepdim`. `Tensor? out=None` as the
+// last parameter makes results go to the tensors given there: the function may write to them itself (Args::out), and
+// if it does not, what it returns is copied (out.cpp).
 #pragma once
 
 #include <algorithm>
@@ -18,28 +17,12 @@
 
 #include "autograd/observe.h"
 #include "bindings/object.h"
+#include "bindings/signature.h"
 #include "core/scalar.h"
 #include "ops/inplace.h"
 #include "ops/operand.h"
 
 namespace genesis::py {
-
-struct Signature {
-  struct Param {
-    std::string name;
-    PyObject* key = nullptr;  // interned
-    bool required = false;
-  };
-  std::string text;  // "softplus(input, beta=1.0)"
-  std::string name;  // "softplus"
-  std::vector<Param> params;
-  int positional = 0;  // how many may be given by position
-  int variadic = -1;   // the one that collects integers
-  int out = -1;        // the parameter `out`
-  int dtype = -1;      // where the dtype of `out` is meant when none is given: the dtype of a function that creates
-  bool tool = false;   // kTool: nothing that an observer looks at
-  explicit Signature(const char* text);
-};
 
 inline constexpr int kMaxArgs = 12;
 
@@ -59,14 +42,15 @@ class Args {
   Tensor optional_tensor(int i);       // undefined if absent
   Operand operand(int i);              // a tensor, an ndarray or a number
   std::vector<Tensor> tensors(int i);  // a sequence of tensors
+  // A second parameter is what stands for None, where that depends on other arguments.
   Scalar scalar(int i) const;
-  Scalar scalar(int i, Scalar absent) const { return has(i) ? scalar(i) : absent; }
   double number(int i) const { return scalar(i).to_double(); }
   double number(int i, double absent) const { return has(i) ? number(i) : absent; }
   int64_t integer(int i) const;
   int64_t integer(int i, int64_t absent) const { return has(i) ? integer(i) : absent; }
   std::optional<int64_t> optional_integer(int i) const;
-  bool boolean(int i, bool absent) const;
+  bool boolean(int i) const;
+  bool boolean(int i, bool absent) const { return has(i) ? boolean(i) : absent; }
   std::string string(int i) const;
   Dims dims(int i) const;  // an int, a sequence of ints, or the collected positionals
   Dims optional_dims(int i) const { return has(i) ? dims(i) : Dims(); }
@@ -129,31 +113,42 @@ constexpr auto join() {
 }
 
 // kTool marks what is not an operator (threads, hooks, conversion to Python): it needs no row in the table of tests.
-enum Where { kFunction = 1, kMethod = 2, kBoth = 3, kStatic = 4, kTool = 8 };
-// Adds a callable to the module and/or to the type.
-void publish(Signature& sig, PyMethodDef* entry, int where);
+enum Where { kFunction = 1, kMethod = 2, kBoth = 3, kTool = 8 };
 
 // A call from Python, of a method or of a function, which CPython gives no self.
 using Call = PyObject*(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
+
+// A bound function and all that is known about it: an entry of op_info().
+struct Operator {
+  Signature sig;
+  Call* entry;
+  int where;
+  const char* doc;         // may be null
+  std::string text;        // what CPython reads the signature and the docstring from
+  PyMethodDef definition;  // points into the others
+  bool tool() const { return where & kTool; }
+};
+// Adds a callable to the module and/or to the type; raises if there is one of that name. The operator lives for ever.
+Operator* publish(std::string_view typed, Call* entry, int where, const char* doc);
+// All operators in the order of their definition.
+const std::vector<Operator*>& operators();
+
 // The call under the eyes of the observer (observe.cpp).
-PyObject* observed(const Signature& sig, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n,
+PyObject* observed(const Operator& op, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n,
                    PyObject* kwnames);
 
 template <FixedString Text, auto F>
 struct Binding {
-  static Signature& signature() {
-    static Signature s(Text.text);
-    return s;
-  }
+  static inline constinit const Operator* op = nullptr;
   [[gnu::always_inline]] static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return guarded([&]() -> PyObject* {
-      Args a(signature(), self, args, n, kwnames);
+      Args a(op->sig, self, args, n, kwnames);
       return a.delivered(to_python(F(a)));
     });
   }
   static PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     if (observer) [[unlikely]]
-      return observed(signature(), call, self, args, n, kwnames);
+      return observed(*op, call, self, args, n, kwnames);
     return call(self, args, n, kwnames);
   }
 };
@@ -161,11 +156,7 @@ struct Binding {
 template <FixedString Text, auto F>
 void def(int where = kBoth, const char* doc = nullptr) {
   using B = Binding<Text, F>;
-  Signature& sig = B::signature();
-  static const std::string text = doc ? sig.text + "\n--\n\n" + doc : sig.text + "\n--\n\n";
-  static const auto cast = [](auto* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); };
-  static PyMethodDef entry{sig.name.c_str(), cast(&B::entry), METH_FASTCALL | METH_KEYWORDS, text.c_str()};
-  publish(sig, &entry, where);
+  B::op = publish(Text.text, &B::entry, where, doc);
 }
 
 // Shared conversions.

@@ -104,9 +104,7 @@ void clear_cache() {
 }
 
 bool has_out(const Signature& sig, PyObject* const* slots) {
-  for (size_t i = 0; i < sig.params.size(); ++i)
-    if (sig.params[i].name == "out" && slots[i] && slots[i] != Py_None) return true;
-  return false;
+  return sig.out >= 0 && slots[sig.out] && slots[sig.out] != Py_None;
 }
 
 PyObject* describe() {
@@ -193,20 +191,20 @@ WithoutAutocast::~WithoutAutocast() {
 }
 
 static const Family family([] {
-  def<"_watch_autocast_flag(variables)", [](Args& a) -> PyObject* {
+  def<"_watch_autocast_flag(Any variables) -> None", [](Args& a) -> PyObject* {
     if (!PyDict_Check(a[0])) a.fail(0, "a dict");
     watch_flag(a[0]);
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Where `enable_autocast` is a variable: a dict that lives as long as the process.");
-  def<"_autocast_enter(enabled, dtype=None, cache_enabled=None)", [](Args& a) -> PyObject* {
+  def<"_autocast_enter(bool enabled, DType? dtype=None, bool? cache_enabled=None) -> tuple", [](Args& a) -> PyObject* {
     const Object before(Py_BuildValue("(iii)", state.enabled, static_cast<int>(state.low), state.caching));
-    state = {a.boolean(0, true), a.has(1) ? low_dtype(a, 1) : low_by_default,
+    state = {a.boolean(0), a.has(1) ? low_dtype(a, 1) : low_by_default,
              a.boolean(2, state.depth > 0 ? state.caching : caching_by_default), state.depth + 1, state.suspended};
     ++blocks;
     autocast_used = true;
     return Object(before).release();
   }>(kFunction | kTool, "Begins a block; returns what _autocast_exit() wants.");
-  def<"_autocast_exit(before)", [](Args& a) -> PyObject* {
+  def<"_autocast_exit(Any before) -> None", [](Args& a) -> PyObject* {
     int enabled, low, caching;
     if (!PyArg_ParseTuple(a[0], "iii", &enabled, &low, &caching)) throw_python();
     state = {enabled != 0, static_cast<DType>(low), caching != 0, state.depth - 1, state.suspended};
@@ -215,14 +213,14 @@ static const Family family([] {
     autocast_used = flag || blocks != 0;
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Ends a block.");
-  def<"_autocast_state()", [](Args&) { return describe(); }>(
+  def<"_autocast_state() -> (bool, dtype, bool, bool)", [](Args&) { return describe(); }>(
       kFunction | kTool, "(enabled, dtype, cache_enabled, suspended) of this thread.");
-  def<"_set_autocast_defaults(dtype=None, cache_enabled=None)", [](Args& a) -> PyObject* {
+  def<"_set_autocast_defaults(DType? dtype=None, bool? cache_enabled=None) -> None", [](Args& a) -> PyObject* {
     if (a.has(0)) low_by_default = low_dtype(a, 0);
-    if (a.has(1)) caching_by_default = a.boolean(1, true);
+    if (a.has(1)) caching_by_default = a.boolean(1);
     Py_RETURN_NONE;
   }>(kFunction | kTool, "What blocks begin with that do not say.");
-  def<"_autocast_policies()", [](Args&) -> PyObject* {
+  def<"_autocast_policies() -> (list, list)", [](Args&) -> PyObject* {
     const Object low(PyList_New(0)), wide(PyList_New(0));
     const auto add = [](PyObject* list, const char* name) {
       if (PyList_Append(list, Object(PyUnicode_FromString(name)).get()) < 0) throw_python();
@@ -231,7 +229,7 @@ static const Family family([] {
     for (const char* name : kWide) add(wide.get(), name);
     return Py_BuildValue("(OO)", low.get(), wide.get());
   }>(kFunction | kTool, "The names of operators that cast to half precision, and of those that cast to float32.");
-  def<"_clear_autocast_cache()", [](Args&) -> PyObject* {
+  def<"_clear_autocast_cache() -> None", [](Args&) -> PyObject* {
     clear_cache();
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Forgets the casts of parameters in this block.");

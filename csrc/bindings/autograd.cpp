@@ -78,7 +78,7 @@ static PyObject* tensor_backward(Args& a) {
   }
   require(!a.has(1) || !a.has(5), "backward: gradient and out_grad are two names of one argument; pass one of them");
   const Tensor grad = a.has(1) ? a.tensor(1) : a.has(5) ? a.tensor(5) : Tensor();
-  const bool create = a.boolean(3, false);
+  const bool create = a.boolean(3);
   const std::vector<Tensor> wanted = input_list(a[4], "backward");
   require_wanted("backward", wanted);
   require(!a.has(4) || !wanted.empty(), "backward: inputs= must not be empty");
@@ -90,7 +90,7 @@ static PyObject* tensor_backward(Args& a) {
 static PyObject* run_backward(Args& a) {
   // backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
   const std::vector<Tensor> roots = tensor_list(a[0], "backward"), grads = tensor_list(a[1], "backward");
-  const bool create = a.boolean(3, false);
+  const bool create = a.boolean(3);
   const std::vector<Tensor> wanted = input_list(a[4], "backward");
   require_wanted("backward", wanted);
   require(!a.has(4) || !wanted.empty(), "backward: inputs= must not be empty");
@@ -105,13 +105,14 @@ static const Family family([] {
                                 "backward() was called on a tensor outside any graph.", PyExc_UserWarning, nullptr);
   if (!OutsideGraphWarning) throw_python();
   PyModule_AddObjectRef(current_module(), "OutsideGraphWarning", OutsideGraphWarning);
-  def<"backward(input, gradient=None, retain_graph=None, create_graph=False, inputs=None, out_grad=None)",
+  def<"backward(Tensor input, Tensor? gradient=None, bool? retain_graph=None, bool create_graph=False, "
+      "Tensor|Tensor[]? inputs=None, Tensor? out_grad=None) -> None",
       tensor_backward>(kMethod | kTool,
                        "Adds the gradients of this tensor to the .grad of the leaves that it was computed from.");
-  def<"zero_grad(input, set_to_none=True)", [](Args& a) -> PyObject* {
+  def<"zero_grad(Tensor input, bool set_to_none=True) -> None", [](Args& a) -> PyObject* {
     TensorMeta* m = meta_if_any(a.tensor(0));
     if (m && m->grad.defined()) {
-      if (a.boolean(1, true)) {
+      if (a.boolean(1)) {
         m->grad = Tensor();
       } else {
         const WithGradMode off(false);
@@ -121,43 +122,47 @@ static const Family family([] {
     }
     Py_RETURN_NONE;
   }>(kMethod | kTool, "Drops the gradient, or with set_to_none=False fills it with zeros.");
-  def<"_backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None)", run_backward>(
-      kFunction | kTool);
-  def<"_grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False)",
+  def<"_backward(Tensor|Tensor[] tensors, Tensor|Tensor?[]? grad_tensors=None, bool? retain_graph=None, bool "
+      "create_graph=False, Any? inputs=None) -> None",
+      run_backward>(kFunction | kTool);
+  def<"_grad(Tensor|Tensor[] outputs, Any inputs, Tensor|Tensor?[]? grad_outputs=None, bool? retain_graph=None, bool "
+      "create_graph=False, bool allow_unused=False) -> Tensor[]",
       [](Args& a) {
         const std::vector<Tensor> roots = tensor_list(a[0], "grad"), wanted = input_list(a[1], "grad"),
                                   grads = tensor_list(a[2], "grad");
         require_wanted("grad", wanted);
-        const bool create = a.boolean(4, false);
+        const bool create = a.boolean(4);
         std::vector<Tensor> result =
             engine::backward("grad", roots, grads, wanted,
                              {.retain_graph = a.boolean(3, create), .create_graph = create, .accumulate = false});
-        if (!a.boolean(5, false))
+        if (!a.boolean(5))
           for (size_t i = 0; i < result.size(); ++i)
             require<GraphError>(result[i].defined(), "grad: input ", i, " of shape ", wanted[i].shape(),
                                 " was not used to compute the outputs; pass allow_unused=True to get None for it");
         return to_python(result);
       }>(kFunction | kTool);
 
-  def<"requires_grad_(input, requires_grad=True)", [](Args& a) {
-    set_requires_grad(a.tensor(0), a.boolean(1, true));
+  def<"requires_grad_(Tensor input, bool requires_grad=True) -> Self", [](Args& a) {
+    set_requires_grad(a.tensor(0), a.boolean(1));
     return a.tensor(0);
   }>(kMethod | kTool, "Says whether gradients are to be computed for this leaf.");
-  def<"detach(input)", [](Args& a) { return ops::detach(a.tensor(0)); }>(kBoth, "The same memory outside the graph.");
-  def<"detach_(input)", [](Args& a) {
+  def<"detach(Tensor input) -> Tensor", [](Args& a) { return ops::detach(a.tensor(0)); }>(
+      kBoth, "The same memory outside the graph.");
+  def<"detach_(Tensor input) -> Self", [](Args& a) {
     detach_inplace(a.tensor(0));
     return a.tensor(0);
   }>(kMethod | kTool, "Takes the tensor itself out of the graph.");
-  def<"retain_grad(input)", [](Args& a) -> PyObject* {
+  def<"retain_grad(Tensor input) -> None", [](Args& a) -> PyObject* {
     retain_grad(a.tensor(0));
     Py_RETURN_NONE;
   }>(kMethod | kTool, "Keeps the gradient of a tensor that is not a leaf in its grad.");
-  def<"register_hook(input, hook)", [](Args& a) { return register_tensor_hook(a.tensor(0), a[1]); }>(
-      kMethod | kTool, "Calls hook(grad) when the gradient arrives; what it returns replaces the gradient.");
-  def<"register_post_accumulate_grad_hook(input, hook)", [](Args& a) {
+  def<"register_hook(Tensor input, Callable hook) -> RemovableHandle", [](Args& a) {
+    return register_tensor_hook(a.tensor(0), a[1]);
+  }>(kMethod | kTool, "Calls hook(grad) when the gradient arrives; what it returns replaces the gradient.");
+  def<"register_post_accumulate_grad_hook(Tensor input, Callable hook) -> RemovableHandle", [](Args& a) {
     return register_post_accumulate_hook(a.tensor(0), a[1]);
   }>(kMethod | kTool, "Calls hook(tensor) after a backward pass has added to this leaf's grad.");
-  def<"_set_parameter(input)", [](Args& a) -> PyObject* {
+  def<"_set_parameter(Tensor input) -> None", [](Args& a) -> PyObject* {
     a.tensor(0)->parameter = true;
     Py_RETURN_NONE;
   }>(kMethod);

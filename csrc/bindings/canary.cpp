@@ -7,12 +7,12 @@
 namespace genesis::py {
 
 static const Family family([] {
-  def<"_canary_address(input)", [](Args& a) {
+  def<"_canary_address(Tensor input) -> int", [](Args& a) {
     const Tensor& x = a.tensor(0);
     volatile char* end = x->data + x.numel() * itemsize(x.dtype());
     return static_cast<int64_t>(*end);
   }>(kFunction);
-  def<"_canary_undefined(n)", [](Args& a) {
+  def<"_canary_undefined(int n) -> int", [](Args& a) {
     volatile int big = 0x7fffffff;
     return static_cast<int64_t>(big + static_cast<int>(a.integer(0)));
   }>(kFunction);

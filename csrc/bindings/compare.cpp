@@ -39,23 +39,24 @@ static const Family family([] {
   def_zip<"logical_or", ops::logical_or>("Whether either is nonzero.");
   def_zip<"logical_xor", ops::logical_xor>("Whether exactly one is nonzero.");
   def_map<"logical_not", ops::logical_not>("Whether input is zero.");
-  def<"isnan(input)", [](Args& a) { return ops::isnan(a.tensor(0)); }>(kBoth, "Where input is NaN.");
-  def<"isinf(input)", [](Args& a) { return ops::isinf(a.tensor(0)); }>(kBoth, "Where input is infinite.");
-  def<"isfinite(input)", [](Args& a) { return ops::isfinite(a.tensor(0)); }>(
+  def<"isnan(Tensor input) -> Tensor", [](Args& a) { return ops::isnan(a.tensor(0)); }>(kBoth, "Where input is NaN.");
+  def<"isinf(Tensor input) -> Tensor", [](Args& a) { return ops::isinf(a.tensor(0)); }>(kBoth,
+                                                                                        "Where input is infinite.");
+  def<"isfinite(Tensor input) -> Tensor", [](Args& a) { return ops::isfinite(a.tensor(0)); }>(
       kBoth, "Where input is neither NaN nor infinite.");
-  def<"isposinf(input, *, out=None)", [](Args& a) { return ops::isposinf(a.tensor(0), a.out(1)); }>(
-      kBoth, "Where input is inf.");
-  def<"isneginf(input, *, out=None)", [](Args& a) { return ops::isneginf(a.tensor(0), a.out(1)); }>(
-      kBoth, "Where input is -inf.");
-  def<"signbit(input, *, out=None)", [](Args& a) { return ops::signbit(a.tensor(0), a.out(1)); }>(
-      kBoth, "Where the sign is minus, of -0.0 too.");
-  def<"isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)", [](Args& a) {
-    return ops::isclose(a.tensor(0), a.tensor(1), a.number(2, 1e-5), a.number(3, 1e-8), a.boolean(4, false));
-  }>(kBoth, "Where abs(input - other) <= atol + rtol * abs(other).");
-  def<"allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)", [](Args& a) {
-    return ops::allclose(a.tensor(0), a.tensor(1), a.number(2, 1e-5), a.number(3, 1e-8), a.boolean(4, false));
-  }>(kBoth, "Whether isclose is true everywhere.");
-  def<"equal(input, other)", [](Args& a) { return ops::equal(a.tensor(0), a.tensor(1)); }>(
+  def<"isposinf(Tensor input, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::isposinf(a.tensor(0), a.out(1)); }>(kBoth, "Where input is inf.");
+  def<"isneginf(Tensor input, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::isneginf(a.tensor(0), a.out(1)); }>(kBoth, "Where input is -inf.");
+  def<"signbit(Tensor input, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::signbit(a.tensor(0), a.out(1)); }>(kBoth, "Where the sign is minus, of -0.0 too.");
+  def<"isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
+      [](Args& a) { return ops::isclose(a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)); }>(
+      kBoth, "Where abs(input - other) <= atol + rtol * abs(other).");
+  def<"allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
+      [](Args& a) { return ops::allclose(a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)); }>(
+      kBoth, "Whether isclose is true everywhere.");
+  def<"equal(Tensor input, Tensor other) -> bool", [](Args& a) { return ops::equal(a.tensor(0), a.tensor(1)); }>(
       kBoth, "Whether shapes and values are the same.");
 });
 

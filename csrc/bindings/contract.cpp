@@ -6,13 +6,14 @@
 namespace genesis::py {
 
 static const Family family([] {
-  def<"einsum(equation, *operands)", [](Args& a) { return ops::einsum(a.string(0), a.tensors(1)); }>(
-      kFunction, "Sums of products in Einstein's notation, e.g. einsum('ij,jk->ik', x, y).");
-  def<"tensordot(a, b, dims=2, *, out=None)", [](Args& a) {
+  def<"einsum(str equation, Tensor *operands) -> Tensor", [](Args& a) {
+    return ops::einsum(a.string(0), a.tensors(1));
+  }>(kFunction, "Sums of products in Einstein's notation, e.g. einsum('ij,jk->ik', x, y).");
+  def<"tensordot(Tensor a, Tensor b, int|int[][] dims=2, *, Tensor? out=None) -> Tensor", [](Args& a) {
     const Tensor &x = a.tensor(0), &y = a.tensor(1);
     Dims x_dims, y_dims;
     if (!a.has(2) || PyLong_Check(a[2])) {
-      const int64_t n = a.integer(2, 2);
+      const int64_t n = a.integer(2);
       require(n >= 0 && n <= x.dim() && n <= y.dim(), "tensordot: dims=", n, " does not fit shapes ", x.shape(),
               " and ", y.shape());
       for (int64_t i = 0; i < n; ++i) {
@@ -33,24 +34,25 @@ static const Family family([] {
     }
     return ops::tensordot(x, y, x_dims, y_dims);
   }>(kFunction, "The sum of products over pairs of dimensions.");
-  def<"kron(input, other, *, out=None)", [](Args& a) { return ops::kron(a.tensor(0), a.tensor(1)); }>(
-      kBoth, "The Kronecker product.");
-  def<"vander(x, N=None, increasing=False)", [](Args& a) {
+  def<"kron(Tensor input, Tensor other, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::kron(a.tensor(0), a.tensor(1)); }>(kBoth, "The Kronecker product.");
+  def<"vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", [](Args& a) {
     const Tensor& x = a.tensor(0);
     require(x.dim() == 1, "vander: x must have one dimension, got shape ", x.shape(), "; see linalg.vander()");
     const int64_t columns = a.integer(1, x.size(0));
     require(columns >= 0, "vander: N must not be negative, got ", columns);
-    return ops::vander(x, columns, a.boolean(2, false));
+    return ops::vander(x, columns, a.boolean(2));
   }>(kFunction, "The matrix of the powers N - 1, ..., 1, 0 of each element, or of 0, 1, ... if increasing.");
-  def<"linalg_vander(x, N=None)", [](Args& a) {
+  def<"linalg_vander(Tensor x, int? N=None) -> Tensor", [](Args& a) {
     const Tensor& x = a.tensor(0);
     require(x.dim() >= 1, "linalg.vander: x must have at least one dimension, got a 0-d tensor");
     const int64_t columns = a.integer(1, x.size(-1));
     require(columns > 1, "linalg.vander: N must be greater than 1, got ", columns);
     return ops::vander(x, columns, true);
   }>(kFunction, "The powers 0, 1, ..., N - 1 of each element, along a new last dimension.");
-  def<"trace(input)", [](Args& a) { return ops::trace(a.tensor(0)); }>(kBoth, "The sum of the diagonal of a matrix.");
-  def<"cross(input, other, dim=None, *, out=None)", [](Args& a) {
+  def<"trace(Tensor input) -> Tensor", [](Args& a) { return ops::trace(a.tensor(0)); }>(
+      kBoth, "The sum of the diagonal of a matrix.");
+  def<"cross(Tensor input, Tensor other, int? dim=None, *, Tensor? out=None) -> Tensor", [](Args& a) {
     const Tensor &x = a.tensor(0), &y = a.tensor(1);
     int64_t dim = -1;
     if (a.has(2)) dim = a.integer(2);

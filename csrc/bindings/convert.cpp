@@ -196,12 +196,12 @@ static Tensor view_of(PyObject* data, PyObject* dtype, bool& shared) {
 static Tensor asarray(Args& a) {
   // asarray(obj, dtype, device, copy, requires_grad)
   a.device(2);
-  const bool must = a.has(3) && a.boolean(3, false), never = a.has(3) && !must;
+  const bool must = a.has(3) && a.boolean(3), never = a.has(3) && !must;
   bool shared;
   Tensor t = view_of(a[0], a[1], shared);
   require(shared || !never,
           "asarray: copy=False, but this object cannot be shared as a tensor of that dtype; use copy=None");
-  const bool grad = a.boolean(4, false);
+  const bool grad = a.boolean(4);
   if (shared && must) t = ops::clone(t);
   if (t->requires_grad && !grad) t = ops::detach(t);
   if (grad && !t->requires_grad) {
@@ -212,42 +212,44 @@ static Tensor asarray(Args& a) {
 }
 
 static const Family family([] {
-  def<"is_nonzero(input)", [](Args& a) { return tensor_item(a.tensor(0)).to_bool(); }>(
+  def<"is_nonzero(Tensor input) -> bool", [](Args& a) { return tensor_item(a.tensor(0)).to_bool(); }>(
       kBoth | kTool, "Whether the single element of a tensor is not zero.");
-  def<"item(input)", [](Args& a) { return scalar_to_python(tensor_item(a.tensor(0))); }>(
+  def<"item(Tensor input) -> Scalar", [](Args& a) { return scalar_to_python(tensor_item(a.tensor(0))); }>(
       kMethod | kTool, "The value of a tensor of one element, as a Python number.");
-  def<"tolist(input)", [](Args& a) { return list_of(a.tensor(0), 0, a.tensor(0)->data); }>(
+  def<"tolist(Tensor input) -> Any", [](Args& a) { return list_of(a.tensor(0), 0, a.tensor(0)->data); }>(
       kMethod | kTool, "The values as nested lists; of a 0-d tensor, its number.");
-  def<"tensor(data, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
+  def<"tensor(Any data, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", [](Args& a) {
     a.device(2);
     Tensor t = from_data(a[0], a[1]);
-    if (a.boolean(3, false)) set_requires_grad(t, true);
+    if (a.boolean(3)) set_requires_grad(t, true);
     return t;
   }>(kFunction, "A tensor that holds a copy of `data`: numbers, nested lists, arrays or tensors.");
-  def<"as_tensor(data, dtype=None, device=None)", [](Args& a) {
+  def<"as_tensor(Any data, DType? dtype=None, Device? device=None) -> Tensor", [](Args& a) {
     a.device(2);
     bool shared;
     return view_of(a[0], a[1], shared);
   }>(kFunction, "`data` as a tensor: itself, or on the same memory where that is possible, else a copy.");
-  def<"asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)", asarray>(
-      kFunction, "`obj` as a tensor; copy=True always copies, copy=False never, None where needed.");
+  def<"asarray(Any obj, *, DType? dtype=None, Device? device=None, bool? copy=None, bool requires_grad=False) -> "
+      "Tensor",
+      asarray>(kFunction, "`obj` as a tensor; copy=True always copies, copy=False never, None where needed.");
 
   // For nn.Parameter, copy and pickle.
-  def<"_make_subclass(cls, data, requires_grad=False, parameter=False)", [](Args& a) {
+  def<"_make_subclass(Any cls, Tensor data, bool requires_grad=False, bool parameter=False) -> Tensor", [](Args& a) {
     if (!PyType_Check(a[0]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(a[0]), TensorType))
       a.fail(0, "a subclass of Tensor");
     Tensor t = alias(a.tensor(1));
-    if (a.boolean(2, false)) set_requires_grad(t, true);
-    t->parameter = a.boolean(3, false);
+    if (a.boolean(2)) set_requires_grad(t, true);
+    t->parameter = a.boolean(3);
     return wrap_as(reinterpret_cast<PyTypeObject*>(a[0]), std::move(t));
   }>(kFunction);
-  def<"_is_parameter(input)", [](Args& a) { return static_cast<bool>(a.tensor(0)->parameter); }>(kMethod);
-  def<"_to_bytes(input)", [](Args& a) {
+  def<"_is_parameter(Tensor input) -> bool", [](Args& a) { return static_cast<bool>(a.tensor(0)->parameter); }>(
+      kMethod);
+  def<"_to_bytes(Tensor input) -> bytes", [](Args& a) {
     const WithGradMode off(false);
     const Tensor t = ops::contiguous(a.tensor(0));
     return PyBytes_FromStringAndSize(t->data, t.numel() * itemsize(t.dtype()));
   }>(kFunction);
-  def<"_from_bytes(data, dtype, shape)", [](Args& a) {
+  def<"_from_bytes(Any data, DType dtype, int[] shape) -> Tensor", [](Args& a) {
     if (!PyBytes_Check(a[0])) a.fail(0, "bytes");
     Tensor t = empty(a.dims(2), a.dtype(1));
     require(PyBytes_GET_SIZE(a[0]) == t.numel() * itemsize(t.dtype()), "unpickling: ", PyBytes_GET_SIZE(a[0]),

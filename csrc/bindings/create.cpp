@@ -47,7 +47,7 @@ static Tensor arange(Args& a) {
   // arange(end), arange(start, end), arange(start, end, step)
   const bool end_only = !a.has(1);
   if (end_only && !a.has(0)) a.fail(1, "a number");
-  const Scalar start = end_only ? Scalar(0) : a.scalar(0, 0), end = a.scalar(end_only ? 0 : 1), step = a.scalar(2, 1);
+  const Scalar start = end_only ? Scalar(0) : a.scalar(0), end = a.scalar(end_only ? 0 : 1), step = a.scalar(2);
   const bool floating = start.is_float() || end.is_float() || step.is_float();
   return finish(a, 3, ops::arange(start, end, step, dtype_or(a, 3, floating ? default_dtype : DType::Int64)));
 }
@@ -69,94 +69,117 @@ static Tensor main_diagonal(const Tensor& x, bool wrap) {
 }
 
 static const Family family([] {
-  def<"zeros(*size, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
-    return finish(a, 1, ops::zeros(sizes(a, 0), dtype_or(a, 1, default_dtype)));
-  }>(kFunction, "A tensor of zeros.");
-  def<"ones(*size, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
-    return finish(a, 1, ops::ones(sizes(a, 0), dtype_or(a, 1, default_dtype)));
-  }>(kFunction, "A tensor of ones.");
-  def<"empty(*size, dtype=None, device=None, requires_grad=False, memory_format=None, out=None)", [](Args& a) {
-    const DType dtype = dtype_or(a, 1, default_dtype);
-    return finish(a, 1, untracked(ops::empty_in_format("empty", sizes(a, 0), dtype, memory_format(a, 4, kContiguous))));
-  }>(kFunction, "A tensor whose memory is not initialised.");
-  def<"full(size, fill_value, *, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
-    return finish(a, 2, ops::full(a.dims(0), a.scalar(1), dtype_or(a, 2, number_dtype(a, 1))));
-  }>(kFunction, "A tensor of one value; its dtype is inferred from the value.");
-  def<"empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    return finish(a, 2, ops::empty_strided(a.dims(0), a.dims(1), dtype_or(a, 2, default_dtype)));
-  }>(kFunction, "A tensor with given strides, whose memory is not initialised.");
-  def<"scalar_tensor(s, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    return finish(a, 1, ops::scalar_tensor(a.scalar(0), dtype_or(a, 1, default_dtype)));
-  }>(kFunction, "A 0-d tensor.");
+  def<"zeros(int *size, DType? dtype=None, Device? device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
+      [](Args& a) { return finish(a, 1, ops::zeros(sizes(a, 0), dtype_or(a, 1, default_dtype))); }>(
+      kFunction, "A tensor of zeros.");
+  def<"ones(int *size, DType? dtype=None, Device? device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
+      [](Args& a) { return finish(a, 1, ops::ones(sizes(a, 0), dtype_or(a, 1, default_dtype))); }>(kFunction,
+                                                                                                   "A tensor of ones.");
+  def<"empty(int *size, DType? dtype=None, Device? device=None, bool requires_grad=False, MemoryFormat? "
+      "memory_format=None, Tensor? out=None) -> Tensor",
+      [](Args& a) {
+        const DType dtype = dtype_or(a, 1, default_dtype);
+        return finish(a, 1,
+                      untracked(ops::empty_in_format("empty", sizes(a, 0), dtype, memory_format(a, 4, kContiguous))));
+      }>(kFunction, "A tensor whose memory is not initialised.");
+  def<"full(int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False, "
+      "Tensor? out=None) -> Tensor",
+      [](Args& a) { return finish(a, 2, ops::full(a.dims(0), a.scalar(1), dtype_or(a, 2, number_dtype(a, 1)))); }>(
+      kFunction, "A tensor of one value; its dtype is inferred from the value.");
+  def<"empty_strided(int[] size, int[] stride, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> "
+      "Tensor",
+      [](Args& a) { return finish(a, 2, ops::empty_strided(a.dims(0), a.dims(1), dtype_or(a, 2, default_dtype))); }>(
+      kFunction, "A tensor with given strides, whose memory is not initialised.");
+  def<"scalar_tensor(Scalar s, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+      [](Args& a) { return finish(a, 1, ops::scalar_tensor(a.scalar(0), dtype_or(a, 1, default_dtype))); }>(
+      kFunction, "A 0-d tensor.");
 
-  def<"zeros_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
-    return finish(a, 1, filled_like(a, 0, 1));
-  }>(kFunction, "Zeros of the shape and dtype of `input`.");
-  def<"ones_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None)",
+  def<"zeros_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, MemoryFormat? "
+      "memory_format=None) -> Tensor",
+      [](Args& a) { return finish(a, 1, filled_like(a, 0, 1)); }>(kFunction,
+                                                                  "Zeros of the shape and dtype of `input`.");
+  def<"ones_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, MemoryFormat? "
+      "memory_format=None) -> Tensor",
       [](Args& a) { return finish(a, 1, filled_like(a, 1, 1)); }>(kFunction, "Ones of the shape and dtype of `input`.");
-  def<"empty_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
-    return finish(a, 1, untracked(like(a, 1)));
-  }>(kFunction, "Memory for a tensor like `input`, not initialised.");
-  def<"full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False, memory_format=None)", [](Args& a) {
-    return finish(a, 2, filled_like(a, a.scalar(1), 2));
-  }>(kFunction, "One value in the shape and dtype of `input`.");
+  def<"empty_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, MemoryFormat? "
+      "memory_format=None) -> Tensor",
+      [](Args& a) { return finish(a, 1, untracked(like(a, 1))); }>(
+      kFunction, "Memory for a tensor like `input`, not initialised.");
+  def<"full_like(Tensor input, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False, "
+      "MemoryFormat? memory_format=None) -> Tensor",
+      [](Args& a) { return finish(a, 2, filled_like(a, a.scalar(1), 2)); }>(
+      kFunction, "One value in the shape and dtype of `input`.");
 
-  def<"new_zeros(input, *size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    return finish(a, 2, ops::zeros(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype())));
-  }>(kMethod, "Zeros of this tensor's dtype.");
-  def<"new_ones(input, *size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    return finish(a, 2, ops::ones(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype())));
-  }>(kMethod, "Ones of this tensor's dtype.");
-  def<"new_empty(input, *size, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    return finish(a, 2, untracked(empty(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype()))));
-  }>(kMethod, "Memory of this tensor's dtype, not initialised.");
-  def<"new_full(input, size, fill_value, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    return finish(a, 3, ops::full(a.dims(1), a.scalar(2), dtype_or(a, 3, a.tensor(0).dtype())));
-  }>(kMethod, "One value in this tensor's dtype.");
-  def<"new_empty_strided(input, size, stride, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    return finish(a, 3, ops::empty_strided(a.dims(1), a.dims(2), dtype_or(a, 3, a.tensor(0).dtype())));
-  }>(kMethod, "Memory of this tensor's dtype with given strides, not initialised.");
-  def<"new_tensor(input, data, *, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    PyObject* type = a.has(2) ? a[2] : dtype_object(a.tensor(0).dtype());
-    return finish(a, 2, from_data(a[1], type));
-  }>(kMethod, "A copy of `data` in this tensor's dtype.");
+  def<"new_zeros(Tensor input, int *size, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+      [](Args& a) { return finish(a, 2, ops::zeros(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype()))); }>(
+      kMethod, "Zeros of this tensor's dtype.");
+  def<"new_ones(Tensor input, int *size, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+      [](Args& a) { return finish(a, 2, ops::ones(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype()))); }>(
+      kMethod, "Ones of this tensor's dtype.");
+  def<"new_empty(Tensor input, int *size, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+      [](Args& a) { return finish(a, 2, untracked(empty(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype())))); }>(
+      kMethod, "Memory of this tensor's dtype, not initialised.");
+  def<"new_full(Tensor input, int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool "
+      "requires_grad=False) -> Tensor",
+      [](Args& a) { return finish(a, 3, ops::full(a.dims(1), a.scalar(2), dtype_or(a, 3, a.tensor(0).dtype()))); }>(
+      kMethod, "One value in this tensor's dtype.");
+  def<"new_empty_strided(Tensor input, int[] size, int[] stride, *, DType? dtype=None, Device? device=None, bool "
+      "requires_grad=False) -> Tensor",
+      [](Args& a) {
+        return finish(a, 3, ops::empty_strided(a.dims(1), a.dims(2), dtype_or(a, 3, a.tensor(0).dtype())));
+      }>(kMethod, "Memory of this tensor's dtype with given strides, not initialised.");
+  def<"new_tensor(Tensor input, Any data, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> "
+      "Tensor",
+      [](Args& a) {
+        PyObject* type = a.has(2) ? a[2] : dtype_object(a.tensor(0).dtype());
+        return finish(a, 2, from_data(a[1], type));
+      }>(kMethod, "A copy of `data` in this tensor's dtype.");
 
-  def<"arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None)", arange>(
-      kFunction, "start, start + step, ... before end; arange(end) begins at 0.");
-  def<"linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
-    return finish(a, 3, ops::linspace(a.number(0), a.number(1), a.integer(2), dtype_or(a, 3, default_dtype)));
-  }>(kFunction, "`steps` evenly spaced numbers from start to end, both included.");
-  def<"logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
-    return finish(
-        a, 4, ops::logspace(a.number(0), a.number(1), a.integer(2), a.number(3, 10.0), dtype_or(a, 4, default_dtype)));
-  }>(kFunction, "base ** linspace(start, end, steps).");
-  def<"eye(n, m=None, *, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
-    return finish(a, 2, ops::eye(a.integer(0), a.integer(1, a.integer(0)), dtype_or(a, 2, default_dtype)));
-  }>(kFunction, "Ones on the diagonal of an n x m matrix of zeros.");
+  def<"arange(Scalar start=0, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool "
+      "requires_grad=False, Tensor? out=None) -> Tensor",
+      arange>(kFunction, "start, start + step, ... before end; arange(end) begins at 0.");
+  def<"linspace(float start, float end, int steps, *, DType? dtype=None, Device? device=None, bool "
+      "requires_grad=False, Tensor? out=None) -> Tensor",
+      [](Args& a) {
+        return finish(a, 3, ops::linspace(a.number(0), a.number(1), a.integer(2), dtype_or(a, 3, default_dtype)));
+      }>(kFunction, "`steps` evenly spaced numbers from start to end, both included.");
+  def<"logspace(float start, float end, int steps, float base=10.0, *, DType? dtype=None, Device? device=None, bool "
+      "requires_grad=False, Tensor? out=None) -> Tensor",
+      [](Args& a) {
+        return finish(
+            a, 4, ops::logspace(a.number(0), a.number(1), a.integer(2), a.number(3), dtype_or(a, 4, default_dtype)));
+      }>(kFunction, "base ** linspace(start, end, steps).");
+  def<"eye(int n, int? m=None, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Tensor? out=None) "
+      "-> Tensor",
+      [](Args& a) {
+        return finish(a, 2, ops::eye(a.integer(0), a.integer(1, a.integer(0)), dtype_or(a, 2, default_dtype)));
+      }>(kFunction, "Ones on the diagonal of an n x m matrix of zeros.");
 
-  def<"clone(input, *, memory_format=None)", [](Args& a) {
+  def<"clone(Tensor input, *, MemoryFormat? memory_format=None) -> Tensor", [](Args& a) {
     return ops::clone_to_format("clone", a.tensor(0), memory_format(a, 1, kPreserve));
   }>(kBoth, "A copy, differentiable.");
-  def<"contiguous(input, memory_format=None)", [](Args& a) {
+  def<"contiguous(Tensor input, MemoryFormat? memory_format=None) -> Tensor", [](Args& a) {
     return ops::to_format("contiguous", a.tensor(0), memory_format(a, 1, kContiguous));
   }>(kMethod, "The tensor itself if its memory is contiguous, else a contiguous copy.");
-  def<"zero_(input)", [](Args& a) { return ops::zero_(a.tensor(0)); }>(kBoth, "Fills the tensor with zeros.");
-  def<"fill_(input, value)", [](Args& a) {
+  def<"zero_(Tensor input) -> Self", [](Args& a) { return ops::zero_(a.tensor(0)); }>(kBoth,
+                                                                                      "Fills the tensor with zeros.");
+  def<"fill_(Tensor input, Operand value) -> Self", [](Args& a) {
     return is_tensor(a[1]) ? ops::fill_(a.tensor(0), a.tensor(1)) : ops::fill_(a.tensor(0), a.scalar(1));
   }>(kBoth, "Fills the tensor with one value.");
-  def<"fill(input, value)", [](Args& a) {
+  def<"fill(Tensor input, Operand value) -> Tensor", [](Args& a) {
     const Tensor y = ops::clone(a.tensor(0));
     return is_tensor(a[1]) ? ops::fill_(y, a.tensor(1)) : ops::fill_(y, a.scalar(1));
   }>(kFunction, "A tensor like input, filled with one value.");
-  def<"fill_diagonal_(input, fill_value, wrap=False)",
+  def<"fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False) -> Self",
       [](Args& a) {
-        ops::fill_(main_diagonal(a.tensor(0), a.boolean(2, false)), a.scalar(1));
+        ops::fill_(main_diagonal(a.tensor(0), a.boolean(2)), a.scalar(1));
         return a.tensor(0);
       }>(
       kMethod,
       "Fills the elements whose indices are all equal; with wrap, a tall matrix begins again after its last column.");
-  def<"copy_(input, src, non_blocking=False)", [](Args& a) { return ops::copy_(a.tensor(0), a.tensor(1)); }>(
-      kMethod, "Copies src into this tensor, broadcasting and converting; on a CPU there is nothing that could block.");
+  def<"copy_(Tensor input, Tensor|ndarray src, bool non_blocking=False) -> Self", [](Args& a) {
+    return ops::copy_(a.tensor(0), a.tensor(1));
+  }>(kMethod, "Copies src into this tensor, broadcasting and converting; on a CPU there is nothing that could block.");
 });
 
 }  // namespace genesis::py

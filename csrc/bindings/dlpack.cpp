@@ -224,9 +224,11 @@ Tensor from_dlpack(Args& a) {
 }
 
 const Family family([] {
-  def<"__dlpack__(input, *, stream=None, max_version=None, dl_device=None, copy=None)", to_dlpack>(kMethod);
-  def<"__dlpack_device__(input)", [](Args&) { return Py_BuildValue("(ii)", kCpu, 0); }>(kMethod);
-  def<"from_dlpack(ext_tensor, *, device=None, copy=None)", from_dlpack>(
+  def<"__dlpack__(Tensor input, *, Any? stream=None, Any? max_version=None, Any? dl_device=None, bool? copy=None) -> "
+      "object",
+      to_dlpack>(kMethod);
+  def<"__dlpack_device__(Tensor input) -> (int, int)", [](Args&) { return Py_BuildValue("(ii)", kCpu, 0); }>(kMethod);
+  def<"from_dlpack(Any ext_tensor, *, Device? device=None, bool? copy=None) -> Tensor", from_dlpack>(
       kFunction | kTool, "A tensor on the memory of another library's array; copy=True copies it.");
 });
 

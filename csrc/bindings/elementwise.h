@@ -9,8 +9,9 @@ namespace genesis::py {
 // Name(input) and Name_(input) of Op(x, out).
 template <FixedString Name, auto Op>
 void def_map(const char* doc) {
-  def<join<Name, "(input, *, out=None)">(), [](Args& a) { return Op(a.tensor(0), a.out(1)); }>(kBoth, doc);
-  def<join<Name, "_(input)">(), [](Args& a) {
+  def<join<Name, "(Tensor input, *, Tensor? out=None) -> Tensor">(), [](Args& a) { return Op(a.tensor(0), a.out(1)); }>(
+      kBoth, doc);
+  def<join<Name, "_(Tensor input) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     return ops::inplace_map<Op>(name.text, a.tensor(0));
   }>(kBoth, "In-place form.");
@@ -19,13 +20,13 @@ void def_map(const char* doc) {
 // Name(input, other) of Op(x, y, out); with def_zip also Name_(input, other).
 template <FixedString Name, auto Op>
 void def_zip_function(const char* doc) {
-  def<join<Name, "(input, other, *, out=None)">(), [](Args& a) { return Op(a.operand(0), a.operand(1), a.out(2)); }>(
-      kBoth, doc);
+  def<join<Name, "(Operand input, Operand other, *, Tensor? out=None) -> Tensor">(),
+      [](Args& a) { return Op(a.operand(0), a.operand(1), a.out(2)); }>(kBoth, doc);
 }
 template <FixedString Name, auto Op>
 void def_zip(const char* doc) {
   def_zip_function<Name, Op>(doc);
-  def<join<Name, "_(input, other)">(), [](Args& a) {
+  def<join<Name, "_(Tensor input, Operand other) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     return ops::inplace_zip<Op>(name.text, a.tensor(0), a.operand(1));
   }>(kMethod, "In-place form.");

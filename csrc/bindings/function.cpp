@@ -689,7 +689,7 @@ const Family family([] {
                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};
   FunctionType = reinterpret_cast<PyTypeObject*>(add_type(function_spec, nullptr, "_Function"));
   // genesis.autograd.Function, which has the methods that a class inherits if it does not write them.
-  def<"_set_function_base(function)", [](Args& a) -> PyObject* {
+  def<"_set_function_base(Any function) -> None", [](Args& a) -> PyObject* {
     Py_INCREF(a[0]);
     FunctionType = reinterpret_cast<PyTypeObject*>(a[0]);
     Py_RETURN_NONE;

@@ -6,7 +6,7 @@
 namespace genesis::py {
 
 static const Family family([] {
-  def<"_gate(tensors)", [](Args& a) { return ops::gate(a.tensors(0)); }>(
+  def<"_gate(Tensor[] tensors) -> Tensor[]", [](Args& a) { return ops::gate(a.tensors(0)); }>(
       kFunction, "The same tensors, made by one node whose hooks see the gradients of all.");
 });
 

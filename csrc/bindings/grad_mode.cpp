@@ -155,10 +155,10 @@ const Family family([] {
   add_type<Kind::Inference>(
       "inference_mode",
       "inference_mode(mode=True)\n--\n\nLike no_grad; the results can never enter a graph, which saves bookkeeping.");
-  def<"is_grad_enabled()", [](Args&) { return grad_mode.enabled; }>(kFunction | kTool,
-                                                                    "Whether operations are being recorded.");
-  def<"is_inference_mode_enabled()", [](Args&) { return grad_mode.inference; }>(kFunction | kTool,
-                                                                                "Whether inference_mode is on.");
+  def<"is_grad_enabled() -> bool", [](Args&) { return grad_mode.enabled; }>(kFunction | kTool,
+                                                                            "Whether operations are being recorded.");
+  def<"is_inference_mode_enabled() -> bool", [](Args&) { return grad_mode.inference; }>(
+      kFunction | kTool, "Whether inference_mode is on.");
 });
 
 }  // namespace

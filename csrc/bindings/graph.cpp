@@ -57,7 +57,7 @@ class PySavedHooks final : public SavedHooks {
 thread_local PyObject* refusal = nullptr;
 
 const Family family([] {
-  def<"_push_saved_hooks(pack_hook, unpack_hook)", [](Args& a) -> PyObject* {
+  def<"_push_saved_hooks(Any pack_hook, Any unpack_hook) -> None", [](Args& a) -> PyObject* {
     if (refusal) {
       PyErr_SetObject(PyExc_RuntimeError, refusal);
       throw_python();
@@ -69,7 +69,7 @@ const Family family([] {
     grad_mode.saved_hooks = new PySavedHooks(a[0], a[1]);
     Py_RETURN_NONE;
   }>(kFunction | kTool);
-  def<"_pop_saved_hooks()", [](Args&) -> PyObject* {
+  def<"_pop_saved_hooks() -> None", [](Args&) -> PyObject* {
     auto* top = static_cast<PySavedHooks*>(grad_mode.saved_hooks);
     require<GraphError>(top != nullptr, "saved_tensors_hooks: left without having been entered");
     grad_mode.saved_hooks = top->outer;
@@ -77,7 +77,7 @@ const Family family([] {
     Py_RETURN_NONE;
   }>(kFunction | kTool);
   // Sets the message, None to allow hooks again; returns the one before.
-  def<"_refuse_saved_hooks(message)", [](Args& a) -> PyObject* {
+  def<"_refuse_saved_hooks(str? message) -> str?", [](Args& a) -> PyObject* {
     require<GraphError>(!a.has(0) || !grad_mode.saved_hooks,
                         "disable_saved_tensors_hooks: saved_tensors_hooks are active; leave them first");
     PyObject* before = std::exchange(refusal, a.has(0) ? Object::borrow(a[0]).release() : nullptr);
@@ -85,7 +85,7 @@ const Family family([] {
     Py_RETURN_NONE;
   }>(kFunction | kTool);
 
-  def<"_gradient_edge(tensor)", [](Args& a) -> PyObject* {
+  def<"_gradient_edge(Tensor tensor) -> (Node, int)", [](Args& a) -> PyObject* {
     const Tensor& t = a.tensor(0);
     require<GraphError>(t->requires_grad, "get_gradient_edge: a tensor of shape ", t.shape(),
                         " does not require grad, so it has no place in a graph");
@@ -93,12 +93,12 @@ const Family family([] {
     const Object node(node_object(edge.node.get()));
     return Py_BuildValue("(OI)", node.get(), edge.index);
   }>(kFunction | kTool);
-  def<"_increment_version(tensor)", [](Args& a) -> PyObject* {
+  def<"_increment_version(Tensor tensor) -> None", [](Args& a) -> PyObject* {
     a.tensor(0)->storage->written("increment_version");
     Py_RETURN_NONE;
   }>(kFunction | kTool);
-  def<"_current_pass()", [](Args&) { return static_cast<int64_t>(engine::current_pass()); }>(kFunction | kTool);
-  def<"_pass_runs(node)", [](Args& a) {
+  def<"_current_pass() -> int", [](Args&) { return static_cast<int64_t>(engine::current_pass()); }>(kFunction | kTool);
+  def<"_pass_runs(Node node) -> bool", [](Args& a) {
     if (!is_node(a[0])) throw_type_error(str("_pass_runs: expected a Node, got ", Py_TYPE(a[0])->tp_name));
     return engine::runs(node_of(a[0]));
   }>(kFunction | kTool);

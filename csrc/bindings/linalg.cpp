@@ -56,136 +56,147 @@ static PyObject* sign_and_log(const char* op, const Tensor& x) {
 }
 
 static void solving() {
-  def<"linalg_solve(A, B, *, left=True, out=None)", [](Args& a) {
-    return ops::linalg_solve(a.tensor(0), a.tensor(1), a.boolean(2, true));
+  def<"linalg_solve(Tensor A, Tensor B, *, bool left=True, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::linalg_solve(a.tensor(0), a.tensor(1), a.boolean(2));
   }>(kFunction, "X with A @ X = B (X @ A = B if not left); B may be a vector.");
-  def<"linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None)",
+  def<"linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False, Tensor? "
+      "out=None) -> Tensor",
       [](Args& a) {
-        return ops::linalg_solve_triangular(a.tensor(0), a.tensor(1), a.boolean(2, false), a.boolean(3, true),
-                                            a.boolean(4, false));
+        return ops::linalg_solve_triangular(a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3), a.boolean(4));
       }>(
       kFunction,
       "X with A @ X = B for the upper or lower triangle of A; the other is not read. A zero pivot gives inf or nan.");
-  def<"linalg_inv(A, *, out=None)", [](Args& a) { return ops::linalg_inv("linalg.inv", a.tensor(0)); }>(
-      kFunction, "The inverse of a square matrix. Prefer solve(A, B) to inv(A) @ B.");
-  def<"inverse(input, *, out=None)", [](Args& a) { return ops::linalg_inv("inverse", a.tensor(0)); }>(
-      kBoth, "The same as linalg.inv().");
-  def<"linalg_det(A, *, out=None)", [](Args& a) { return ops::linalg_det("linalg.det", a.tensor(0)); }>(
-      kFunction, "The determinant. See slogdet() for large matrices.");
-  def<"det(input)", [](Args& a) { return ops::linalg_det("det", a.tensor(0)); }>(kBoth, "The same as linalg.det().");
-  def<"linalg_slogdet(A, *, out=None)", [](Args& a) { return sign_and_log("linalg.slogdet", a.tensor(0)); }>(
-      kFunction, "The sign of the determinant and the logarithm of its absolute value.");
-  def<"logdet(input)", [](Args& a) {
+  def<"linalg_inv(Tensor A, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::linalg_inv("linalg.inv", a.tensor(0));
+  }>(kFunction, "The inverse of a square matrix. Prefer solve(A, B) to inv(A) @ B.");
+  def<"inverse(Tensor input, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::linalg_inv("inverse", a.tensor(0)); }>(kBoth, "The same as linalg.inv().");
+  def<"linalg_det(Tensor A, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::linalg_det("linalg.det", a.tensor(0));
+  }>(kFunction, "The determinant. See slogdet() for large matrices.");
+  def<"det(Tensor input) -> Tensor", [](Args& a) { return ops::linalg_det("det", a.tensor(0)); }>(
+      kBoth, "The same as linalg.det().");
+  def<"linalg_slogdet(Tensor A, *, Tensor[]? out=None) -> (Tensor sign, Tensor logabsdet)", [](Args& a) {
+    return sign_and_log("linalg.slogdet", a.tensor(0));
+  }>(kFunction, "The sign of the determinant and the logarithm of its absolute value.");
+  def<"logdet(Tensor input) -> Tensor", [](Args& a) {
     const ops::SignAndLog y = ops::linalg_slogdet("logdet", a.tensor(0));
     return ops::where(ops::lt(y.sign, 0), std::numeric_limits<double>::quiet_NaN(), y.logabsdet);
   }>(kBoth, "The logarithm of the determinant; NaN where that is negative.");
-  def<"slogdet(input, *, out=None)", [](Args& a) { return sign_and_log("slogdet", a.tensor(0)); }>(
-      kBoth, "The same as linalg.slogdet().");
-  def<"linalg_matrix_power(A, n, *, out=None)", [](Args& a) {
+  def<"slogdet(Tensor input, *, Tensor[]? out=None) -> (Tensor sign, Tensor logabsdet)",
+      [](Args& a) { return sign_and_log("slogdet", a.tensor(0)); }>(kBoth, "The same as linalg.slogdet().");
+  def<"linalg_matrix_power(Tensor A, int n, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::linalg_matrix_power("linalg.matrix_power", a.tensor(0), a.integer(1));
   }>(kFunction, "A @ A @ ... @ A, n times; the inverse's power for a negative n.");
-  def<"matrix_power(input, n, *, out=None)", [](Args& a) {
+  def<"matrix_power(Tensor input, int n, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::linalg_matrix_power("matrix_power", a.tensor(0), a.integer(1));
   }>(kBoth, "The same as linalg.matrix_power().");
-  def<"linalg_matrix_exp(A)", [](Args& a) { return ops::linalg_matrix_exp("linalg.matrix_exp", a.tensor(0)); }>(
-      kFunction, "The exponential of a square matrix, I + A + A @ A / 2 + ...");
-  def<"matrix_exp(input)", [](Args& a) { return ops::linalg_matrix_exp("matrix_exp", a.tensor(0)); }>(
+  def<"linalg_matrix_exp(Tensor A) -> Tensor", [](Args& a) {
+    return ops::linalg_matrix_exp("linalg.matrix_exp", a.tensor(0));
+  }>(kFunction, "The exponential of a square matrix, I + A + A @ A / 2 + ...");
+  def<"matrix_exp(Tensor input) -> Tensor", [](Args& a) { return ops::linalg_matrix_exp("matrix_exp", a.tensor(0)); }>(
       kBoth, "The same as linalg.matrix_exp().");
 }
 
 static void decomposing() {
-  def<"linalg_cholesky(A, *, upper=False, out=None)", [](Args& a) {
-    return ops::linalg_cholesky(a.tensor(0), a.boolean(1, false));
+  def<"linalg_cholesky(Tensor A, *, bool upper=False, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::linalg_cholesky(a.tensor(0), a.boolean(1));
   }>(kFunction, "The lower triangular L with A = L @ L.T for a positive definite A, or its transpose.");
-  def<"linalg_qr(A, mode='reduced', *, out=None)", [](Args& a) {
+  def<"linalg_qr(Tensor A, str mode='reduced', *, Tensor[]? out=None) -> (Tensor Q, Tensor R)", [](Args& a) {
     static PyTypeObject* const type = return_type("linalg_qr", {"Q", "R"});
     const ops::QR y = ops::linalg_qr(a.tensor(0), qr_mode(a, 1));
     return named(type, {y.q, y.r});
   }>(kFunction, "A = Q @ R with orthonormal columns of Q and an upper triangular R.");
-  def<"geqrf(input, *, out=None)", [](Args& a) {
+  def<"geqrf(Tensor input, *, Tensor[]? out=None) -> (Tensor a, Tensor tau)", [](Args& a) {
     static PyTypeObject* const type = return_type("geqrf", {"a", "tau"});
     const ops::Reflections y = ops::geqrf(a.tensor(0));
     return named(type, {y.a, y.tau});
   }>(kBoth, "The reflections that make Q of linalg.qr(), for linalg.householder_product(); R in the upper triangle.");
-  def<"linalg_householder_product(A, tau, *, out=None)",
+  def<"linalg_householder_product(Tensor A, Tensor tau, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::linalg_householder_product("linalg.householder_product", a.tensor(0), a.tensor(1)); }>(
       kFunction,
       "The first columns of a product of reflections I - tau v v.T, whose vectors lie below the diagonal of A.");
-  def<"orgqr(input, input2, *, out=None)", [](Args& a) {
+  def<"orgqr(Tensor input, Tensor input2, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::linalg_householder_product("orgqr", a.tensor(0), a.tensor(1));
   }>(kBoth, "The same as linalg.householder_product().");
-  def<"linalg_eigh(A, UPLO='L', *, out=None)",
+  def<"linalg_eigh(Tensor A, str UPLO='L', *, Tensor[]? out=None) -> (Tensor eigenvalues, Tensor eigenvectors)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("linalg_eigh", {"eigenvalues", "eigenvectors"});
         const ops::Eigen y = ops::linalg_eigh(a.tensor(0), upper(a, 1));
         return named(type, {y.values, y.vectors});
       }>(kFunction,
          "Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix, of which one triangle is read.");
-  def<"linalg_eigvalsh(A, UPLO='L', *, out=None)", [](Args& a) {
+  def<"linalg_eigvalsh(Tensor A, str UPLO='L', *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::linalg_eigvalsh(a.tensor(0), upper(a, 1));
   }>(kFunction, "Eigenvalues of a symmetric matrix, ascending.");
-  def<"linalg_svd(A, full_matrices=True, *, out=None)", [](Args& a) {
-    static PyTypeObject* const type = return_type("linalg_svd", {"U", "S", "Vh"});
-    const ops::SVD y = ops::linalg_svd(a.tensor(0), a.boolean(1, true));
-    return named(type, {y.u, y.s, y.vh});
-  }>(kFunction, "A = U @ diag(S) @ Vh, S descending. The first min(m, n) vectors have a gradient.");
-  def<"linalg_svdvals(A, *, out=None)", [](Args& a) { return ops::linalg_svdvals(a.tensor(0)); }>(
-      kFunction, "The singular values, descending.");
+  def<"linalg_svd(Tensor A, bool full_matrices=True, *, Tensor[]? out=None) -> (Tensor U, Tensor S, Tensor Vh)",
+      [](Args& a) {
+        static PyTypeObject* const type = return_type("linalg_svd", {"U", "S", "Vh"});
+        const ops::SVD y = ops::linalg_svd(a.tensor(0), a.boolean(1));
+        return named(type, {y.u, y.s, y.vh});
+      }>(kFunction, "A = U @ diag(S) @ Vh, S descending. The first min(m, n) vectors have a gradient.");
+  def<"linalg_svdvals(Tensor A, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::linalg_svdvals(a.tensor(0)); }>(kFunction, "The singular values, descending.");
 }
 
 static ops::MatrixOrder matrix_order(Args& a, int i) {
   if (a.has(i) && !PyUnicode_Check(a[i])) return {ops::MatrixOrder::Operator, a.number(i)};
-  const std::string text = a.has(i) ? a.string(i) : "fro";
+  const std::string text = a.string(i);
   if (text == "fro") return {ops::MatrixOrder::Frobenius};
   require(text == "nuc", a.name(), ": ord must be 'fro', 'nuc' or a number, got '", text, "'");
   return {ops::MatrixOrder::Nuclear};
 }
 
 static void factoring() {
-  def<"linalg_lu(A, *, pivot=True, out=None)", [](Args& a) {
+  def<"linalg_lu(Tensor A, *, bool pivot=True, Tensor[]? out=None) -> (Tensor P, Tensor L, Tensor U)", [](Args& a) {
     static PyTypeObject* const type = return_type("linalg_lu", {"P", "L", "U"});
-    const ops::LU y = ops::linalg_lu("linalg.lu", a.tensor(0), a.boolean(1, true));
+    const ops::LU y = ops::linalg_lu("linalg.lu", a.tensor(0), a.boolean(1));
     return named(type, {y.p, y.l, y.u});
   }>(kFunction, "A = P @ L @ U: a permutation, a lower triangle with ones on its diagonal, an upper triangle.");
-  def<"linalg_lu_factor(A, *, pivot=True, out=None)", [](Args& a) {
+  def<"linalg_lu_factor(Tensor A, *, bool pivot=True, Tensor[]? out=None) -> (Tensor LU, Tensor pivots)", [](Args& a) {
     static PyTypeObject* const type = return_type("linalg_lu_factor", {"LU", "pivots"});
-    const ops::FactoredLU y = ops::linalg_lu_factor("linalg.lu_factor", a.tensor(0), a.boolean(1, true), true);
+    const ops::FactoredLU y = ops::linalg_lu_factor("linalg.lu_factor", a.tensor(0), a.boolean(1), true);
     return named(type, {y.lu, y.pivots});
   }>(kFunction, "Both triangles of linalg.lu() in one matrix, and the swaps of rows, for linalg.lu_solve().");
-  def<"linalg_lu_factor_ex(A, *, pivot=True, check_errors=False, out=None)",
+  def<"linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor[]? out=None) -> (Tensor LU, "
+      "Tensor pivots, Tensor info)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("linalg_lu_factor_ex", {"LU", "pivots", "info"});
-        const ops::FactoredLU y =
-            ops::linalg_lu_factor("linalg.lu_factor_ex", a.tensor(0), a.boolean(1, true), a.boolean(2, false));
+        const ops::FactoredLU y = ops::linalg_lu_factor("linalg.lu_factor_ex", a.tensor(0), a.boolean(1), a.boolean(2));
         return named(type, {y.lu, y.pivots, y.info});
       }>(kFunction,
          "linalg.lu_factor() that does not raise: info is 0, or where the first zero of U's diagonal is, from 1.");
-  def<"linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None)",
+  def<"linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor? out=None) -> "
+      "Tensor",
+      [](Args& a) { return ops::linalg_lu_solve(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3), a.boolean(4)); }>(
+      kFunction,
+      "X with A @ X = B (X @ A = B if not left; A.T in place of A if adjoint) from what lu_factor() makes of A.");
+  def<"lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True, *, Tensor[]? "
+      "out=None) -> (Tensor P, Tensor L, Tensor U)",
       [](Args& a) {
-        return ops::linalg_lu_solve(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3, true), a.boolean(4, false));
-      }>(kFunction,
-         "X with A @ X = B (X @ A = B if not left; A.T in place of A if adjoint) from what lu_factor() makes of A.");
-  def<"lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None)", [](Args& a) {
-    static PyTypeObject* const type = return_type("lu_unpack", {"P", "L", "U"});
-    const ops::LU y = ops::lu_unpack(a.tensor(0), a.tensor(1), a.boolean(2, true), a.boolean(3, true));
-    return named(type, {y.p, y.l, y.u});
-  }>(kFunction, "P, L and U of what linalg.lu_factor() returns; empty where they are not asked for.");
+        static PyTypeObject* const type = return_type("lu_unpack", {"P", "L", "U"});
+        const ops::LU y = ops::lu_unpack(a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3));
+        return named(type, {y.p, y.l, y.u});
+      }>(kFunction, "P, L and U of what linalg.lu_factor() returns; empty where they are not asked for.");
 }
 
 static void ranks() {
-  def<"linalg_pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None)",
-      [](Args& a) { return ops::linalg_pinv("linalg.pinv", a.tensor(0), tolerance(a, true), a.boolean(2, false)); }>(
+  def<"linalg_pinv(Tensor A, Operand? rcond=None, bool hermitian=False, *, Scalar? atol=None, Scalar? rtol=None, "
+      "Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::linalg_pinv("linalg.pinv", a.tensor(0), tolerance(a, true), a.boolean(2)); }>(
       kFunction,
       "The pseudoinverse. Singular values up to max(atol, rtol * the largest) count as zero. Of a symmetric "
       "(hermitian) A "
       "one triangle is read.");
-  def<"pinverse(input, rcond=1e-15)", [](Args& a) {
-    return ops::linalg_pinv("pinverse", a.tensor(0), {Operand(0.0), Operand(a.number(1, 1e-15))}, false);
+  def<"pinverse(Tensor input, float rcond=1e-15) -> Tensor", [](Args& a) {
+    return ops::linalg_pinv("pinverse", a.tensor(0), {Operand(0.0), Operand(a.number(1))}, false);
   }>(kBoth, "The same as linalg.pinv().");
-  def<"linalg_matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None)", [](Args& a) {
-    return ops::linalg_matrix_rank(a.tensor(0), tolerance(a, false), a.boolean(2, false));
-  }>(kFunction, "How many singular values are larger than max(atol, rtol * the largest).");
-  def<"linalg_lstsq(A, B, rcond=None, *, driver=None)",
+  def<"linalg_matrix_rank(Tensor A, Operand? tol=None, bool hermitian=False, *, Scalar? atol=None, Scalar? rtol=None, "
+      "Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::linalg_matrix_rank(a.tensor(0), tolerance(a, false), a.boolean(2)); }>(
+      kFunction, "How many singular values are larger than max(atol, rtol * the largest).");
+  def<"linalg_lstsq(Tensor A, Tensor B, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, "
+      "Tensor rank, Tensor singular_values)",
       [](Args& a) {
         static PyTypeObject* const type =
             return_type("linalg_lstsq", {"solution", "residuals", "rank", "singular_values"});
@@ -196,34 +207,39 @@ static void ranks() {
       kFunction,
       "X with the least sum of squares of A @ X - B, by the pseudoinverse. The driver says what comes with it: 'gels' "
       "residuals, 'gelsy' the rank, 'gelsd' and 'gelss' all.");
-  def<"linalg_cond(A, p=None, *, out=None)", [](Args& a) {
+  def<"linalg_cond(Tensor A, Scalar|str? p=None, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::linalg_cond(a.tensor(0), a.has(1) ? matrix_order(a, 1) : ops::MatrixOrder{ops::MatrixOrder::Operator});
   }>(kFunction, "norm(A, p) * norm(inv(A), p): how much a relative error may grow in solve(A, B).");
 }
 
 static Tensor vector_norm(Args& a) {
-  return ops::norm(a.tensor(0), a.number(1, 2.0), a.optional_dims(2), a.boolean(3, false), a.optional_dtype(4));
+  return ops::norm(a.tensor(0), a.number(1, 2.0), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
 }
 static Tensor matrix_norm(Args& a, const Dims& dim) {
-  return ops::linalg_matrix_norm(a.tensor(0), matrix_order(a, 1), dim, a.boolean(3, false), a.optional_dtype(4));
+  return ops::linalg_matrix_norm(a.tensor(0), matrix_order(a, 1), dim, a.boolean(3), a.optional_dtype(4));
 }
 
 static void norms() {
-  def<"linalg_vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None)", vector_norm>(
+  def<"linalg_vector_norm(Tensor x, float ord=2, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? "
+      "out=None) -> Tensor",
+      vector_norm>(
       kFunction, "(sum |x|^ord)^(1/ord) over some or all dimensions; the largest or smallest |x| for ord=inf or -inf.");
-  def<"linalg_matrix_norm(A, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None, out=None)", [](Args& a) {
-    return matrix_norm(a, a.has(2) ? a.dims(2) : Dims{-2, -1});
-  }>(kFunction, "A norm of matrices: 'fro', 'nuc', or the operator norm for ord 1, 2, inf and their negatives.");
-  def<"linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None)", [](Args& a) {
-    if (!a.has(1)) return vector_norm(a);  // of all elements
-    const Dims dim = a.optional_dims(2);
-    const int given = a.has(2) ? dim.size() : a.tensor(0).dim();
-    require(given == 1 || given == 2,
-            "linalg.norm: ord needs dim to be one or two dimensions, or A to have as many, got ", given);
-    if (given == 2) return matrix_norm(a, a.has(2) ? dim : Dims{0, 1});
-    if (PyUnicode_Check(a[1])) fail("linalg.norm: ord of a vector must be a number, got '", a.string(1), "'");
-    return vector_norm(a);
-  }>(kFunction, "The vector norm, or the matrix norm if ord is given and there are two dimensions.");
+  def<"linalg_matrix_norm(Tensor A, Scalar|str ord='fro', int[] dim=(-2, -1), bool keepdim=False, *, DType? "
+      "dtype=None, Tensor? out=None) -> Tensor",
+      [](Args& a) { return matrix_norm(a, a.dims(2)); }>(
+      kFunction, "A norm of matrices: 'fro', 'nuc', or the operator norm for ord 1, 2, inf and their negatives.");
+  def<"linalg_norm(Tensor A, Scalar|str? ord=None, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? "
+      "out=None) -> Tensor",
+      [](Args& a) {
+        if (!a.has(1)) return vector_norm(a);  // of all elements
+        const Dims dim = a.optional_dims(2);
+        const int given = a.has(2) ? dim.size() : a.tensor(0).dim();
+        require(given == 1 || given == 2,
+                "linalg.norm: ord needs dim to be one or two dimensions, or A to have as many, got ", given);
+        if (given == 2) return matrix_norm(a, a.has(2) ? dim : Dims{0, 1});
+        if (PyUnicode_Check(a[1])) fail("linalg.norm: ord of a vector must be a number, got '", a.string(1), "'");
+        return vector_norm(a);
+      }>(kFunction, "The vector norm, or the matrix norm if ord is given and there are two dimensions.");
 }
 
 static const Family family([] {

@@ -9,10 +9,8 @@ namespace genesis::py {
 using ops::LossReduction;
 
 static LossReduction reduction(Args& a, int i) {
-  PyObject* o = a[i];
-  if (!o) return LossReduction::Mean;
-  if (!PyUnicode_Check(o)) a.fail(i, "'none', 'mean' or 'sum'");
-  const std::string text = PyUnicode_AsUTF8(o);
+  if (a[i] && !PyUnicode_Check(a[i])) a.fail(i, "'none', 'mean' or 'sum'");
+  const std::string text = a.string(i);
   if (text == "mean") return LossReduction::Mean;
   if (text == "sum") return LossReduction::Sum;
   require(text == "none", a.name() + 1, ": reduction must be 'none', 'mean' or 'sum', got '", text, "'");
@@ -36,39 +34,42 @@ struct Pair {
 };
 
 static const Family family([] {
-  def<"_mse_loss(input, target, reduction)", [](Args& a) {
+  def<"_mse_loss(Tensor input, Tensor target, str reduction) -> Tensor", [](Args& a) {
     const Pair p(a);
     return ops::mse_loss(p.x, p.y, reduction(a, 2));
   }>(kFunction, "(input - target)^2, reduced.");
-  def<"_l1_loss(input, target, reduction)", [](Args& a) {
+  def<"_l1_loss(Tensor input, Tensor target, str reduction) -> Tensor", [](Args& a) {
     const Pair p(a);
     return ops::l1_loss(p.x, p.y, reduction(a, 2));
   }>(kFunction, "|input - target|, reduced.");
-  def<"_smooth_l1_loss(input, target, reduction, beta)", [](Args& a) {
+  def<"_smooth_l1_loss(Tensor input, Tensor target, str reduction, float beta) -> Tensor", [](Args& a) {
     const Pair p(a);
     return ops::smooth_l1_loss(p.x, p.y, reduction(a, 2), a.number(3));
   }>(kFunction, "Squared near 0, absolute beyond beta, reduced.");
-  def<"_huber_loss(input, target, reduction, delta)", [](Args& a) {
+  def<"_huber_loss(Tensor input, Tensor target, str reduction, float delta) -> Tensor", [](Args& a) {
     const Pair p(a);
     return ops::huber_loss(p.x, p.y, reduction(a, 2), a.number(3));
   }>(kFunction, "Squared near 0, absolute beyond delta, reduced.");
-  def<"_binary_cross_entropy(input, target, reduction)", [](Args& a) {
+  def<"_binary_cross_entropy(Tensor input, Tensor target, str reduction) -> Tensor", [](Args& a) {
     return ops::binary_cross_entropy(a.tensor(0), a.tensor(1), reduction(a, 2));
   }>(kFunction, "-y log(x) - (1 - y) log(1 - x), reduced.");
-  def<"_binary_cross_entropy_with_logits(input, target, reduction)", [](Args& a) {
+  def<"_binary_cross_entropy_with_logits(Tensor input, Tensor target, str reduction) -> Tensor", [](Args& a) {
     return ops::binary_cross_entropy_with_logits(a.tensor(0), a.tensor(1), reduction(a, 2));
   }>(kFunction, "The binary cross-entropy of sigmoid(x), reduced.");
-  def<"_cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0)",
+  def<"_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean', "
+      "float label_smoothing=0.0) -> Tensor",
       [](Args& a) {
-        return ops::cross_entropy(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3, -100), reduction(a, 4),
-                                  a.number(5, 0));
+        return ops::cross_entropy(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3), reduction(a, 4),
+                                  a.number(5));
       }>(kFunction, "-log(softmax(input)) at the target's classes, reduced.");
-  def<"_nll_loss(input, target, weight=None, ignore_index=-100, reduction='mean')", [](Args& a) {
-    return ops::nll_loss(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3, -100), reduction(a, 4));
-  }>(kFunction, "-input at the target's classes, reduced.");
-  def<"_ctc_loss(log_probs, labels, input_lengths, target_lengths, blank)", [](Args& a) {
-    return ops::ctc_loss(a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4));
-  }>(kFunction, "Minus the log-probability that each sequence of frames spells its labels.");
+  def<"_nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean') -> "
+      "Tensor",
+      [](Args& a) {
+        return ops::nll_loss(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3), reduction(a, 4));
+      }>(kFunction, "-input at the target's classes, reduced.");
+  def<"_ctc_loss(Tensor log_probs, Tensor labels, Tensor input_lengths, Tensor target_lengths, int blank) -> Tensor",
+      [](Args& a) { return ops::ctc_loss(a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4)); }>(
+      kFunction, "Minus the log-probability that each sequence of frames spells its labels.");
 });
 
 }  // namespace genesis::py

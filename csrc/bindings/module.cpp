@@ -21,25 +21,11 @@ PyObject* module_name() {
   return name;
 }
 
-static PyObject* list_op_names(PyObject*, PyObject*) {
-  return guarded([] {
-    Object names(PyList_New(0));
-    for (const std::string& name : op_names()) {
-      const Object text(PyUnicode_FromString(name.c_str()));
-      if (PyList_Append(names.get(), text.get()) < 0) throw_python();
-    }
-    return names.release();
-  });
-}
-
-static PyMethodDef functions[] = {
-    {"op_names", list_op_names, METH_NOARGS, "The names of all operators, for the tests of completeness."},
-    {nullptr, nullptr, 0, nullptr}};
 static PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
                                  .m_name = "_C",
                                  .m_doc = nullptr,
                                  .m_size = -1,
-                                 .m_methods = functions,
+                                 .m_methods = nullptr,
                                  .m_slots = nullptr,
                                  .m_traverse = nullptr,
                                  .m_clear = nullptr,

@@ -25,8 +25,6 @@ PyObject* to_ndarray(const Tensor& t);
 Tensor from_data(PyObject* data, PyObject* dtype);
 Scalar tensor_item(const Tensor& t);
 PyObject* scalar_to_python(Scalar s);
-// args.cpp
-const std::vector<std::string>& op_names();
 
 void init_dtype(PyObject* module);
 void init_node_type(PyObject* module);

@@ -47,8 +47,8 @@ static const Family family([] {
   const Object type(PyType_FromSpec(&spec));
   PyModule_AddObjectRef(current_module(), "_ModuleBase", type.get());
 
-  def<"_observe_modules(on)", [](Args& a) -> PyObject* {
-    all_watched = a.boolean(0, false);
+  def<"_observe_modules(bool on) -> None", [](Args& a) -> PyObject* {
+    all_watched = a.boolean(0);
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Says whether calls of modules without hooks go through _call_impl.");
 });

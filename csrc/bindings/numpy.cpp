@@ -246,7 +246,7 @@ void release_tensor_buffer(PyObject*, Py_buffer* view) {
 // NumPy's protocol: copy is True, False (never) or None (if needed).
 static PyObject* as_array(Args& a) {
   Object array(to_ndarray(a.tensor(0)));
-  const bool must = a.has(2) && a.boolean(2, false), never = a.has(2) && !must;
+  const bool must = a.has(2) && a.boolean(2), never = a.has(2) && !must;
   if (a.has(1)) {
     const Object type(PyObject_GetAttrString(array.get(), "dtype"));
     const int equal = PyObject_RichCompareBool(type.get(), a[1], Py_EQ);
@@ -261,43 +261,44 @@ static PyObject* as_array(Args& a) {
 }
 
 static const Family family([] {
-  def<"numpy(input, *, force=False)", [](Args& a) {
-    return to_ndarray(a.boolean(1, false) ? ops::detach(a.tensor(0)) : a.tensor(0));
+  def<"numpy(Tensor input, *, bool force=False) -> ndarray", [](Args& a) {
+    return to_ndarray(a.boolean(1) ? ops::detach(a.tensor(0)) : a.tensor(0));
   }>(kMethod | kTool, "A NumPy array that shares the tensor's memory; force=True detaches first.");
-  def<"__array__(input, dtype=None, copy=None)", as_array>(kMethod);
-  def<"from_numpy(array, *, dtype=None, requires_grad=False)", [](Args& a) {
+  def<"__array__(Tensor input, DType? dtype=None, bool? copy=None) -> ndarray", as_array>(kMethod);
+  def<"from_numpy(ndarray array, *, DType? dtype=None, bool requires_grad=False) -> Tensor", [](Args& a) {
     if (!is_ndarray(a[0])) a.fail(0, "a numpy.ndarray");
     Tensor t = from_ndarray(a[0], a.has(1));
     if (a.has(1)) t = ops::cast(t, a.dtype(1));
-    if (a.boolean(2, false)) set_requires_grad(t, true);
+    if (a.boolean(2)) set_requires_grad(t, true);
     return t;
   }>(kFunction | kTool, "A tensor that shares the memory of a NumPy array, unless another dtype is asked for.");
-  def<"frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)", [](Args& a) {
-    std::string why;
-    const Object bytes(PyObject_CallMethod(Object(PyMemoryView_FromObject(a[0])).get(), "cast", "s", "B"));
-    const Tensor memory = share_buffer(bytes.get(), why);
-    require(memory.defined(), "frombuffer: the memory cannot be shared, since ", why);
-    const DType dtype = a.dtype(1);
-    const int64_t item = itemsize(dtype), count = a.integer(2, -1), offset = a.integer(3, 0),
-                  room = memory.numel() - offset;
-    require(offset >= 0 && room >= 0, "frombuffer: offset ", offset, " is outside a buffer of ", memory.numel(),
-            " bytes");
-    require(count >= -1 && (count >= 0 || room % item == 0), "frombuffer: ", room, " bytes are not a whole number of ",
-            dtype, " elements");
-    const int64_t n = count >= 0 ? count : room / item;
-    require(n <= room / item, "frombuffer: ", n, " elements of ", dtype, " need more than the ", room,
-            " bytes of the buffer");
-    require(
-        (reinterpret_cast<uintptr_t>(memory->data) + static_cast<uintptr_t>(offset)) % static_cast<uintptr_t>(item) ==
-            0,
-        "frombuffer: the memory at offset ", offset, " is not aligned for ", dtype);
-    Tensor t = alias(memory, {n * item}, {1}, offset);
-    t->dtype = dtype;
-    t->shape = Dims{n};
-    t->geometry_changed();
-    if (a.boolean(4, false)) set_requires_grad(t, true);
-    return t;
-  }>(kFunction | kTool, "A tensor that shares the memory of a buffer.");
+  def<"frombuffer(Any buffer, *, DType dtype, int count=-1, int offset=0, bool requires_grad=False) -> Tensor",
+      [](Args& a) {
+        std::string why;
+        const Object bytes(PyObject_CallMethod(Object(PyMemoryView_FromObject(a[0])).get(), "cast", "s", "B"));
+        const Tensor memory = share_buffer(bytes.get(), why);
+        require(memory.defined(), "frombuffer: the memory cannot be shared, since ", why);
+        const DType dtype = a.dtype(1);
+        const int64_t item = itemsize(dtype), count = a.integer(2), offset = a.integer(3),
+                      room = memory.numel() - offset;
+        require(offset >= 0 && room >= 0, "frombuffer: offset ", offset, " is outside a buffer of ", memory.numel(),
+                " bytes");
+        require(count >= -1 && (count >= 0 || room % item == 0), "frombuffer: ", room,
+                " bytes are not a whole number of ", dtype, " elements");
+        const int64_t n = count >= 0 ? count : room / item;
+        require(n <= room / item, "frombuffer: ", n, " elements of ", dtype, " need more than the ", room,
+                " bytes of the buffer");
+        require((reinterpret_cast<uintptr_t>(memory->data) + static_cast<uintptr_t>(offset)) %
+                        static_cast<uintptr_t>(item) ==
+                    0,
+                "frombuffer: the memory at offset ", offset, " is not aligned for ", dtype);
+        Tensor t = alias(memory, {n * item}, {1}, offset);
+        t->dtype = dtype;
+        t->shape = Dims{n};
+        t->geometry_changed();
+        if (a.boolean(4)) set_requires_grad(t, true);
+        return t;
+      }>(kFunction | kTool, "A tensor that shares the memory of a buffer.");
 });
 
 }  // namespace genesis::py

@@ -383,16 +383,16 @@ PyObject* observe_call(const char* name, std::span<PyObject* const> args, F&& ru
 
 }  // namespace
 
-PyObject* observed(const Signature& sig, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n,
+PyObject* observed(const Operator& op, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n,
                    PyObject* kwnames) {
   const auto run = [&] { return call(self, args, n, kwnames); };
-  if (sig.tool || busy) return run();
+  if (op.tool() || busy) return run();
   PyObject* all[kMaxArgs + 1];
   size_t count = 0;
   if (self) all[count++] = self;
   const Py_ssize_t given = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   for (Py_ssize_t i = 0; i < given && count < std::size(all); ++i) all[count++] = args[i];
-  return observe_call(sig.name.c_str(), {all, count}, run);
+  return observe_call(op.sig.name.c_str(), {all, count}, run);
 }
 
 PyObject* observed_run(const char* name, std::span<PyObject* const> args, PyObject* (*run)(void*), void* context) {
@@ -413,7 +413,7 @@ static PyObject* end_region() {
 
 static PyObject* set_finite(Args& a) {
   const Finite before = finite;
-  finite = {a.boolean(0, false), a.boolean(1, false), a.boolean(2, false), a.boolean(3, false)};
+  finite = {a.boolean(0), a.boolean(1), a.boolean(2), a.boolean(3)};
   num_checking += finite.on() - before.on();
   changed();
   const auto truth = [](bool b) { return b ? Py_True : Py_False; };
@@ -443,21 +443,21 @@ static PyObject* look_at(Args& a) {
 }
 
 static const Family family([] {
-  def<"_profile_start(record_shapes, with_stack)", [](Args& a) -> PyObject* {
+  def<"_profile_start(bool record_shapes, bool with_stack) -> None", [](Args& a) -> PyObject* {
     require<GraphError>(!recording, "profile: a profile is running already; leave it before entering another");
-    recording = std::make_unique<Recording>(a.boolean(0, true), a.boolean(1, false));
+    recording = std::make_unique<Recording>(a.boolean(0), a.boolean(1));
     changed();
     Py_RETURN_NONE;
   }>(kFunction | kTool);
-  def<"_profile_stop()", [](Args&) {
+  def<"_profile_stop() -> list", [](Args&) {
     require<GraphError>(static_cast<bool>(recording), "profile: no profile is running");
     const std::unique_ptr<Recording> done = std::move(recording);
     changed();
     return done->list();
   }>(kFunction | kTool);
-  def<"_begin_region(name, module)", [](Args& a) -> PyObject* {
+  def<"_begin_region(str name, bool module) -> None", [](Args& a) -> PyObject* {
     Region region{0, 0, nullptr};
-    const bool module = a.boolean(1, false);
+    const bool module = a.boolean(1);
     const std::string name = a.string(0);
     if (recording && !busy)
       region = {recording->id,
@@ -466,25 +466,26 @@ static const Family family([] {
     regions.push_back(region);
     Py_RETURN_NONE;
   }>(kFunction | kTool);
-  def<"_end_region()", [](Args&) { return end_region(); }>(kFunction | kTool);
-  def<"_current_scope()", [](Args&) { return Object::borrow(scope() ? scope() : Py_None); }>(kFunction | kTool);
-  def<"_set_anomaly(mode, check_nan)", [](Args& a) -> PyObject* {
+  def<"_end_region() -> None", [](Args&) { return end_region(); }>(kFunction | kTool);
+  def<"_current_scope() -> str?", [](Args&) { return Object::borrow(scope() ? scope() : Py_None); }>(kFunction | kTool);
+  def<"_set_anomaly(bool mode, bool check_nan) -> (bool, bool)", [](Args& a) -> PyObject* {
     PyObject* before = PyTuple_Pack(2, anomaly ? Py_True : Py_False, anomaly_nan ? Py_True : Py_False);
-    anomaly = a.boolean(0, false);
-    anomaly_nan = a.boolean(1, true);
+    anomaly = a.boolean(0);
+    anomaly_nan = a.boolean(1);
     changed();
     return before;
   }>(kFunction | kTool);
-  def<"_get_anomaly()", [](Args&) {
+  def<"_get_anomaly() -> (bool, bool)", [](Args&) {
     return PyTuple_Pack(2, anomaly ? Py_True : Py_False, anomaly_nan ? Py_True : Py_False);
   }>(kFunction | kTool);
-  def<"_set_finite(nan, inf, forward, backward)", set_finite>(kFunction | kTool);
-  def<"_trace_nodes(on)", [](Args& a) -> PyObject* {
-    num_tracing += a.boolean(0, true) ? 1 : -1;
+  def<"_set_finite(bool nan, bool inf, bool forward, bool backward) -> (bool, bool, bool, bool)", set_finite>(
+      kFunction | kTool);
+  def<"_trace_nodes(bool on) -> None", [](Args& a) -> PyObject* {
+    num_tracing += a.boolean(0) ? 1 : -1;
     changed();
     Py_RETURN_NONE;
   }>(kFunction | kTool);
-  def<"_live_nodes()", [](Args&) {
+  def<"_live_nodes() -> list[Node]", [](Args&) {
     std::vector<Ref<Node>> nodes;  // held: making Python objects may run the collector, which may destroy nodes
     for (Node* node = Node::newest(); node; node = node->next())
       if (node->thread == this_thread()) nodes.emplace_back(node);
@@ -495,7 +496,7 @@ static const Family family([] {
     }
     return list;
   }>(kFunction | kTool);
-  def<"_look_at(node)", look_at>(kFunction | kTool);
+  def<"_look_at(Node node) -> tuple", look_at>(kFunction | kTool);
 });
 
 }  // namespace genesis::py

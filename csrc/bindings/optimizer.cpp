@@ -97,18 +97,18 @@ void lion(Args& a) {
 }  // namespace
 
 static const Family family([] {
-  def<"_sgd_step(group, state)", step<sgd>>(kFunction | kTool);
-  def<"_adam_step(group, state)", step<adam>>(kFunction | kTool);
-  def<"_nadam_step(group, state)", step<nadam>>(kFunction | kTool);
-  def<"_radam_step(group, state)", step<radam>>(kFunction | kTool);
-  def<"_adamax_step(group, state)", step<adamax>>(kFunction | kTool);
-  def<"_adagrad_step(group, state)", step<adagrad>>(kFunction | kTool);
-  def<"_adadelta_step(group, state)", step<adadelta>>(kFunction | kTool);
-  def<"_rmsprop_step(group, state)", step<rmsprop>>(kFunction | kTool);
-  def<"_rprop_step(group, state)", step<rprop>>(kFunction | kTool);
-  def<"_asgd_step(group, state)", step<asgd>>(kFunction | kTool);
-  def<"_lion_step(group, state)", step<lion>>(kFunction | kTool);
-  def<"_average_lists(averaged, current, factor)", [](Args& a) -> PyObject* {
+  def<"_sgd_step(Any group, Any state) -> None", step<sgd>>(kFunction | kTool);
+  def<"_adam_step(Any group, Any state) -> None", step<adam>>(kFunction | kTool);
+  def<"_nadam_step(Any group, Any state) -> None", step<nadam>>(kFunction | kTool);
+  def<"_radam_step(Any group, Any state) -> None", step<radam>>(kFunction | kTool);
+  def<"_adamax_step(Any group, Any state) -> None", step<adamax>>(kFunction | kTool);
+  def<"_adagrad_step(Any group, Any state) -> None", step<adagrad>>(kFunction | kTool);
+  def<"_adadelta_step(Any group, Any state) -> None", step<adadelta>>(kFunction | kTool);
+  def<"_rmsprop_step(Any group, Any state) -> None", step<rmsprop>>(kFunction | kTool);
+  def<"_rprop_step(Any group, Any state) -> None", step<rprop>>(kFunction | kTool);
+  def<"_asgd_step(Any group, Any state) -> None", step<asgd>>(kFunction | kTool);
+  def<"_lion_step(Any group, Any state) -> None", step<lion>>(kFunction | kTool);
+  def<"_average_lists(Tensor[] averaged, Tensor[] current, float factor) -> None", [](Args& a) -> PyObject* {
     const std::vector<Tensor> averaged = a.tensors(0), current = a.tensors(1);
     require(averaged.size() == current.size(), "average: there are ", averaged.size(), " tensors to update, and ",
             current.size(), " to update them by");
@@ -120,10 +120,11 @@ static const Family family([] {
     ops::average(list, a.number(2));
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Moves each tensor towards another by `factor` of the difference, in place.");
-  def<"_unscale_grads(grads, factor)", [](Args& a) { return ops::unscale(a.tensors(0), a.number(1)); }>(
-      kFunction | kTool, "Multiplies gradients in place; whether all products are finite.");
-  def<"_zero_grads(params, set_to_none=True)", [](Args& a) -> PyObject* {
-    const bool drop = a.boolean(1, true);
+  def<"_unscale_grads(Tensor[] grads, float factor) -> bool", [](Args& a) {
+    return ops::unscale(a.tensors(0), a.number(1));
+  }>(kFunction | kTool, "Multiplies gradients in place; whether all products are finite.");
+  def<"_zero_grads(Any params, bool set_to_none=True) -> None", [](Args& a) -> PyObject* {
+    const bool drop = a.boolean(1);
     const Object params(PySequence_Fast(a[0], "expected a list of parameters"));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(params.get()); ++i) {
       PyObject* p = PySequence_Fast_GET_ITEM(params.get(), i);

@@ -106,18 +106,19 @@ Tensor direction(Args& a) {
 }  // namespace
 
 static const Family family([] {
-  def<"_adafactor_step(group, state)", step<adafactor>>(kFunction | kTool);
-  def<"_muon_step(group, state)", step<muon>>(kFunction | kTool);
-  def<"_lbfgs_direction(grad, state, history_size)", direction>(
+  def<"_adafactor_step(Any group, Any state) -> None", step<adafactor>>(kFunction | kTool);
+  def<"_muon_step(Any group, Any state) -> None", step<muon>>(kFunction | kTool);
+  def<"_lbfgs_direction(Tensor grad, Any state, int history_size) -> Tensor", direction>(
       kFunction | kTool, "Where L-BFGS goes next; takes the last step into the history that `state` holds.");
-  def<"_lbfgs_move(params, direction, t, origin=None)", [](Args& a) -> PyObject* {
-    const std::vector<Tensor> params = a.tensors(0), origin = a.has(3) ? a.tensors(3) : std::vector<Tensor>();
-    require(origin.empty() || origin.size() == params.size(), "LBFGS.step: ", params.size(), " parameters start from ",
-            origin.size(), " values");
-    ops::lbfgs_move(params, a.tensor(1), a.number(2), origin);
-    Py_RETURN_NONE;
-  }>(kFunction | kTool, "Moves all parameters by `t` along a direction, from `origin` if that is given.");
-  def<"_flat_grad(params)", [](Args& a) { return ops::flat_grad(a.tensors(0)); }>(
+  def<"_lbfgs_move(Tensor[] params, Tensor direction, float t, Tensor[]? origin=None) -> None",
+      [](Args& a) -> PyObject* {
+        const std::vector<Tensor> params = a.tensors(0), origin = a.has(3) ? a.tensors(3) : std::vector<Tensor>();
+        require(origin.empty() || origin.size() == params.size(), "LBFGS.step: ", params.size(),
+                " parameters start from ", origin.size(), " values");
+        ops::lbfgs_move(params, a.tensor(1), a.number(2), origin);
+        Py_RETURN_NONE;
+      }>(kFunction | kTool, "Moves all parameters by `t` along a direction, from `origin` if that is given.");
+  def<"_flat_grad(Tensor[] params) -> Tensor", [](Args& a) { return ops::flat_grad(a.tensors(0)); }>(
       kFunction | kTool, "The gradients of all parameters as one vector; 0 where there is none.");
 });
 

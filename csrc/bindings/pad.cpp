@@ -6,8 +6,8 @@
 namespace genesis::py {
 
 static const Family family([] {
-  def<"constant_pad_nd(input, pad, value=0)", [](Args& a) {
-    return ops::constant_pad(a.tensor(0), a.dims(1), a.scalar(2, Scalar(0.0)));
+  def<"constant_pad_nd(Tensor input, int[] pad, Scalar value=0) -> Tensor", [](Args& a) {
+    return ops::constant_pad(a.tensor(0), a.dims(1), a.scalar(2));
   }>(kFunction, "The input with `value` around it: two numbers of elements for each dimension, from the last.");
 });
 

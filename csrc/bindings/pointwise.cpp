@@ -9,10 +9,10 @@ namespace genesis::py {
 // Name(input, other, alpha=1) and its in-place form.
 template <FixedString Name, auto Op, auto InPlace>
 static void def_sum(const char* doc) {
-  def<join<Name, "(input, other, *, alpha=1, out=None)">(),
-      [](Args& a) { return Op(a.operand(0), a.operand(1), a.scalar(2, 1), a.out(3)); }>(kBoth, doc);
-  def<join<Name, "_(input, other, *, alpha=1)">(),
-      [](Args& a) { return InPlace(a.tensor(0), a.operand(1), a.scalar(2, 1)); }>(kMethod, "In-place form.");
+  def<join<Name, "(Operand input, Operand other, *, Scalar alpha=1, Tensor? out=None) -> Tensor">(),
+      [](Args& a) { return Op(a.operand(0), a.operand(1), a.scalar(2), a.out(3)); }>(kBoth, doc);
+  def<join<Name, "_(Tensor input, Operand other, *, Scalar alpha=1) -> Self">(),
+      [](Args& a) { return InPlace(a.tensor(0), a.operand(1), a.scalar(2)); }>(kMethod, "In-place form.");
 }
 static Tensor add(const Operand& x, const Operand& y, Scalar alpha, ops::Out out) { return ops::add(x, y, alpha, out); }
 static Tensor sub(const Operand& x, const Operand& y, Scalar alpha, ops::Out out) { return ops::sub(x, y, alpha, out); }
@@ -20,15 +20,15 @@ static Tensor sub(const Operand& x, const Operand& y, Scalar alpha, ops::Out out
 // Name(input, tensor1, tensor2, value=1) and its in-place form.
 template <FixedString Name, auto Op>
 static void def_addc(const char* doc) {
-  def<join<Name, "(input, tensor1, tensor2, *, value=1, out=None)">(),
-      [](Args& a) { return Op(a.tensor(0), a.operand(1), a.operand(2), a.scalar(3, 1), a.out(4)); }>(kBoth, doc);
-  def<join<Name, "_(input, tensor1, tensor2, *, value=1)">(), [](Args& a) {
+  def<join<Name, "(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1, Tensor? out=None) -> Tensor">(),
+      [](Args& a) { return Op(a.tensor(0), a.operand(1), a.operand(2), a.scalar(3), a.out(4)); }>(kBoth, doc);
+  def<join<Name, "_(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     const Tensor& x = a.tensor(0);
     const Operand y = a.operand(1), z = a.operand(2);
     return ops::inplace(name.text, x, {&y.or_undefined(), &z.or_undefined()}, [&](const Tensor& input, ops::Out out) {
       return Op(input, y.tensor && y.tensor->same(x) ? Operand(input) : y,
-                z.tensor && z.tensor->same(x) ? Operand(input) : z, a.scalar(3, 1), out);
+                z.tensor && z.tensor->same(x) ? Operand(input) : z, a.scalar(3), out);
     });
   }>(kMethod, "In-place form.");
 }
@@ -37,10 +37,10 @@ static const Family family([] {
   def_sum<"add", add, ops::add_>("input + alpha * other.");
   def_sum<"sub", sub, ops::sub_>("input - alpha * other.");
   def_sum<"subtract", sub, ops::sub_>("Another name of sub.");
-  def<"rsub(input, other, *, alpha=1)", [](Args& a) {
+  def<"rsub(Operand input, Operand other, *, Scalar alpha=1) -> Tensor", [](Args& a) {
     const Operand x = a.operand(0), y = a.operand(1);
     broadcast_shapes("rsub", x.shape(), y.shape());  // an error must not speak of the swapped operands
-    return ops::sub(y, x, a.scalar(2, 1));
+    return ops::sub(y, x, a.scalar(2));
   }>(kBoth, "other - alpha * input.");
   def_zip<"mul", ops::mul>("input * other.");
   def_zip<"multiply", ops::mul>("Another name of mul.");
@@ -52,13 +52,14 @@ static const Family family([] {
   def_map<"sgn", ops::sign>("Another name of sign.");
   def_map<"square", ops::square>("input * input.");
   def_map<"reciprocal", ops::reciprocal>("1 / input.");
-  def<"pow(input, exponent, *, out=None)", [](Args& a) { return ops::pow(a.operand(0), a.operand(1), a.out(2)); }>(
-      kBoth, "input to the power of exponent.");
-  def<"pow_(input, exponent)", [](Args& a) { return ops::pow_(a.tensor(0), a.operand(1)); }>(kMethod, "In-place form.");
-  def<"float_power(input, exponent, *, out=None)", [](Args& a) {
+  def<"pow(Operand input, Operand exponent, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::pow(a.operand(0), a.operand(1), a.out(2)); }>(kBoth, "input to the power of exponent.");
+  def<"pow_(Tensor input, Operand exponent) -> Self", [](Args& a) { return ops::pow_(a.tensor(0), a.operand(1)); }>(
+      kMethod, "In-place form.");
+  def<"float_power(Operand input, Operand exponent, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::float_power(a.operand(0), a.operand(1), a.out(2));
   }>(kBoth, "input to the power of exponent, in float64.");
-  def<"float_power_(input, exponent)", [](Args& a) {
+  def<"float_power_(Tensor input, Operand exponent) -> Self", [](Args& a) {
     require<DTypeError>(a.tensor(0).dtype() == DType::Float64,
                         "float_power_: the result is float64 and cannot be stored in a ", a.tensor(0).dtype(),
                         " tensor; use float_power()");
@@ -66,10 +67,10 @@ static const Family family([] {
   }>(kMethod, "In-place form.");
   def_addc<"addcmul", ops::addcmul>("input + value * tensor1 * tensor2.");
   def_addc<"addcdiv", ops::addcdiv>("input + value * tensor1 / tensor2.");
-  def<"lerp(input, end, weight, *, out=None)", [](Args& a) {
+  def<"lerp(Tensor input, Operand end, Operand weight, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::lerp(a.tensor(0), a.operand(1), a.operand(2), a.out(3));
   }>(kBoth, "input + weight * (end - input).");
-  def<"lerp_(input, end, weight)", [](Args& a) {
+  def<"lerp_(Tensor input, Operand end, Operand weight) -> Self", [](Args& a) {
     return ops::inplace_zip<ops::lerp>("lerp_", a.tensor(0), a.operand(1), a.operand(2));
   }>(kMethod, "In-place form.");
   def_zip<"xlogy", ops::xlogy>("input * log(other), and 0 where input is 0.");

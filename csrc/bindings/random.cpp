@@ -182,7 +182,7 @@ Tensor randint(Args& a) {
   int64_t low = 0, high;
   int size = 2;
   if (a.has(1) && PyIndex_Check(a[1]) && !PySequence_Check(a[1])) {
-    low = a.integer(0, 0);
+    low = a.integer(0);
     high = a.integer(1);
   } else {
     if (!a.has(0)) a.fail(1, "an int");
@@ -208,99 +208,113 @@ Tensor normal(Args& a) {
   if (mean_tensor || std_tensor) {
     require(!a.has(2), "normal: size is for numbers as mean and std; here the shape is that of the tensor");
     Tensor t = ops::normal(mean_tensor ? a.tensor(0) : Tensor(), std_tensor ? a.tensor(1) : Tensor(),
-                           mean_tensor ? 0 : a.number(0, 0.0), std_tensor ? 1 : a.number(1, 1.0), g);
+                           mean_tensor ? 0 : a.number(0), std_tensor ? 1 : a.number(1), g);
     if (a.has(4)) t = ops::cast(t, a.dtype(4));
     return finish(a, 4, std::move(t));
   }
   if (!a.has(2)) a.fail(2, "a tuple of ints where mean and std are numbers");
   const Tensor y = empty(a.dims(2), dtype_or(a, 4, default_dtype));
-  return finish(a, 4, untracked(ops::normal_(y, a.number(0, 0.0), a.number(1, 1.0), g)));
+  return finish(a, 4, untracked(ops::normal_(y, a.number(0), a.number(1), g)));
 }
 
 const Family family([] {
   init_generator();
-  def<"manual_seed(seed)", [](Args& a) {
+  def<"manual_seed(int seed) -> Generator", [](Args& a) {
     default_generator().manual_seed(to_seed(a[0]));
     return incref(default_object);
   }>(kFunction | kTool, "Begins the stream of a seed, for all draws that name no generator.");
-  def<"seed()", [](Args&) { return seed_anew(default_generator()); }>(
+  def<"seed() -> int", [](Args&) { return seed_anew(default_generator()); }>(
       kFunction | kTool, "Begins the stream of a seed from the system's entropy, and returns the seed.");
-  def<"initial_seed()", [](Args&) { return PyLong_FromUnsignedLongLong(default_generator().seed); }>(
+  def<"initial_seed() -> int", [](Args&) { return PyLong_FromUnsignedLongLong(default_generator().seed); }>(
       kFunction | kTool, "The seed that the stream began with.");
-  def<"get_rng_state()", [](Args&) { return state_of(default_generator()); }>(
+  def<"get_rng_state() -> Tensor", [](Args&) { return state_of(default_generator()); }>(
       kFunction | kTool, "The state of the default generator, a uint8 tensor.");
-  def<"set_rng_state(new_state)", [](Args& a) {
+  def<"set_rng_state(Tensor new_state) -> None", [](Args& a) {
     set_state("set_rng_state", default_generator(), a[0]);
     return incref(Py_None);
   }>(kFunction | kTool, "Goes back to a state that get_rng_state returned.");
 
-  def<"rand(*size, generator=None, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
-    return finish(a, 2, ops::rand(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1)));
-  }>(kFunction, "Uniform random numbers from [0, 1).");
-  def<"randn(*size, generator=None, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
-    return finish(a, 2, ops::randn(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1)));
-  }>(kFunction, "Random numbers of the standard normal distribution.");
-  def<"randint(low=0, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)",
+  def<"rand(int *size, Generator? generator=None, DType? dtype=None, Device? device=None, bool requires_grad=False, "
+      "Tensor? out=None) -> Tensor",
+      [](Args& a) { return finish(a, 2, ops::rand(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1))); }>(
+      kFunction, "Uniform random numbers from [0, 1).");
+  def<"randn(int *size, Generator? generator=None, DType? dtype=None, Device? device=None, bool requires_grad=False, "
+      "Tensor? out=None) -> Tensor",
+      [](Args& a) { return finish(a, 2, ops::randn(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1))); }>(
+      kFunction, "Random numbers of the standard normal distribution.");
+  def<"randint(int low=0, int[]? high=None, int[]? size=None, *, Generator? generator=None, DType? dtype=None, Device? "
+      "device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
       randint>(kFunction,
                "Random integers from low, or 0, to high - 1: randint(high, size) or randint(low, high, size).");
-  def<"randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)", [](Args& a) {
-    return finish(a, 2, ops::randperm(a.integer(0), dtype_or(a, 2, DType::Int64), generator(a, 1)));
-  }>(kFunction, "A random permutation of 0 .. n - 1.");
-  def<"rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    const Tensor& x = a.tensor(0);
-    return finish(a, 2, ops::rand(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
-  }>(kFunction, "rand() in the shape and dtype of `input`.");
-  def<"randn_like(input, *, generator=None, dtype=None, device=None, requires_grad=False)", [](Args& a) {
-    const Tensor& x = a.tensor(0);
-    return finish(a, 2, ops::randn(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
-  }>(kFunction, "randn() in the shape and dtype of `input`.");
-  def<"randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False)",
+  def<"randperm(int n, *, Generator? generator=None, DType? dtype=None, Device? device=None, bool requires_grad=False, "
+      "Tensor? out=None) -> Tensor",
+      [](Args& a) { return finish(a, 2, ops::randperm(a.integer(0), dtype_or(a, 2, DType::Int64), generator(a, 1))); }>(
+      kFunction, "A random permutation of 0 .. n - 1.");
+  def<"rand_like(Tensor input, *, Generator? generator=None, DType? dtype=None, Device? device=None, bool "
+      "requires_grad=False) -> Tensor",
+      [](Args& a) {
+        const Tensor& x = a.tensor(0);
+        return finish(a, 2, ops::rand(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
+      }>(kFunction, "rand() in the shape and dtype of `input`.");
+  def<"randn_like(Tensor input, *, Generator? generator=None, DType? dtype=None, Device? device=None, bool "
+      "requires_grad=False) -> Tensor",
+      [](Args& a) {
+        const Tensor& x = a.tensor(0);
+        return finish(a, 2, ops::randn(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
+      }>(kFunction, "randn() in the shape and dtype of `input`.");
+  def<"randint_like(Tensor input, int low, int? high=None, *, Generator? generator=None, DType? dtype=None, Device? "
+      "device=None, bool requires_grad=False) -> Tensor",
       randint_like>(
       kFunction,
       "randint() in the shape and dtype of `input`: randint_like(input, high) or randint_like(input, low, high).");
-  def<"normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None)",
+  def<"normal(Operand mean=0.0, Operand std=1.0, int[]? size=None, *, Generator? generator=None, DType? dtype=None, "
+      "Device? device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
       normal>(kFunction, "Normal random numbers; mean and std are numbers, with a size, or tensors.");
-  def<"bernoulli(input, p=None, *, generator=None, out=None)", [](Args& a) {
+  def<"bernoulli(Tensor input, float? p=None, *, Generator? generator=None, Tensor? out=None) -> Tensor", [](Args& a) {
     Generator& g = generator(a, 2);
     return a.has(1) ? ops::bernoulli(a.tensor(0), a.number(1), g) : ops::bernoulli(a.tensor(0), g);
   }>(kBoth, "1 with the probability that `input` holds (or p), else 0.");
-  def<"multinomial(input, num_samples, replacement=False, *, generator=None, out=None)", [](Args& a) {
-    return ops::multinomial(a.tensor(0), a.integer(1), a.boolean(2, false), generator(a, 3));
-  }>(kBoth, "Indices drawn with the weights in each row of `input`.");
-  def<"poisson(input, generator=None)", [](Args& a) { return ops::poisson(a.tensor(0), generator(a, 1)); }>(
-      kFunction, "Poisson random numbers with the means that `input` holds.");
-  def<"dropout(input, p=0.5, training=True, inplace=False, *, generator=None)", [](Args& a) {
-    const double p = a.number(1, 0.5);
-    require(p >= 0 && p <= 1, "dropout: p must be between 0 and 1, got ", p);
-    if (!a.boolean(2, true)) return a.tensor(0);
-    Generator& g = generator(a, 4);
-    return a.boolean(3, false) ? ops::dropout_(a.tensor(0), p, g) : ops::dropout(a.tensor(0), p, g);
-  }>(kFunction, "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).");
+  def<"multinomial(Tensor input, int num_samples, bool replacement=False, *, Generator? generator=None, Tensor? "
+      "out=None) -> Tensor",
+      [](Args& a) { return ops::multinomial(a.tensor(0), a.integer(1), a.boolean(2), generator(a, 3)); }>(
+      kBoth, "Indices drawn with the weights in each row of `input`.");
+  def<"poisson(Tensor input, Generator? generator=None) -> Tensor", [](Args& a) {
+    return ops::poisson(a.tensor(0), generator(a, 1));
+  }>(kFunction, "Poisson random numbers with the means that `input` holds.");
+  def<"dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False, *, Generator? generator=None) -> "
+      "Tensor",
+      [](Args& a) {
+        const double p = a.number(1);
+        require(p >= 0 && p <= 1, "dropout: p must be between 0 and 1, got ", p);
+        if (!a.boolean(2)) return a.tensor(0);
+        Generator& g = generator(a, 4);
+        return a.boolean(3) ? ops::dropout_(a.tensor(0), p, g) : ops::dropout(a.tensor(0), p, g);
+      }>(kFunction, "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).");
 
-  def<"uniform_(input, from_=0.0, to=1.0, *, generator=None)", [](Args& a) {
-    return ops::uniform_(a.tensor(0), a.number(1, 0.0), a.number(2, 1.0), generator(a, 3));
+  def<"uniform_(Tensor input, float from_=0.0, float to=1.0, *, Generator? generator=None) -> Self", [](Args& a) {
+    return ops::uniform_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
   }>(kMethod, "Fills the tensor with uniform random numbers from [from_, to).");
-  def<"normal_(input, mean=0.0, std=1.0, *, generator=None)", [](Args& a) {
-    return ops::normal_(a.tensor(0), a.number(1, 0.0), a.number(2, 1.0), generator(a, 3));
+  def<"normal_(Tensor input, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Self", [](Args& a) {
+    return ops::normal_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
   }>(kMethod, "Fills the tensor with normal random numbers.");
-  def<"log_normal_(input, mean=1.0, std=2.0, *, generator=None)", [](Args& a) {
-    return ops::log_normal_(a.tensor(0), a.number(1, 1.0), a.number(2, 2.0), generator(a, 3));
+  def<"log_normal_(Tensor input, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Self", [](Args& a) {
+    return ops::log_normal_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
   }>(kMethod, "Fills the tensor with exp of normal random numbers.");
-  def<"exponential_(input, lambd=1.0, *, generator=None)", [](Args& a) {
-    return ops::exponential_(a.tensor(0), a.number(1, 1.0), generator(a, 2));
+  def<"exponential_(Tensor input, float lambd=1.0, *, Generator? generator=None) -> Self", [](Args& a) {
+    return ops::exponential_(a.tensor(0), a.number(1), generator(a, 2));
   }>(kMethod, "Fills the tensor with exponential random numbers of rate lambd.");
-  def<"cauchy_(input, median=0.0, sigma=1.0, *, generator=None)", [](Args& a) {
-    return ops::cauchy_(a.tensor(0), a.number(1, 0.0), a.number(2, 1.0), generator(a, 3));
+  def<"cauchy_(Tensor input, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Self", [](Args& a) {
+    return ops::cauchy_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
   }>(kMethod, "Fills the tensor with random numbers of the Cauchy distribution.");
-  def<"geometric_(input, p, *, generator=None)", [](Args& a) {
+  def<"geometric_(Tensor input, float p, *, Generator? generator=None) -> Self", [](Args& a) {
     return ops::geometric_(a.tensor(0), a.number(1), generator(a, 2));
   }>(kMethod, "Fills the tensor with numbers of trials up to the first success.");
-  def<"bernoulli_(input, p=0.5, *, generator=None)", [](Args& a) {
+  def<"bernoulli_(Tensor input, Operand p=0.5, *, Generator? generator=None) -> Self", [](Args& a) {
     Generator& g = generator(a, 2);
     return a[1] && is_tensor(a[1]) ? ops::bernoulli_(a.tensor(0), a.tensor(1), g)
-                                   : ops::bernoulli_(a.tensor(0), a.number(1, 0.5), g);
+                                   : ops::bernoulli_(a.tensor(0), a.number(1), g);
   }>(kMethod, "Fills the tensor with 1 with probability p, else 0; p is a number or a tensor.");
-  def<"random_(input, from_=None, to=None, *, generator=None)",
+  def<"random_(Tensor input, int? from_=None, int? to=None, *, Generator? generator=None) -> Self",
       [](Args& a) {
         Generator& g = generator(a, 3);
         if (!a.has(1) && !a.has(2)) return ops::random_(a.tensor(0), g);

@@ -35,9 +35,9 @@ static bool reaches_beyond(const std::vector<Tensor>& roots, const std::vector<T
 }
 
 static const Family family([] {
-  def<"_reaches_beyond(tensors, leaves)", [](Args& a) { return reaches_beyond(a.tensors(0), a.tensors(1)); }>(
-      kFunction);
-  def<"_watched(tensor)", [](Args& a) { return watched(a.tensor(0)); }>(kFunction);
+  def<"_reaches_beyond(Tensor[] tensors, Tensor[] leaves) -> bool",
+      [](Args& a) { return reaches_beyond(a.tensors(0), a.tensors(1)); }>(kFunction);
+  def<"_watched(Tensor tensor) -> bool", [](Args& a) { return watched(a.tensor(0)); }>(kFunction);
 });
 
 }  // namespace genesis::py

@@ -17,10 +17,10 @@ static std::optional<ops::Rounding> rounding_mode(const Args& a, int i) {
 // Name(input, other, rounding_mode=None), as div and divide have it.
 template <FixedString Name>
 static void def_div() {
-  def<join<Name, "(input, other, *, rounding_mode=None, out=None)">(), [](Args& a) {
-    return ops::div(a.operand(0), a.operand(1), rounding_mode(a, 2), a.out(3));
-  }>(kBoth, "input / other, rounded towards zero ('trunc') or down ('floor') if rounding_mode says so.");
-  def<join<Name, "_(input, other, *, rounding_mode=None)">(), [](Args& a) {
+  def<join<Name, "(Operand input, Operand other, *, str? rounding_mode=None, Tensor? out=None) -> Tensor">(),
+      [](Args& a) { return ops::div(a.operand(0), a.operand(1), rounding_mode(a, 2), a.out(3)); }>(
+      kBoth, "input / other, rounded towards zero ('trunc') or down ('floor') if rounding_mode says so.");
+  def<join<Name, "_(Tensor input, Operand other, *, str? rounding_mode=None) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     const std::optional<ops::Rounding> rounding = rounding_mode(a, 2);
     const Operand y = a.operand(1);
@@ -44,29 +44,30 @@ static const Family family([] {
   def_map<"trunc", ops::trunc>("The integer part.");
   def_map<"fix", ops::trunc>("Another name of trunc.");
   def_map<"frac", ops::frac>("The part after the point, with the sign of input.");
-  def<"round(input, *, decimals=0, out=None)", [](Args& a) {
-    return ops::round(a.tensor(0), a.integer(1, 0), a.out(2));
+  def<"round(Tensor input, *, int decimals=0, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::round(a.tensor(0), a.integer(1), a.out(2));
   }>(kBoth, "The nearest integer (the even one of two), or multiple of 10**-decimals.");
-  def<"round_(input, *, decimals=0)", [](Args& a) {
-    const int64_t decimals = a.integer(1, 0);
+  def<"round_(Tensor input, *, int decimals=0) -> Self", [](Args& a) {
+    const int64_t decimals = a.integer(1);
     return ops::inplace("round_", a.tensor(0), {},
                         [&](const Tensor& x, ops::Out out) { return ops::round(x, decimals, out); });
   }>(kBoth, "In-place form.");
-  def<"frexp(input, *, out=None)", [](Args& a) {
+  def<"frexp(Tensor input, *, Tensor[]? out=None) -> (Tensor mantissa, Tensor exponent)", [](Args& a) {
     static PyTypeObject* const type = return_type("frexp", {"mantissa", "exponent"});
     const ops::Frexp y = ops::frexp(a.tensor(0));
     return named(type, {y.mantissa, y.exponent});
   }>(kBoth, "input = mantissa * 2**exponent, with a mantissa from 0.5 to 1.");
-  def<"nextafter(input, other, *, out=None)", [](Args& a) { return ops::nextafter(a.tensor(0), a.tensor(1)); }>(
-      kBoth, "The next floating number after input on the way to other.");
-  def<"nextafter_(input, other)", [](Args& a) {
+  def<"nextafter(Tensor input, Tensor other, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::nextafter(a.tensor(0), a.tensor(1));
+  }>(kBoth, "The next floating number after input on the way to other.");
+  def<"nextafter_(Tensor input, Tensor other) -> Self", [](Args& a) {
     const Tensor& y = a.tensor(1);
     return ops::inplace("nextafter_", a.tensor(0), {&y}, [&](const Tensor& x, ops::Out out) {
       return ops::deliver("nextafter_", ops::nextafter(x, y), out);
     });
   }>(kMethod, "In-place form.");
-  def<"__round__(input, ndigits=None)", [](Args& a) { return ops::round(a.tensor(0), a.integer(1, 0)); }>(
-      kMethod, "round(x) and round(x, ndigits).");
+  def<"__round__(Tensor input, int? ndigits=None) -> Tensor",
+      [](Args& a) { return ops::round(a.tensor(0), a.integer(1, 0)); }>(kMethod, "round(x) and round(x, ndigits).");
 });
 
 }  // namespace genesis::py

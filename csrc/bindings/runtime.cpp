@@ -12,37 +12,37 @@ namespace genesis::py {
 static const Family family([] {
   set_unlock_hooks({[]() -> void* { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; },
                     [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }});
-  def<"get_num_threads()", [](Args&) { return static_cast<int64_t>(get_num_threads()); }>(
+  def<"get_num_threads() -> int", [](Args&) { return static_cast<int64_t>(get_num_threads()); }>(
       kFunction | kTool, "How many threads an operation may use.");
-  def<"set_num_threads(n)", [](Args& a) -> PyObject* {
+  def<"set_num_threads(int n) -> None", [](Args& a) -> PyObject* {
     const int64_t n = a.integer(0);
     require(n >= 1 && n <= kMaxThreads, "set_num_threads: n must be between 1 and ", kMaxThreads, ", got ", n);
     set_num_threads(static_cast<int>(n));
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Sets how many threads an operation may use; results do not depend on it.");
-  def<"_memory_allocated()", [](Args&) { return static_cast<int64_t>(memory_allocated()); }>(kFunction | kTool);
-  def<"_memory_peak()", [](Args&) { return static_cast<int64_t>(memory_peak()); }>(kFunction | kTool);
-  def<"_memory_cached()", [](Args&) { return static_cast<int64_t>(memory_cached()); }>(kFunction | kTool);
-  def<"_memory_reset_peak()", [](Args&) -> PyObject* {
+  def<"_memory_allocated() -> int", [](Args&) { return static_cast<int64_t>(memory_allocated()); }>(kFunction | kTool);
+  def<"_memory_peak() -> int", [](Args&) { return static_cast<int64_t>(memory_peak()); }>(kFunction | kTool);
+  def<"_memory_cached() -> int", [](Args&) { return static_cast<int64_t>(memory_cached()); }>(kFunction | kTool);
+  def<"_memory_reset_peak() -> None", [](Args&) -> PyObject* {
     reset_memory_peak();
     Py_RETURN_NONE;
   }>(kFunction | kTool);
-  def<"_memory_empty_cache()", [](Args&) -> PyObject* {
+  def<"_memory_empty_cache() -> None", [](Args&) -> PyObject* {
     empty_cache();
     Py_RETURN_NONE;
   }>(kFunction | kTool);
-  def<"get_default_dtype()", [](Args&) {
+  def<"get_default_dtype() -> dtype", [](Args&) {
     PyObject* o = dtype_object(default_dtype);
     Py_INCREF(o);
     return o;
   }>(kFunction | kTool, "The dtype of Python floats and of results that turn integers into floats.");
-  def<"set_default_dtype(d)", [](Args& a) -> PyObject* {
+  def<"set_default_dtype(DType d) -> None", [](Args& a) -> PyObject* {
     const DType t = a.dtype(0);
     require<DTypeError>(is_floating(t), "set_default_dtype: must be floating, got ", t);
     default_dtype = t;
     Py_RETURN_NONE;
   }>(kFunction | kTool);
-  def<"_isa()", [](Args&) { return PyUnicode_FromString(isa_name(isa())); }>(kFunction | kTool);
+  def<"_isa() -> str", [](Args&) { return PyUnicode_FromString(isa_name(isa())); }>(kFunction | kTool);
 });
 
 }  // namespace genesis::py

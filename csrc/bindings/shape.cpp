@@ -6,7 +6,7 @@
 
 namespace genesis::py {
 
-static Tensor cat(Args& a) { return ops::cat(a.tensors(0), a.integer(1, 0)); }
+static Tensor cat(Args& a) { return ops::cat(a.tensors(0), a.integer(1)); }
 
 // One tensor in, one out; several in, a tuple out.
 template <int N>
@@ -18,7 +18,7 @@ static PyObject* atleast(Args& a) {
 }
 
 static std::vector<Tensor> meshgrid(Args& a) {
-  const std::string indexing = a.has(1) ? a.string(1) : "ij";
+  const std::string indexing = a.string(1);
   require(indexing == "ij" || indexing == "xy", "meshgrid: indexing must be 'ij' or 'xy', got '", indexing, "'");
   return ops::meshgrid(a.tensors(0), indexing == "xy");
 }
@@ -53,72 +53,86 @@ static PyObject* broadcast_shapes_of(Args& a) {
 }
 
 static const Family family([] {
-  def<"cat(tensors, dim=0, *, out=None)", cat>(kFunction, "Tensors joined along a dimension.");
-  def<"concat(tensors, dim=0, *, out=None)", cat>(kFunction, "Another name of cat().");
-  def<"concatenate(tensors, dim=0, *, out=None)", cat>(kFunction, "Another name of cat().");
-  def<"stack(tensors, dim=0, *, out=None)", [](Args& a) { return ops::stack(a.tensors(0), a.integer(1, 0)); }>(
-      kFunction, "Tensors of one shape joined along a new dimension.");
-  def<"hstack(tensors, *, out=None)", [](Args& a) { return ops::hstack(a.tensors(0)); }>(kFunction,
-                                                                                         "Joined by columns.");
-  def<"vstack(tensors, *, out=None)", [](Args& a) { return ops::vstack(a.tensors(0)); }>(kFunction, "Joined by rows.");
-  def<"row_stack(tensors, *, out=None)", [](Args& a) { return ops::vstack(a.tensors(0)); }>(
+  def<"cat(Tensor[] tensors, int dim=0, *, Tensor? out=None) -> Tensor", cat>(kFunction,
+                                                                              "Tensors joined along a dimension.");
+  def<"concat(Tensor[] tensors, int dim=0, *, Tensor? out=None) -> Tensor", cat>(kFunction, "Another name of cat().");
+  def<"concatenate(Tensor[] tensors, int dim=0, *, Tensor? out=None) -> Tensor", cat>(kFunction,
+                                                                                      "Another name of cat().");
+  def<"stack(Tensor[] tensors, int dim=0, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::stack(a.tensors(0), a.integer(1));
+  }>(kFunction, "Tensors of one shape joined along a new dimension.");
+  def<"hstack(Tensor[] tensors, *, Tensor? out=None) -> Tensor", [](Args& a) { return ops::hstack(a.tensors(0)); }>(
+      kFunction, "Joined by columns.");
+  def<"vstack(Tensor[] tensors, *, Tensor? out=None) -> Tensor", [](Args& a) { return ops::vstack(a.tensors(0)); }>(
+      kFunction, "Joined by rows.");
+  def<"row_stack(Tensor[] tensors, *, Tensor? out=None) -> Tensor", [](Args& a) { return ops::vstack(a.tensors(0)); }>(
       kFunction, "Another name of vstack().");
-  def<"dstack(tensors, *, out=None)", [](Args& a) { return ops::dstack(a.tensors(0)); }>(kFunction, "Joined by depth.");
-  def<"column_stack(tensors, *, out=None)", [](Args& a) { return ops::column_stack(a.tensors(0)); }>(
-      kFunction, "Vectors as the columns of a matrix.");
-  def<"block_diag(*tensors)", [](Args& a) { return ops::block_diag(a.tensors(0)); }>(
+  def<"dstack(Tensor[] tensors, *, Tensor? out=None) -> Tensor", [](Args& a) { return ops::dstack(a.tensors(0)); }>(
+      kFunction, "Joined by depth.");
+  def<"column_stack(Tensor[] tensors, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::column_stack(a.tensors(0)); }>(kFunction, "Vectors as the columns of a matrix.");
+  def<"block_diag(Tensor *tensors) -> Tensor", [](Args& a) { return ops::block_diag(a.tensors(0)); }>(
       kFunction, "Matrices along the diagonal of a larger one.");
-  def<"cartesian_prod(*tensors)", [](Args& a) { return ops::cartesian_prod(a.tensors(0)); }>(
+  def<"cartesian_prod(Tensor *tensors) -> Tensor", [](Args& a) { return ops::cartesian_prod(a.tensors(0)); }>(
       kFunction, "All combinations of the elements of vectors, as rows.");
-  def<"meshgrid(*tensors, indexing='ij')", meshgrid>(kFunction, "The coordinates of a grid spanned by vectors.");
-  def<"broadcast_tensors(*tensors)", [](Args& a) { return ops::broadcast_tensors(a.tensors(0)); }>(
+  def<"meshgrid(Tensor *tensors, str indexing='ij') -> Tensor[]", meshgrid>(
+      kFunction, "The coordinates of a grid spanned by vectors.");
+  def<"broadcast_tensors(Tensor *tensors) -> Tensor[]", [](Args& a) { return ops::broadcast_tensors(a.tensors(0)); }>(
       kFunction, "Views of all tensors in their common shape.");
-  def<"broadcast_shapes(*shapes)", broadcast_shapes_of>(kFunction, "The shape to which shapes broadcast.");
-  def<"atleast_1d(*tensors)", atleast<1>>(kFunction, "Views of at least 1 dimension.");
-  def<"atleast_2d(*tensors)", atleast<2>>(kFunction, "Views of at least 2 dimensions.");
-  def<"atleast_3d(*tensors)", atleast<3>>(kFunction, "Views of at least 3 dimensions.");
+  def<"broadcast_shapes(int[] *shapes) -> Size", broadcast_shapes_of>(kFunction,
+                                                                      "The shape to which shapes broadcast.");
+  def<"atleast_1d(Tensor *tensors) -> Tensor|Tensor[]", atleast<1>>(kFunction, "Views of at least 1 dimension.");
+  def<"atleast_2d(Tensor *tensors) -> Tensor|Tensor[]", atleast<2>>(kFunction, "Views of at least 2 dimensions.");
+  def<"atleast_3d(Tensor *tensors) -> Tensor|Tensor[]", atleast<3>>(kFunction, "Views of at least 3 dimensions.");
 
-  def<"repeat(input, *repeats)", [](Args& a) { return ops::repeat(a.tensor(0), a.dims(1)); }>(
+  def<"repeat(Tensor input, int *repeats) -> Tensor", [](Args& a) { return ops::repeat(a.tensor(0), a.dims(1)); }>(
       kMethod, "Copies side by side, a number for each dimension.");
-  def<"tile(input, *dims)", [](Args& a) { return ops::tile(a.tensor(0), a.dims(1)); }>(
+  def<"tile(Tensor input, int *dims) -> Tensor", [](Args& a) { return ops::tile(a.tensor(0), a.dims(1)); }>(
       kBoth, "Copies side by side; missing numbers are 1.");
-  def<"repeat_interleave(input, repeats=None, dim=None, *, output_size=None)", repeat_interleave>(
-      kBoth, "Each element several times in a row.");
-  def<"flip(input, *dims)", [](Args& a) { return ops::flip(a.tensor(0), a.dims(1)); }>(
+  def<"repeat_interleave(Tensor input, Tensor|int? repeats=None, int? dim=None, *, int? output_size=None) -> Tensor",
+      repeat_interleave>(kBoth, "Each element several times in a row.");
+  def<"flip(Tensor input, int *dims) -> Tensor", [](Args& a) { return ops::flip(a.tensor(0), a.dims(1)); }>(
       kBoth, "A copy with some dimensions reversed.");
-  def<"fliplr(input)", [](Args& a) {
+  def<"fliplr(Tensor input) -> Tensor", [](Args& a) {
     require(a.tensor(0).dim() >= 2, "fliplr: needs a tensor of at least 2 dimensions, got shape ", a.tensor(0).shape());
     return ops::flip(a.tensor(0), {1});
   }>(kBoth, "The columns in reverse order.");
-  def<"flipud(input)", [](Args& a) {
+  def<"flipud(Tensor input) -> Tensor", [](Args& a) {
     require(a.tensor(0).dim() >= 1, "flipud: needs a tensor of at least 1 dimension");
     return ops::flip(a.tensor(0), {0});
   }>(kBoth, "The rows in reverse order.");
-  def<"roll(input, shifts, dims=None)", roll>(kBoth, "Elements moved along dims; what falls off comes in again.");
-  def<"rot90(input, k=1, dims=(0, 1))", [](Args& a) {
-    return ops::rot90(a.tensor(0), a.integer(1, 1), a.has(2) ? a.dims(2) : Dims{0, 1});
+  def<"roll(Tensor input, int[] shifts, int[]? dims=None) -> Tensor", roll>(
+      kBoth, "Elements moved along dims; what falls off comes in again.");
+  def<"rot90(Tensor input, int k=1, int[] dims=(0, 1)) -> Tensor", [](Args& a) {
+    return ops::rot90(a.tensor(0), a.integer(1), a.dims(2));
   }>(kBoth, "Turned k times by 90 degrees, from the first of dims to the second.");
-  def<"diag(input, diagonal=0, *, out=None)", [](Args& a) { return ops::diag(a.tensor(0), a.integer(1, 0)); }>(
-      kBoth, "A vector as a diagonal matrix, or the diagonal of a matrix.");
-  def<"diag_embed(input, offset=0, dim1=-2, dim2=-1)", [](Args& a) {
-    return ops::diag_embed(a.tensor(0), a.integer(1, 0), a.integer(2, -2), a.integer(3, -1));
+  def<"diag(Tensor input, int diagonal=0, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::diag(a.tensor(0), a.integer(1));
+  }>(kBoth, "A vector as a diagonal matrix, or the diagonal of a matrix.");
+  def<"diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", [](Args& a) {
+    return ops::diag_embed(a.tensor(0), a.integer(1), a.integer(2), a.integer(3));
   }>(kBoth, "The last dimension as the diagonal of two.");
-  def<"diagflat(input, offset=0)", [](Args& a) { return ops::diag(ops::flatten(a.tensor(0)), a.integer(1, 0)); }>(
-      kBoth, "All elements as a diagonal matrix.");
-  def<"tril(input, diagonal=0, *, out=None)", [](Args& a) { return ops::tril(a.tensor(0), a.integer(1, 0)); }>(
-      kBoth, "The lower triangle, zero above the diagonal.");
-  def<"triu(input, diagonal=0, *, out=None)", [](Args& a) { return ops::triu(a.tensor(0), a.integer(1, 0)); }>(
-      kBoth, "The upper triangle, zero below the diagonal.");
-  def<"tril_(input, diagonal=0)", [](Args& a) { return ops::tril_(a.tensor(0), a.integer(1, 0)); }>(kMethod);
-  def<"triu_(input, diagonal=0)", [](Args& a) { return ops::triu_(a.tensor(0), a.integer(1, 0)); }>(kMethod);
-  def<"tril_indices(row, col, offset=0, *, dtype=None, device=None)", [](Args& a) {
+  def<"diagflat(Tensor input, int offset=0) -> Tensor", [](Args& a) {
+    return ops::diag(ops::flatten(a.tensor(0)), a.integer(1));
+  }>(kBoth, "All elements as a diagonal matrix.");
+  def<"tril(Tensor input, int diagonal=0, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::tril(a.tensor(0), a.integer(1));
+  }>(kBoth, "The lower triangle, zero above the diagonal.");
+  def<"triu(Tensor input, int diagonal=0, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::triu(a.tensor(0), a.integer(1));
+  }>(kBoth, "The upper triangle, zero below the diagonal.");
+  def<"tril_(Tensor input, int diagonal=0) -> Self", [](Args& a) { return ops::tril_(a.tensor(0), a.integer(1)); }>(
+      kMethod);
+  def<"triu_(Tensor input, int diagonal=0) -> Self", [](Args& a) { return ops::triu_(a.tensor(0), a.integer(1)); }>(
+      kMethod);
+  def<"tril_indices(int row, int col, int offset=0, *, DType? dtype=None, Device? device=None) -> Tensor", [](Args& a) {
     a.device(4);
-    return ops::triangle_indices(a.integer(0), a.integer(1), a.integer(2, 0), false,
+    return ops::triangle_indices(a.integer(0), a.integer(1), a.integer(2), false,
                                  a.optional_dtype(3).value_or(DType::Int64));
   }>(kFunction, "Rows and columns of the lower triangle.");
-  def<"triu_indices(row, col, offset=0, *, dtype=None, device=None)", [](Args& a) {
+  def<"triu_indices(int row, int col, int offset=0, *, DType? dtype=None, Device? device=None) -> Tensor", [](Args& a) {
     a.device(4);
-    return ops::triangle_indices(a.integer(0), a.integer(1), a.integer(2, 0), true,
+    return ops::triangle_indices(a.integer(0), a.integer(1), a.integer(2), true,
                                  a.optional_dtype(3).value_or(DType::Int64));
   }>(kFunction, "Rows and columns of the upper triangle.");
 });

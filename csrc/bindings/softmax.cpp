@@ -6,13 +6,13 @@
 namespace genesis::py {
 
 static const Family family([] {
-  def<"softmax(input, dim, dtype=None, *, out=None)", [](Args& a) {
+  def<"softmax(Tensor input, int dim, DType? dtype=None, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::softmax(a.tensor(0), a.integer(1), a.optional_dtype(2));
   }>(kBoth, "exp(x) / sum(exp(x)) along `dim`.");
-  def<"log_softmax(input, dim, dtype=None, *, out=None)", [](Args& a) {
+  def<"log_softmax(Tensor input, int dim, DType? dtype=None, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::log_softmax(a.tensor(0), a.integer(1), a.optional_dtype(2));
   }>(kBoth, "log(softmax(x)), computed as x - logsumexp(x).");
-  def<"softmin(input, dim, dtype=None)", [](Args& a) {
+  def<"softmin(Tensor input, int dim, DType? dtype=None) -> Tensor", [](Args& a) {
     return ops::softmin(a.tensor(0), a.integer(1), a.optional_dtype(2));
   }>(kBoth, "softmax(-x) along `dim`.");
 });

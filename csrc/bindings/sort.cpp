@@ -17,29 +17,39 @@ static PyObject* asked(const ops::Unique& y, bool inverse, bool counts) {
 }
 
 static const Family family([] {
-  def<"sort(input, dim=-1, descending=False, stable=False, *, out=None)", [](Args& a) {
-    static PyTypeObject* type = return_type("sort", {"values", "indices"});
-    return pair(type, ops::sort(a.tensor(0), a.integer(1, -1), a.boolean(2, false)));
-  }>(kBoth, "input in order along dim, and where each element stood. Always stable; NaN is the largest.");
-  def<"argsort(input, dim=-1, descending=False, stable=False)", [](Args& a) {
-    return ops::argsort(a.tensor(0), a.integer(1, -1), a.boolean(2, false));
+  def<"sort(Tensor input, int dim=-1, bool descending=False, bool stable=False, *, Tensor[]? out=None) -> (Tensor "
+      "values, Tensor indices)",
+      [](Args& a) {
+        static PyTypeObject* type = return_type("sort", {"values", "indices"});
+        return pair(type, ops::sort(a.tensor(0), a.integer(1), a.boolean(2)));
+      }>(kBoth, "input in order along dim, and where each element stood. Always stable; NaN is the largest.");
+  def<"argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> Tensor", [](Args& a) {
+    return ops::argsort(a.tensor(0), a.integer(1), a.boolean(2));
   }>(kBoth, "The indices that sort input along dim. Always stable.");
-  def<"msort(input, *, out=None)", [](Args& a) { return ops::sort(a.tensor(0), 0, false).values; }>(
-      kBoth, "input in order along its first dimension.");
-  def<"topk(input, k, dim=-1, largest=True, sorted=True, *, out=None)", [](Args& a) {
-    static PyTypeObject* type = return_type("topk", {"values", "indices"});
-    return pair(type, ops::topk(a.tensor(0), a.integer(1), a.integer(2, -1), a.boolean(3, true)));
-  }>(kBoth, "The k largest (or smallest) elements along dim, always in order, and where they stood.");
-  def<"kthvalue(input, k, dim=-1, keepdim=False, *, out=None)", [](Args& a) {
-    static PyTypeObject* type = return_type("kthvalue", {"values", "indices"});
-    return pair(type, ops::kthvalue(a.tensor(0), a.integer(1), a.integer(2, -1), a.boolean(3, false)));
-  }>(kBoth, "The k-th smallest element along dim, counted from 1, and where it stood.");
-  def<"unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None)", [](Args& a) {
-    return asked(ops::unique(a.tensor(0), a.optional_integer(4)), a.boolean(2, false), a.boolean(3, false));
-  }>(kBoth, "The different elements (or slices along dim) of input, always sorted.");
-  def<"unique_consecutive(input, return_inverse=False, return_counts=False, dim=None)", [](Args& a) {
-    return asked(ops::unique_consecutive(a.tensor(0), a.optional_integer(3)), a.boolean(1, false), a.boolean(2, false));
-  }>(kBoth, "input without the elements (or slices along dim) that repeat the one before.");
+  def<"msort(Tensor input, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::sort(a.tensor(0), 0, false).values;
+  }>(kBoth, "input in order along its first dimension.");
+  def<"topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor[]? out=None) -> (Tensor "
+      "values, Tensor indices)",
+      [](Args& a) {
+        static PyTypeObject* type = return_type("topk", {"values", "indices"});
+        return pair(type, ops::topk(a.tensor(0), a.integer(1), a.integer(2), a.boolean(3)));
+      }>(kBoth, "The k largest (or smallest) elements along dim, always in order, and where they stood.");
+  def<"kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False, *, Tensor[]? out=None) -> (Tensor values, Tensor "
+      "indices)",
+      [](Args& a) {
+        static PyTypeObject* type = return_type("kthvalue", {"values", "indices"});
+        return pair(type, ops::kthvalue(a.tensor(0), a.integer(1), a.integer(2), a.boolean(3)));
+      }>(kBoth, "The k-th smallest element along dim, counted from 1, and where it stood.");
+  def<"unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
+      "Tensor|Tensor[]",
+      [](Args& a) { return asked(ops::unique(a.tensor(0), a.optional_integer(4)), a.boolean(2), a.boolean(3)); }>(
+      kBoth, "The different elements (or slices along dim) of input, always sorted.");
+  def<"unique_consecutive(Tensor input, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
+      "Tensor|Tensor[]",
+      [](Args& a) {
+        return asked(ops::unique_consecutive(a.tensor(0), a.optional_integer(3)), a.boolean(1), a.boolean(2));
+      }>(kBoth, "input without the elements (or slices along dim) that repeat the one before.");
 });
 
 }  // namespace genesis::py

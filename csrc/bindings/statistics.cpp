@@ -23,7 +23,7 @@ template <bool SkipNan>
 static Tensor quantile(Args& a) {
   const Tensor& x = a.tensor(0);
   const Tensor q = is_number(a[1]) ? ops::scalar_tensor(a.scalar(1), x.dtype()) : a.tensor(1);
-  return ops::quantile(a.name(), x, q, a.optional_integer(2), a.boolean(3, false), interpolation(a, 4), SkipNan);
+  return ops::quantile(a.name(), x, q, a.optional_integer(2), a.boolean(3), interpolation(a, 4), SkipNan);
 }
 
 static ops::DistanceMode distance_mode(const Args& a, int i) {
@@ -75,46 +75,51 @@ static PyObject* histogram(Args& a) {
     require(!a.has(2), "histogram: range has no meaning where bins are edges");
   }
   static PyTypeObject* const type = return_type("histogram", {"hist", "bin_edges"});
-  return named(type, {ops::histogram(x, edges, a.optional_tensor(3), a.boolean(4, false)), edges});
+  return named(type, {ops::histogram(x, edges, a.optional_tensor(3), a.boolean(4)), edges});
 }
 
 static const Family family([] {
-  def<"diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None)", [](Args& a) {
-    return ops::diff(a.tensor(0), a.integer(1, 1), a.integer(2, -1), a.optional_tensor(3), a.optional_tensor(4));
-  }>(kBoth, "The n-th differences of neighbours along dim.");
-  def<"trapezoid(y, x=None, *, dx=1.0, dim=-1)", [](Args& a) {
-    return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2, 1), a.integer(3, -1));
+  def<"diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor? out=None) -> "
+      "Tensor",
+      [](Args& a) {
+        return ops::diff(a.tensor(0), a.integer(1), a.integer(2), a.optional_tensor(3), a.optional_tensor(4));
+      }>(kBoth, "The n-th differences of neighbours along dim.");
+  def<"trapezoid(Tensor y, Tensor? x=None, *, float dx=1.0, int dim=-1) -> Tensor", [](Args& a) {
+    return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2), a.integer(3));
   }>(kFunction, "The integral along dim by the trapezoidal rule.");
-  def<"trapz(y, x=None, *, dx=1.0, dim=-1)", [](Args& a) {
-    return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2, 1), a.integer(3, -1));
+  def<"trapz(Tensor y, Tensor? x=None, *, float dx=1.0, int dim=-1) -> Tensor", [](Args& a) {
+    return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2), a.integer(3));
   }>(kFunction, "The same as trapezoid().");
-  def<"cumulative_trapezoid(y, x=None, *, dx=1.0, dim=-1)", [](Args& a) {
-    return ops::cumulative_trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2, 1), a.integer(3, -1));
+  def<"cumulative_trapezoid(Tensor y, Tensor? x=None, *, float dx=1.0, int dim=-1) -> Tensor", [](Args& a) {
+    return ops::cumulative_trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2), a.integer(3));
   }>(kFunction, "The integral along dim up to each point, by the trapezoidal rule.");
-  def<"quantile(input, q, dim=None, keepdim=False, *, interpolation='linear', out=None)", quantile<false>>(
-      kBoth, "The q-th quantile of all elements or along dim; NaN where one is among them.");
-  def<"nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear', out=None)", quantile<true>>(
-      kBoth, "The q-th quantile of what is not NaN.");
-  def<"cov(input, *, correction=1, fweights=None, aweights=None)", [](Args& a) {
-    return ops::cov(a.tensor(0), a.integer(1, 1), a.optional_tensor(2), a.optional_tensor(3));
+  def<"quantile(Tensor input, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor? "
+      "out=None) -> Tensor",
+      quantile<false>>(kBoth, "The q-th quantile of all elements or along dim; NaN where one is among them.");
+  def<"nanquantile(Tensor input, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor? "
+      "out=None) -> Tensor",
+      quantile<true>>(kBoth, "The q-th quantile of what is not NaN.");
+  def<"cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", [](Args& a) {
+    return ops::cov(a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3));
   }>(kBoth, "The covariance matrix of variables (rows) over observations (columns).");
-  def<"corrcoef(input)", [](Args& a) { return ops::corrcoef(a.tensor(0)); }>(
+  def<"corrcoef(Tensor input) -> Tensor", [](Args& a) { return ops::corrcoef(a.tensor(0)); }>(
       kBoth, "The correlation matrix of variables (rows) over observations (columns).");
-  def<"histogram(input, bins, *, range=None, weight=None, density=False, out=None)", histogram>(
-      kBoth, "How many elements lie in each bin, and the edges of the bins; bins is a number or the edges.");
-  def<"dist(input, other, p=2.0)", [](Args& a) { return ops::dist(a.tensor(0), a.tensor(1), a.number(2, 2)); }>(
-      kBoth, "The p-norm of input - other.");
-  def<"cdist(x1, x2, p=2.0, compute_mode='use_mm_for_euclid_dist_if_necessary')",
-      [](Args& a) { return ops::cdist(a.tensor(0), a.tensor(1), a.number(2, 2), distance_mode(a, 3)); }>(
+  def<"histogram(Tensor input, Tensor|int bins, *, float[]? range=None, Tensor? weight=None, bool density=False, "
+      "Tensor[]? out=None) -> (Tensor hist, Tensor bin_edges)",
+      histogram>(kBoth, "How many elements lie in each bin, and the edges of the bins; bins is a number or the edges.");
+  def<"dist(Tensor input, Tensor other, float p=2.0) -> Tensor",
+      [](Args& a) { return ops::dist(a.tensor(0), a.tensor(1), a.number(2)); }>(kBoth, "The p-norm of input - other.");
+  def<"cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor",
+      [](Args& a) { return ops::cdist(a.tensor(0), a.tensor(1), a.number(2), distance_mode(a, 3)); }>(
       kFunction,
       "The distance of each row of x1 to each row of x2, by the p-norm. Of more than 25 rows, Euclidean ones are "
       "computed "
       "by a product of matrices, as they always are with compute_mode='use_mm_for_euclid_dist' and never with "
       "'donot_use_mm_for_euclid_dist', which is exact.");
-  def<"combinations(input, r=2, with_replacement=False)", [](Args& a) {
-    return ops::combinations(a.tensor(0), a.integer(1, 2), a.boolean(2, false));
+  def<"combinations(Tensor input, int r=2, bool with_replacement=False) -> Tensor", [](Args& a) {
+    return ops::combinations(a.tensor(0), a.integer(1), a.boolean(2));
   }>(kFunction, "Every choice of r elements of a vector, as rows.");
-  def<"pdist(input, p=2.0)", [](Args& a) { return ops::pdist(a.tensor(0), a.number(1, 2)); }>(
+  def<"pdist(Tensor input, float p=2.0) -> Tensor", [](Args& a) { return ops::pdist(a.tensor(0), a.number(1)); }>(
       kFunction, "The distance of each row to each later row, by the p-norm.");
 });
 

@@ -193,19 +193,19 @@ static std::vector<Tensor> index_list(Args& a, int i) {
 
 static PyObject* nonzero(Args& a) {
   const Tensor& x = a.tensor(0);
-  return a.boolean(1, false) ? to_python(ops::nonzero_tuple(x)) : to_python(ops::nonzero(x));
+  return a.boolean(1) ? to_python(ops::nonzero_tuple(x)) : to_python(ops::nonzero(x));
 }
 
 static const Family family([] {
-  def<"index_put(input, indices, values, accumulate=False)", [](Args& a) {
-    return ops::index_put(a.tensor(0), index_list(a, 1), a.tensor(2), a.boolean(3, false));
+  def<"index_put(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", [](Args& a) {
+    return ops::index_put(a.tensor(0), index_list(a, 1), a.tensor(2), a.boolean(3));
   }>(kBoth, "A copy of input with values put, or added, where the indices say.");
-  def<"index_put_(input, indices, values, accumulate=False)", [](Args& a) {
-    return ops::index_put_(a.tensor(0), index_list(a, 1), a.tensor(2), a.boolean(3, false));
+  def<"index_put_(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Self", [](Args& a) {
+    return ops::index_put_(a.tensor(0), index_list(a, 1), a.tensor(2), a.boolean(3));
   }>(kBoth, "Puts values, or adds them, where the indices say.");
-  def<"nonzero(input, *, as_tuple=False, out=None)", nonzero>(
+  def<"nonzero(Tensor input, *, bool as_tuple=False, Tensor? out=None) -> Tensor|Tensor[]", nonzero>(
       kBoth, "Where input is not zero, as rows of indices or as a vector for each dimension.");
-  def<"argwhere(input)", [](Args& a) { return ops::nonzero(a.tensor(0)); }>(
+  def<"argwhere(Tensor input) -> Tensor", [](Args& a) { return ops::nonzero(a.tensor(0)); }>(
       kBoth, "Where input is not zero, as rows of indices.");
 });
 

@@ -319,13 +319,13 @@ const Family family([] {
   static PyType_Spec spec{"genesis._C._Tape", sizeof(PyTape), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   const Object type(PyType_FromSpec(&spec));
   PyModule_AddObjectRef(current_module(), "_Tape", type.get());
-  def<"_tapes_recording()", [](Args&) {
+  def<"_tapes_recording() -> int", [](Args&) {
     int64_t n = 0;
     for (const Recorder* r = grad_mode.recorder; r; r = r->outer) ++n;
     return n;
   }>(kFunction | kTool);
   // Where a tensor is in the graph: (sequence number of its node, which output), or None for a leaf.
-  def<"_graph_place(tensor)", [](Args& a) -> PyObject* {
+  def<"_graph_place(Tensor tensor) -> (int, int)?", [](Args& a) -> PyObject* {
     const Tensor& t = a.tensor(0);
     Node* node = grad_fn(t);
     if (!node || node->is_leaf()) Py_RETURN_NONE;

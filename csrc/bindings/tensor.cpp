@@ -325,7 +325,8 @@ PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, w
 // Tensor(array, device=None, dtype=None, requires_grad=False); also Tensor(2, 3), new memory as in PyTorch.
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    static const Signature signature("Tensor(array=(), device=None, dtype=None, requires_grad=False)");
+    static const Signature signature(
+        "Tensor(Any array=(), Device? device=None, DType? dtype=None, bool requires_grad=False) -> Tensor");
     Object kwnames, values(PyList_New(0));
     std::vector<PyObject*> all;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
@@ -351,7 +352,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     Args a(signature, nullptr, all.data(), positional, kwnames.get());
     a.device(1);
     Tensor t = a[0] ? from_data(a[0], a[2]) : empty({0}, a.has(2) ? a.dtype(2) : default_dtype);
-    if (a.boolean(3, false)) set_requires_grad(t, true);
+    if (a.boolean(3)) set_requires_grad(t, true);
     return wrap_as(type, std::move(t));
   });
 }

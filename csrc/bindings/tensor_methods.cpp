@@ -18,11 +18,11 @@ static Tensor converted(const Tensor& x, DType dtype, bool copy) {
 static Tensor to(Args& a) {
   const Tensor& x = a.tensor(0);
   DType dtype = x.dtype();
-  bool copy = a.boolean(4, false);
+  bool copy = a.boolean(4);
   PyObject* second = a[2];
   // to(dtype, non_blocking, copy) and to(other, non_blocking, copy): the flags come one place earlier
   if (second && PyBool_Check(second)) {
-    if (a[3]) copy = a.boolean(3, false);
+    if (a[3]) copy = a.boolean(3);
     second = nullptr;
   }
   if (a.has(1)) {
@@ -61,61 +61,80 @@ static Tensor as(Args& a) {
 }
 
 static const Family family([] {
-  def<"numel(input)", [](Args& a) { return a.tensor(0).numel(); }>(kBoth | kTool, "The number of elements.");
-  def<"nelement(input)", [](Args& a) { return a.tensor(0).numel(); }>(kMethod | kTool, "The number of elements.");
-  def<"dim(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(kMethod | kTool,
-                                                                                     "The number of dimensions.");
-  def<"ndimension(input)", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(
+  def<"numel(Tensor input) -> int", [](Args& a) { return a.tensor(0).numel(); }>(kBoth | kTool,
+                                                                                 "The number of elements.");
+  def<"nelement(Tensor input) -> int", [](Args& a) { return a.tensor(0).numel(); }>(kMethod | kTool,
+                                                                                    "The number of elements.");
+  def<"dim(Tensor input) -> int", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(
       kMethod | kTool, "The number of dimensions.");
-  def<"element_size(input)", [](Args& a) { return itemsize(a.tensor(0).dtype()); }>(kMethod | kTool,
-                                                                                    "Bytes of one element.");
-  def<"storage_offset(input)", [](Args& a) { return a.tensor(0).offset(); }>(
+  def<"ndimension(Tensor input) -> int", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(
+      kMethod | kTool, "The number of dimensions.");
+  def<"element_size(Tensor input) -> int", [](Args& a) { return itemsize(a.tensor(0).dtype()); }>(
+      kMethod | kTool, "Bytes of one element.");
+  def<"storage_offset(Tensor input) -> int", [](Args& a) { return a.tensor(0).offset(); }>(
       kMethod | kTool, "Where the tensor begins in its memory, in elements.");
-  def<"data_ptr(input)", [](Args& a) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data)); }>(
-      kMethod | kTool, "The address of the first element.");
-  def<"is_contiguous(input, memory_format=None)", [](Args& a) {
+  def<"data_ptr(Tensor input) -> int", [](Args& a) {
+    return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data));
+  }>(kMethod | kTool, "The address of the first element.");
+  def<"is_contiguous(Tensor input, MemoryFormat? memory_format=None) -> bool", [](Args& a) {
     return ops::has_format(a.tensor(0), memory_format(a, 1, ops::MemoryFormat::Contiguous));
   }>(kMethod | kTool, "Whether the elements lie one after another in memory.");
-  def<"is_floating_point(input)", [](Args& a) { return is_floating(a.tensor(0).dtype()); }>(
+  def<"is_floating_point(Tensor input) -> bool", [](Args& a) { return is_floating(a.tensor(0).dtype()); }>(
       kBoth | kTool, "Whether the dtype is floating.");
-  def<"is_complex(input)", [](Args& a) { return (a.tensor(0), false); }>(kBoth | kTool,
-                                                                         "Whether the dtype is complex: never.");
-  def<"is_signed(input)", [](Args& a) {
+  def<"is_complex(Tensor input) -> bool", [](Args& a) { return (a.tensor(0), false); }>(
+      kBoth | kTool, "Whether the dtype is complex: never.");
+  def<"is_signed(Tensor input) -> bool", [](Args& a) {
     const DType t = a.tensor(0).dtype();
     return t != DType::Bool && t != DType::UInt8;
   }>(kMethod | kTool, "Whether the dtype can hold negative values.");
-  def<"is_inference(input)", [](Args& a) { return static_cast<bool>(a.tensor(0)->inference); }>(
+  def<"is_inference(Tensor input) -> bool", [](Args& a) { return static_cast<bool>(a.tensor(0)->inference); }>(
       kBoth | kTool, "Whether the tensor was made in inference_mode.");
-  def<"is_tensor(obj)", [](Args& a) { return is_tensor(a[0]); }>(kFunction | kTool, "Whether an object is a Tensor.");
-  def<"is_same_size(input, other)", [](Args& a) { return a.tensor(0).shape() == a.tensor(1).shape(); }>(
-      kBoth | kTool, "Whether two tensors have one shape.");
-  def<"_shares_storage(input, other)", [](Args& a) { return a.tensor(0)->storage == a.tensor(1)->storage; }>(kFunction);
+  def<"is_tensor(object obj) -> bool", [](Args& a) { return is_tensor(a[0]); }>(kFunction | kTool,
+                                                                                "Whether an object is a Tensor.");
+  def<"is_same_size(Tensor input, Tensor other) -> bool", [](Args& a) {
+    return a.tensor(0).shape() == a.tensor(1).shape();
+  }>(kBoth | kTool, "Whether two tensors have one shape.");
+  def<"_shares_storage(Tensor input, Tensor other) -> bool",
+      [](Args& a) { return a.tensor(0)->storage == a.tensor(1)->storage; }>(kFunction);
 
-  def<"to(input, target=None, dtype=None, non_blocking=False, copy=False, *, device=None, other=None, "
-      "memory_format=None)",
+  def<"to(Tensor input, DType|Device|Tensor? target=None, DType? dtype=None, bool non_blocking=False, bool copy=False, "
+      "*, Device? device=None, Tensor? other=None, MemoryFormat? memory_format=None) -> Tensor",
       to>(kMethod,
           "The tensor in another dtype or on another device, or like another tensor; itself if that changes nothing. "
           "On a CPU every copy is finished when it returns, so non_blocking makes no difference.");
-  def<"type(input, dtype=None)", type_of>(kMethod, "The name of the type, or the tensor in another dtype.");
-  def<"type_as(input, other)", [](Args& a) { return converted(a.tensor(0), a.tensor(1).dtype(), false); }>(
-      kMethod, "The tensor in the dtype of another.");
-  def<"float(input, memory_format=None)", as<DType::Float32>>(kMethod, "The tensor as float32.");
-  def<"double(input, memory_format=None)", as<DType::Float64>>(kMethod, "The tensor as float64.");
-  def<"half(input, memory_format=None)", as<DType::Float16>>(kMethod, "The tensor as float16.");
-  def<"bfloat16(input, memory_format=None)", as<DType::BFloat16>>(kMethod, "The tensor as bfloat16.");
-  def<"long(input, memory_format=None)", as<DType::Int64>>(kMethod, "The tensor as int64, towards zero.");
-  def<"int(input, memory_format=None)", as<DType::Int32>>(kMethod, "The tensor as int32, towards zero.");
-  def<"short(input, memory_format=None)", as<DType::Int16>>(kMethod, "The tensor as int16, towards zero.");
-  def<"char(input, memory_format=None)", as<DType::Int8>>(kMethod, "The tensor as int8, towards zero.");
-  def<"byte(input, memory_format=None)", as<DType::UInt8>>(kMethod, "The tensor as uint8, towards zero.");
-  def<"bool(input, memory_format=None)", as<DType::Bool>>(kMethod, "Whether each element is not zero.");
-  def<"cpu(input)", [](Args& a) { return a.tensor(0); }>(kMethod | kTool, "The tensor itself: it is on the CPU.");
-  def<"get_device(input)", [](Args& a) { return (a.tensor(0), int64_t{-1}); }>(kBoth | kTool,
-                                                                               "The number of the device: -1, a CPU.");
-  def<"pin_memory(input)", [](Args& a) { return a.tensor(0); }>(
+  def<"type(Tensor input, DType? dtype=None) -> Tensor|str", type_of>(
+      kMethod, "The name of the type, or the tensor in another dtype.");
+  def<"type_as(Tensor input, Tensor other) -> Tensor", [](Args& a) {
+    return converted(a.tensor(0), a.tensor(1).dtype(), false);
+  }>(kMethod, "The tensor in the dtype of another.");
+  def<"float(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Float32>>(kMethod,
+                                                                                             "The tensor as float32.");
+  def<"double(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Float64>>(kMethod,
+                                                                                              "The tensor as float64.");
+  def<"half(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Float16>>(kMethod,
+                                                                                            "The tensor as float16.");
+  def<"bfloat16(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::BFloat16>>(
+      kMethod, "The tensor as bfloat16.");
+  def<"long(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Int64>>(
+      kMethod, "The tensor as int64, towards zero.");
+  def<"int(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Int32>>(
+      kMethod, "The tensor as int32, towards zero.");
+  def<"short(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Int16>>(
+      kMethod, "The tensor as int16, towards zero.");
+  def<"char(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Int8>>(
+      kMethod, "The tensor as int8, towards zero.");
+  def<"byte(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::UInt8>>(
+      kMethod, "The tensor as uint8, towards zero.");
+  def<"bool(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Bool>>(
+      kMethod, "Whether each element is not zero.");
+  def<"cpu(Tensor input) -> Tensor", [](Args& a) { return a.tensor(0); }>(kMethod | kTool,
+                                                                          "The tensor itself: it is on the CPU.");
+  def<"get_device(Tensor input) -> int", [](Args& a) { return (a.tensor(0), int64_t{-1}); }>(
+      kBoth | kTool, "The number of the device: -1, a CPU.");
+  def<"pin_memory(Tensor input) -> Tensor", [](Args& a) { return a.tensor(0); }>(
       kMethod | kTool, "The tensor itself: there is no device for whose sake memory would be pinned.");
-  def<"is_pinned(input)", [](Args& a) { return (a.tensor(0), false); }>(kMethod | kTool,
-                                                                        "Whether the memory is pinned: never.");
+  def<"is_pinned(Tensor input) -> bool", [](Args& a) { return (a.tensor(0), false); }>(
+      kMethod | kTool, "Whether the memory is pinned: never.");
 });
 
 }  // namespace genesis::py

@@ -9,13 +9,13 @@ namespace genesis::py {
 // name(input, *, out=None), a function and a method, and the method name_(input).
 template <FixedString Name, auto F>
 static void unary(const char* doc) {
-  def<join<Name, "(input, *, out=None)">(), [](Args& a) {
+  def<join<Name, "(Tensor input, *, Tensor? out=None) -> Tensor">(), [](Args& a) {
     const ops::Out out = a.out(1);
     if (!out) return F(a.tensor(0), out);
     const WithGradMode off(false);
     return F(a.tensor(0), out);
   }>(kBoth, doc);
-  def<join<Name, "_(input)">(), [](Args& a) {
+  def<join<Name, "_(Tensor input) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     return ops::inplace(name.text, a.tensor(0), {}, [](const Tensor& x, ops::Out out) { return F(x, out); });
   }>(kBoth, "In-place form.");
@@ -24,8 +24,9 @@ static void unary(const char* doc) {
 // The same for functions that are made of others.
 template <FixedString Name, auto F>
 static void composed(const char* doc) {
-  def<join<Name, "(input, *, out=None)">(), [](Args& a) { return F(a.tensor(0)); }>(kBoth, doc);
-  def<join<Name, "_(input)">(), [](Args& a) {
+  def<join<Name, "(Tensor input, *, Tensor? out=None) -> Tensor">(), [](Args& a) { return F(a.tensor(0)); }>(kBoth,
+                                                                                                             doc);
+  def<join<Name, "_(Tensor input) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     return ops::inplace(name.text, a.tensor(0), {},
                         [](const Tensor& x, ops::Out out) { return ops::deliver(name.text, F(x), out); });
@@ -35,13 +36,14 @@ static void composed(const char* doc) {
 // A function of genesis.special (python/genesis/special.py).
 template <FixedString Name, auto F>
 static void special(const char* doc) {
-  def<join<join<"special_", Name>(), "(input, *, out=None)">(), [](Args& a) { return F(a.tensor(0)); }>(kFunction, doc);
+  def<join<join<"special_", Name>(), "(Tensor input, *, Tensor? out=None) -> Tensor">(),
+      [](Args& a) { return F(a.tensor(0)); }>(kFunction, doc);
 }
 
 // The same of two operands, of which one may be a number.
 template <FixedString Name, auto F>
 static void special_pair(const char* doc) {
-  def<join<join<"special_", Name>(), "(input, other, *, out=None)">(), [](Args& a) {
+  def<join<join<"special_", Name>(), "(Operand input, Operand other, *, Tensor? out=None) -> Tensor">(), [](Args& a) {
     const Operand x = a.operand(0), y = a.operand(1);
     if (x.is_scalar() && y.is_scalar()) a.fail(0, "a Tensor, or else 'other'");
     return F(x, y);
@@ -51,7 +53,7 @@ static void special_pair(const char* doc) {
 static std::optional<double> eps(const Args& a) { return a.has(1) ? std::optional(a.number(1)) : std::nullopt; }
 
 static const Family family([] {
-  def<"positive(input)", [](Args& a) {
+  def<"positive(Tensor input) -> Tensor", [](Args& a) {
     require<DTypeError>(a.tensor(0).dtype() != DType::Bool, "positive: bool has no sign; use x.int()");
     return a.tensor(0);
   }>(kBoth, "The tensor itself.");
@@ -88,9 +90,10 @@ static const Family family([] {
   unary<"lgamma", ops::lgamma>("The logarithm of the absolute value of the gamma function.");
   unary<"digamma", ops::digamma>("The derivative of the logarithm of the gamma function.");
   unary<"sigmoid", ops::sigmoid>("1 / (1 + exp(-x)).");
-  def<"logit(input, eps=None, *, out=None)", [](Args& a) { return ops::logit(a.tensor(0), eps(a)); }>(
-      kBoth, "log(x / (1 - x)), the inverse of sigmoid; with eps, of x limited to [eps, 1 - eps].");
-  def<"logit_(input, eps=None)", [](Args& a) {
+  def<"logit(Tensor input, Scalar? eps=None, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::logit(a.tensor(0), eps(a));
+  }>(kBoth, "log(x / (1 - x)), the inverse of sigmoid; with eps, of x limited to [eps, 1 - eps].");
+  def<"logit_(Tensor input, Scalar? eps=None) -> Self", [](Args& a) {
     return ops::inplace("logit_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) {
       return ops::deliver("logit_", ops::logit(x, eps(a)), out);
     });
@@ -109,17 +112,18 @@ static const Family family([] {
   special<"entr", ops::special_entr>("-x * log(x), 0 at 0 and -inf below.");
   special_pair<"xlog1py", ops::special_xlog1py>("input * log(1 + other), and 0 where input is 0.");
   special_pair<"zeta", ops::special_zeta>("Hurwitz's zeta function, the sum of (other + k)**-input over k = 0, 1, ...");
-  def<"mvlgamma(input, p, *, out=None)", [](Args& a) { return ops::mvlgamma("mvlgamma", a.tensor(0), a.integer(1)); }>(
-      kBoth, "The logarithm of the multivariate gamma function of dimension p.");
-  def<"mvlgamma_(input, p)", [](Args& a) {
+  def<"mvlgamma(Tensor input, int p, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::mvlgamma("mvlgamma", a.tensor(0), a.integer(1));
+  }>(kBoth, "The logarithm of the multivariate gamma function of dimension p.");
+  def<"mvlgamma_(Tensor input, int p) -> Self", [](Args& a) {
     return ops::inplace("mvlgamma_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) {
       return ops::deliver("mvlgamma_", ops::mvlgamma("mvlgamma_", x, a.integer(1)), out);
     });
   }>(kMethod, "In-place form.");
-  def<"polygamma(input, n)", [](Args& a) { return ops::polygamma(a.integer(1), a.tensor(0)); }>(
+  def<"polygamma(Tensor input, int n) -> Tensor", [](Args& a) { return ops::polygamma(a.integer(1), a.tensor(0)); }>(
       kMethod, "The n-th derivative of digamma.");
-  def<"polygamma(n, input, *, out=None)", [](Args& a) { return ops::polygamma(a.integer(0), a.tensor(1)); }>(
-      kFunction, "The n-th derivative of digamma.");
+  def<"polygamma(int n, Tensor input, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::polygamma(a.integer(0), a.tensor(1)); }>(kFunction, "The n-th derivative of digamma.");
 });
 
 }  // namespace genesis::py

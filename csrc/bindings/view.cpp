@@ -38,8 +38,8 @@ static Tensor swap_dims(Args& a, const Tensor& x) { return ops::transpose(x, a.i
 // Name(parameters) of F(arguments, input), a view, and Name_(parameters), which turns its input into that view.
 template <FixedString Name, FixedString Params, auto F>
 static void def_view(int where, const char* doc) {
-  def<join<Name, Params>(), [](Args& a) { return F(a, a.tensor(0)); }>(where, doc);
-  def<join<Name, join<"_", Params>()>(), [](Args& a) {
+  def<join<Name, join<Params, " -> Tensor">()>(), [](Args& a) { return F(a, a.tensor(0)); }>(where, doc);
+  def<join<Name, join<join<"_", Params>(), " -> Self">()>(), [](Args& a) {
     return ops::inplace_view(a.name(), a.tensor(0), [&](const Tensor& x) { return F(a, x); });
   }>(kMethod, "In-place form: the tensor itself is seen in another shape.");
 }
@@ -57,7 +57,7 @@ static Tensor narrow(Args& a) { return ops::narrow(a.tensor(0), a.integer(1), a.
 
 static Tensor slice(Args& a) {
   const Tensor& x = a.tensor(0);
-  const int64_t dim = a.integer(1, 0), step = a.integer(4, 1);
+  const int64_t dim = a.integer(1), step = a.integer(4);
   require<IndexError>(x.dim() > 0, "slice: a 0-d tensor has no dimension to slice");
   const int64_t n = x.size(wrap_dim("slice", dim, x.dim()));
   const auto bound = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
@@ -66,7 +66,7 @@ static Tensor slice(Args& a) {
 
 // A list of sizes, or the size of each part.
 static std::vector<Tensor> split(Args& a) {
-  const int64_t dim = a.integer(2, 0);
+  const int64_t dim = a.integer(2);
   if (PyTuple_Check(a[1]) || PyList_Check(a[1])) return ops::split_sizes(a.tensor(0), a.dims(1), dim);
   return ops::split(a.tensor(0), a.integer(1), dim);
 }
@@ -111,91 +111,103 @@ static Tensor written(const char* op, const Tensor& x, const Tensor& src, Part p
 }
 
 static const Family family([] {
-  def<"reshape(input, *shape)", [](Args& a) { return ops::reshape(a.tensor(0), a.dims(1)); }>(
+  def<"reshape(Tensor input, int *shape) -> Tensor", [](Args& a) { return ops::reshape(a.tensor(0), a.dims(1)); }>(
       kBoth, "The same elements in another shape: a view where the memory allows it, else a copy.");
-  def<"reshape_as(input, other)", [](Args& a) { return ops::reshape(a.tensor(0), a.tensor(1).shape()); }>(
-      kMethod, "reshape() to the shape of other.");
-  def<"resize_(input, *size, memory_format=None)", [](Args& a) {
+  def<"reshape_as(Tensor input, Tensor other) -> Tensor", [](Args& a) {
+    return ops::reshape(a.tensor(0), a.tensor(1).shape());
+  }>(kMethod, "reshape() to the shape of other.");
+  def<"resize_(Tensor input, int *size, MemoryFormat? memory_format=None) -> Self", [](Args& a) {
     return ops::resize_("resize_", a.tensor(0), a.dims(1), memory_format(a, 2, ops::MemoryFormat::Contiguous));
   }>(kMethod, "Another shape over the same memory, or over more of it, which is not initialised.");
-  def<"resize_as_(input, the_template, *, memory_format=None)", [](Args& a) {
+  def<"resize_as_(Tensor input, Tensor the_template, *, MemoryFormat? memory_format=None) -> Self", [](Args& a) {
     const Tensor like = a.tensor(1);
     return ops::resize_("resize_as_", a.tensor(0), like.shape(), memory_format(a, 2, ops::MemoryFormat::Contiguous));
   }>(kBoth, "resize_() to the shape of another tensor.");
-  def<"view(input, *shape, dtype=None)", view>(kMethod,
-                                               "The same memory in another shape, or its bytes as another dtype.");
-  def<"view_as(input, other)", [](Args& a) { return ops::view(a.tensor(0), a.tensor(1).shape()); }>(
-      kMethod, "view() with the shape of other.");
-  def<"flatten(input, start_dim=0, end_dim=-1)", [](Args& a) {
-    return ops::flatten(a.tensor(0), a.integer(1, 0), a.integer(2, -1));
+  def<"view(Tensor input, int *shape, DType? dtype=None) -> Tensor", view>(
+      kMethod, "The same memory in another shape, or its bytes as another dtype.");
+  def<"view_as(Tensor input, Tensor other) -> Tensor",
+      [](Args& a) { return ops::view(a.tensor(0), a.tensor(1).shape()); }>(kMethod, "view() with the shape of other.");
+  def<"flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor", [](Args& a) {
+    return ops::flatten(a.tensor(0), a.integer(1), a.integer(2));
   }>(kBoth, "Dimensions start_dim to end_dim as one.");
-  def<"unflatten(input, dim, sizes)", [](Args& a) { return ops::unflatten(a.tensor(0), a.integer(1), a.dims(2)); }>(
-      kBoth, "One dimension as several.");
-  def<"ravel(input)", [](Args& a) { return ops::reshape(a.tensor(0), {-1}); }>(kBoth, "All elements in one dimension.");
-  def_view<"squeeze", "(input, dim=None)", squeeze>(kBoth,
-                                                    "Without dimensions of size 1: all of them, or those named.");
-  def_view<"unsqueeze", "(input, dim)", [](Args& a, const Tensor& x) { return ops::unsqueeze(x, a.integer(1)); }>(
-      kBoth, "With a new dimension of size 1.");
-  def_view<"transpose", "(input, *dims, dim0=None, dim1=None)", transpose>(
+  def<"unflatten(Tensor input, int dim, int[] sizes) -> Tensor",
+      [](Args& a) { return ops::unflatten(a.tensor(0), a.integer(1), a.dims(2)); }>(kBoth, "One dimension as several.");
+  def<"ravel(Tensor input) -> Tensor", [](Args& a) { return ops::reshape(a.tensor(0), {-1}); }>(
+      kBoth, "All elements in one dimension.");
+  def_view<"squeeze", "(Tensor input, int[]? dim=None)", squeeze>(
+      kBoth, "Without dimensions of size 1: all of them, or those named.");
+  def_view<"unsqueeze", "(Tensor input, int dim)", [](Args& a, const Tensor& x) {
+    return ops::unsqueeze(x, a.integer(1));
+  }>(kBoth, "With a new dimension of size 1.");
+  def_view<"transpose", "(Tensor input, int *dims, int? dim0=None, int? dim1=None)", transpose>(
       kBoth, "Two dims swap; more are an order for all; none swaps the last two.");
-  def_view<"swapaxes", "(input, axis0, axis1)", swap_dims>(kBoth, "Two dimensions swapped.");
-  def_view<"swapdims", "(input, dim0, dim1)", swap_dims>(kBoth, "Two dimensions swapped.");
-  def_view<"t", "(input)", [](Args&, const Tensor& x) { return t(x); }>(kBoth, "The transpose of a matrix.");
-  def<"permute(input, *dims)", [](Args& a) { return ops::permute(a.tensor(0), a.dims(1)); }>(
+  def_view<"swapaxes", "(Tensor input, int axis0, int axis1)", swap_dims>(kBoth, "Two dimensions swapped.");
+  def_view<"swapdims", "(Tensor input, int dim0, int dim1)", swap_dims>(kBoth, "Two dimensions swapped.");
+  def_view<"t", "(Tensor input)", [](Args&, const Tensor& x) { return t(x); }>(kBoth, "The transpose of a matrix.");
+  def<"permute(Tensor input, int *dims) -> Tensor", [](Args& a) { return ops::permute(a.tensor(0), a.dims(1)); }>(
       kBoth, "The dimensions in another order.");
-  def<"movedim(input, source, destination)", [](Args& a) { return ops::movedim(a.tensor(0), a.dims(1), a.dims(2)); }>(
-      kBoth, "Dimensions moved to other places, the others in their order.");
-  def<"moveaxis(input, source, destination)", [](Args& a) { return ops::movedim(a.tensor(0), a.dims(1), a.dims(2)); }>(
-      kBoth, "Dimensions moved to other places, the others in their order.");
-  def<"expand(input, *sizes)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(
+  def<"movedim(Tensor input, int[] source, int[] destination) -> Tensor", [](Args& a) {
+    return ops::movedim(a.tensor(0), a.dims(1), a.dims(2));
+  }>(kBoth, "Dimensions moved to other places, the others in their order.");
+  def<"moveaxis(Tensor input, int[] source, int[] destination) -> Tensor", [](Args& a) {
+    return ops::movedim(a.tensor(0), a.dims(1), a.dims(2));
+  }>(kBoth, "Dimensions moved to other places, the others in their order.");
+  def<"expand(Tensor input, int *sizes) -> Tensor", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(
       kMethod, "Dimensions of size 1 seen as larger ones, without a copy; -1 keeps a size.");
-  def<"expand_as(input, other)", [](Args& a) { return ops::expand(a.tensor(0), a.tensor(1).shape()); }>(
-      kMethod, "expand() to the shape of other.");
-  def<"broadcast_to(input, *size)", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(
+  def<"expand_as(Tensor input, Tensor other) -> Tensor", [](Args& a) {
+    return ops::expand(a.tensor(0), a.tensor(1).shape());
+  }>(kMethod, "expand() to the shape of other.");
+  def<"broadcast_to(Tensor input, int *size) -> Tensor", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(
       kBoth, "Dimensions of size 1 seen as larger ones, without a copy.");
-  def<"select_scatter(input, src, dim, index)", [](Args& a) {
+  def<"select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor", [](Args& a) {
     return written("select_scatter", a.tensor(0), a.tensor(1),
                    [&](const Tensor& y) { return ops::select(y, a.integer(2), a.integer(3)); });
   }>(kBoth, "A copy of input whose select(dim, index) is src.");
-  def<"slice_scatter(input, src, dim=0, start=None, end=None, step=1)", [](Args& a) {
-    return written("slice_scatter", a.tensor(0), a.tensor(1), [&](const Tensor& y) {
-      const int64_t dim = wrap_dim("slice_scatter", a.integer(2, 0), y.dim());
-      return ops::slice(y, dim, a.integer(3, 0), a.integer(4, y.size(static_cast<int>(dim))), a.integer(5, 1));
-    });
-  }>(kBoth, "A copy of input in which src stands at start:end:step along dim.");
-  def<"diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", [](Args& a) {
-    return written("diagonal_scatter", a.tensor(0), a.tensor(1), [&](const Tensor& y) {
-      return ops::diagonal(y, a.integer(2, 0), a.integer(3, 0), a.integer(4, 1));
-    });
+  def<"slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
+      [](Args& a) {
+        return written("slice_scatter", a.tensor(0), a.tensor(1), [&](const Tensor& y) {
+          const int64_t dim = wrap_dim("slice_scatter", a.integer(2), y.dim());
+          return ops::slice(y, dim, a.integer(3, 0), a.integer(4, y.size(static_cast<int>(dim))), a.integer(5));
+        });
+      }>(kBoth, "A copy of input in which src stands at start:end:step along dim.");
+  def<"diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", [](Args& a) {
+    return written("diagonal_scatter", a.tensor(0), a.tensor(1),
+                   [&](const Tensor& y) { return ops::diagonal(y, a.integer(2), a.integer(3), a.integer(4)); });
   }>(kBoth, "A copy of input whose diagonal is src.");
-  def<"select(input, dim, index)", [](Args& a) { return ops::select(a.tensor(0), a.integer(1), a.integer(2)); }>(
-      kBoth, "One element of a dimension, which goes away.");
-  def<"slice(input, dim=0, start=None, end=None, step=1)", slice>(kMethod, "x[start:end:step] along dim.");
-  def<"narrow(input, dim, start, length)", narrow>(kBoth, "length elements of a dimension, from start on.");
-  def<"diagonal(input, offset=0, dim1=0, dim2=1)", [](Args& a) {
-    return ops::diagonal(a.tensor(0), a.integer(1, 0), a.integer(2, 0), a.integer(3, 1));
+  def<"select(Tensor input, int dim, int index) -> Tensor", [](Args& a) {
+    return ops::select(a.tensor(0), a.integer(1), a.integer(2));
+  }>(kBoth, "One element of a dimension, which goes away.");
+  def<"slice(Tensor input, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", slice>(
+      kMethod, "x[start:end:step] along dim.");
+  def<"narrow(Tensor input, int dim, int start, int length) -> Tensor", narrow>(
+      kBoth, "length elements of a dimension, from start on.");
+  def<"diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor", [](Args& a) {
+    return ops::diagonal(a.tensor(0), a.integer(1), a.integer(2), a.integer(3));
   }>(kBoth, "The diagonal of two dimensions, as the last dimension.");
-  def<"unfold(input, dimension, size, step)", [](Args& a) {
+  def<"unfold(Tensor input, int dimension, int size, int step) -> Tensor", [](Args& a) {
     return ops::unfold(a.tensor(0), a.integer(1), a.integer(2), a.integer(3));
   }>(kMethod, "Windows of a dimension, as a new last dimension.");
-  def_view<"as_strided", "(input, size, stride, storage_offset=None)", as_strided>(
+  def_view<"as_strided", "(Tensor input, int[] size, int[] stride, int? storage_offset=None)", as_strided>(
       kBoth, "The memory of a tensor through any sizes and strides.");
 
-  def<"split(input, split_size_or_sections, dim=0)", split>(kBoth, "Parts of a size, or of the sizes of a list.");
-  def<"split_with_sizes(input, split_sizes, dim=0)", [](Args& a) {
-    return ops::split_sizes(a.tensor(0), a.dims(1), a.integer(2, 0));
+  def<"split(Tensor input, int[] split_size_or_sections, int dim=0) -> Tensor[]", split>(
+      kBoth, "Parts of a size, or of the sizes of a list.");
+  def<"split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]", [](Args& a) {
+    return ops::split_sizes(a.tensor(0), a.dims(1), a.integer(2));
   }>(kBoth, "Parts of the given sizes.");
-  def<"chunk(input, chunks, dim=0)", [](Args& a) { return ops::chunk(a.tensor(0), a.integer(1), a.integer(2, 0)); }>(
-      kBoth, "At most that many parts of one size; the last may be smaller.");
-  def<"tensor_split(input, indices_or_sections, dim=0)", [](Args& a) { return split_at(a, a.integer(2, 0)); }>(
-      kBoth, "Parts of nearly equal size, or cut at the given indices.");
-  def<"hsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, a.tensor(0).dim() > 1 ? 1 : 0, 1); }>(
-      kBoth, "tensor_split() by columns.");
-  def<"vsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, 0, 2); }>(kBoth,
-                                                                                         "tensor_split() by rows.");
-  def<"dsplit(input, indices_or_sections)", [](Args& a) { return even_split(a, 2, 3); }>(kBoth,
-                                                                                         "tensor_split() by depth.");
-  def<"unbind(input, dim=0)", [](Args& a) { return ops::unbind(a.tensor(0), a.integer(1, 0)); }>(
+  def<"chunk(Tensor input, int chunks, int dim=0) -> Tensor[]", [](Args& a) {
+    return ops::chunk(a.tensor(0), a.integer(1), a.integer(2));
+  }>(kBoth, "At most that many parts of one size; the last may be smaller.");
+  def<"tensor_split(Tensor input, Tensor|int[] indices_or_sections, int dim=0) -> Tensor[]", [](Args& a) {
+    return split_at(a, a.integer(2));
+  }>(kBoth, "Parts of nearly equal size, or cut at the given indices.");
+  def<"hsplit(Tensor input, Tensor|int[] indices_or_sections) -> Tensor[]",
+      [](Args& a) { return even_split(a, a.tensor(0).dim() > 1 ? 1 : 0, 1); }>(kBoth, "tensor_split() by columns.");
+  def<"vsplit(Tensor input, Tensor|int[] indices_or_sections) -> Tensor[]",
+      [](Args& a) { return even_split(a, 0, 2); }>(kBoth, "tensor_split() by rows.");
+  def<"dsplit(Tensor input, Tensor|int[] indices_or_sections) -> Tensor[]",
+      [](Args& a) { return even_split(a, 2, 3); }>(kBoth, "tensor_split() by depth.");
+  def<"unbind(Tensor input, int dim=0) -> Tensor[]", [](Args& a) { return ops::unbind(a.tensor(0), a.integer(1)); }>(
       kBoth, "All elements of a dimension, as a tuple.");
 });
 

@@ -14,7 +14,7 @@ from genesis import _C
 from genesis._C import Tensor
 
 # Names of the native module that are shown elsewhere (genesis.autograd), or only used inside.
-NOT_PUBLIC: set[str] = {"Context", "Node", "OutsideGraphWarning", "RemovableHandle", "op_names"}
+NOT_PUBLIC: set[str] = {"Context", "Node", "OutsideGraphWarning", "RemovableHandle", "op_info"}
 
 
 def _require_leaf(x: Tensor, what: str) -> None:
@@ -103,14 +103,6 @@ def _format(self: Tensor, spec: str) -> str:
     return object.__format__(self, spec)
 
 
-def _contains(self: Tensor, element: Any) -> bool:
-    if not isinstance(element, (Tensor, int, float)):
-        raise TypeError(
-            f"`in` of a tensor: expected a number or a tensor, got {type(element).__name__}"
-        )
-    return bool((self == element).any())
-
-
 def _reversed(self: Tensor) -> Tensor:
     return self.flip(0) if self.ndim else self
 
@@ -131,12 +123,13 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
     "__format__": _format,
-    "__contains__": _contains,
     "__reversed__": _reversed,
     "_repr_html_": _repr_html,
     "cuda": _cuda,
 }
 for _name, _method in _METHODS.items():
+    if _name in vars(Tensor):
+        raise ImportError(f"genesis.Tensor.{_name} is bound twice")
     _method.__name__ = _name
     _method.__qualname__ = f"Tensor.{_name}"
     setattr(Tensor, _name, _method)

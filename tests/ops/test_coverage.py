@@ -20,7 +20,7 @@ ROWS |= {name.removeprefix("nn.functional.") for name in ROWS}
 
 def _registered() -> list[str]:
     """Public names of the op registry, where a method without a function is Tensor.<name>."""
-    names = {name.removeprefix("Tensor.") for name in genesis._C.op_names()}
+    names = {op["name"] for op in genesis._C.op_info() if not op["tool"]}
     for module in ("linalg", "special"):  # genesis.linalg.<name>
         names = {re.sub(f"^{module}_", f"{module}.", name) for name in names}
     return sorted(name for name in names if not name.startswith("_"))

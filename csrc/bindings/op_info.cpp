@@ -1,0 +1,67 @@
+// op_info(): what is known about every bound function, for the stubs, the reference, the tests and the tools that need
+// to know which operators exist, what they take and what they return.
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+static Object text_of(std::string_view s) {
+  return Object(PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size())));
+}
+
+static void put(PyObject* dict, const char* key, const Object& value) {
+  if (PyDict_SetItemString(dict, key, value.get()) < 0) throw_python();
+}
+static void put(PyObject* dict, const char* key, bool value) {
+  put(dict, key, Object::borrow(value ? Py_True : Py_False));
+}
+
+static Object describe(const Param& p) {
+  const Object dict(PyDict_New());
+  put(dict.get(), "name", text_of(p.name));
+  put(dict.get(), "type", text_of(p.type));
+  put(dict.get(), "default", p.fallback.empty() ? Object::borrow(Py_None) : text_of(p.fallback));
+  put(dict.get(), "keyword_only", p.keyword_only);
+  put(dict.get(), "variadic", p.variadic);
+  return dict;
+}
+
+static Object describe(const Operator& op) {
+  const Object dict(PyDict_New()), params(PyList_New(0));
+  for (const Param& p : op.sig.params)
+    if (PyList_Append(params.get(), describe(p).get()) < 0) throw_python();
+  put(dict.get(), "name", text_of(op.sig.name));
+  put(dict.get(), "signature", text_of(op.sig.typed));
+  put(dict.get(), "params", params);
+  put(dict.get(), "returns", text_of(op.sig.returns));
+  put(dict.get(), "doc", op.doc ? text_of(op.doc) : Object::borrow(Py_None));
+  put(dict.get(), "function", (op.where & kFunction) != 0);
+  put(dict.get(), "method", (op.where & kMethod) != 0);
+  put(dict.get(), "tool", op.tool());
+  return dict;
+}
+
+static const Family family([] {
+  def<"op_info() -> list",
+      [](Args&) {
+        Object list(PyList_New(0));
+        for (const Operator* op : operators())
+          if (PyList_Append(list.get(), describe(*op).get()) < 0) throw_python();
+        return list;
+      }>(kFunction | kTool,
+         "A dict for each bound function: its name, typed signature, parameters, result, documentation and forms. A "
+         "default "
+         "is the text of a Python literal, or None where there is none.");
+  // What every definition goes through when the module is made; for the tests of its checks.
+  def<"_publish(str signature) -> None",
+      [](Args& a) -> PyObject* {
+        const auto* text = new std::string(a.string(0));  // an operator lives as long as the process
+        publish(
+            *text, [](PyObject*, PyObject* const*, Py_ssize_t, PyObject*) -> PyObject* { Py_RETURN_NONE; },
+            kBoth | kTool, nullptr);
+        Py_RETURN_NONE;
+      }>(kFunction | kTool,
+         "Binds a function that does nothing; raises if its name is taken or its signature is malformed.");
+});
+
+}  // namespace genesis::py

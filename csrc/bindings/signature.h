@@ -1,0 +1,51 @@
+// The signature of a bound function, written once as text:
+//
+//   softplus(Tensor input, float beta=1.0, float threshold=20.0) -> Tensor
+//
+// Parameters after a lone * are given by keyword only; `int *sizes` collects positional arguments. A type is one of
+// kTypeNames; T[] is a sequence of T (an int[] may also be one int), T? may be None, and A|B is either. `Self` as a
+// result is the first argument, changed in place; (Tensor values, Tensor indices) is a named tuple. Everything else
+// reads its information from here: the arguments' defaults (Args), help() and inspect.signature (text), op_info(), and
+// through it the type stubs and the reference.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings/object.h"
+#include "core/scalar.h"
+#include "core/tensor.h"
+
+namespace genesis::py {
+
+struct Param {
+  std::string_view name, type, fallback;  // fallback: the default as it is written, empty if there is none
+  PyObject* key = nullptr;                // the name, interned
+  bool required = false, keyword_only = false, variadic = false;
+  bool tensors = false;  // a sequence of tensors
+  bool numeric = false;  // the default is a number or a bool: `value`
+  Scalar value = 0;
+};
+
+struct Signature {
+  std::string_view typed;    // as it was written
+  std::string_view returns;  // "Tensor"
+  std::string text;          // as Python shows it: "softplus(input, beta=1.0, threshold=20.0)"
+  std::string name;          // "softplus"
+  std::vector<Param> params;
+  int positional = 0;  // how many may be given by position
+  int variadic = -1;   // the one that collects positional arguments
+  int out = -1;        // the parameter `out`
+  int dtype = -1;      // where the dtype of `out` is meant when none is given: the dtype of a function that creates
+
+  // `typed` must outlive the signature. Raises if it is not well-formed.
+  explicit Signature(std::string_view typed);
+
+  const Param& param(int i) const { return params[static_cast<size_t>(i)]; }
+};
+
+// The numbers of a default such as 1 or (0, 1).
+Dims default_dims(const Param& param);
+
+}  // namespace genesis::py
