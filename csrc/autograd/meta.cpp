@@ -31,11 +31,23 @@ void AccumulateGrad::free() noexcept {
 
 Node* grad_fn(const Tensor& x) {
   TensorMeta* m = meta_if_any(x);
-  if (m && m->base.defined() && !x->inference) {
-    TensorMeta* base = meta_if_any(m->base);
-    if (base && base->generation != m->base_generation) regenerate_view(x);
+  if (m && m->base.defined() && m->base->requires_grad && m->base->storage == x->storage) {
+    const TensorMeta* base = meta_if_any(m->base);
+    if (m->base_version != x->storage->version || m->base_generation != (base ? base->generation : 0))
+      regenerate_view(x);
   }
   return node_of(x);
+}
+
+void move_to_place_of(const Tensor& from, const Tensor& x) {
+  const TensorMeta* m = meta_if_any(x);
+  const bool retains = m && m->retains_grad;
+  if (Node* node = node_of(x); retains && node && node->extras_if_any())
+    std::erase_if(node->extras().retained, [&](const auto& r) { return r.tensor == x.impl(); });
+  x->grad_fn = from->grad_fn;
+  x->output_index = from->output_index;
+  x->requires_grad = from->requires_grad;
+  if (Node* node = node_of(x); retains && node) node->extras().retained.push_back({x->output_index, x.impl()});
 }
 
 bool watched_by_tape(const Tensor& x) {
@@ -52,7 +64,8 @@ Edge gradient_edge(const Tensor& x) {
   if (Node* node = grad_fn(x)) {
     edge.node = Ref<Node>(node);
     edge.index = x->output_index;
-  } else if (watched(x)) {
+  } else if (x->requires_grad || (grad_mode.recorder && watched_by_tape(x))) {
+    // Not for a view that requires grad only as its base does: it was made outside the graph and collects nothing.
     TensorMeta& m = meta(x);
     if (!m.accumulator) m.accumulator = new (Pool<sizeof(AccumulateGrad)>::take()) AccumulateGrad(x);
     edge.node = Ref<Node>(m.accumulator);
@@ -63,7 +76,8 @@ Edge gradient_edge(const Tensor& x) {
 void mark_view(const Tensor& view, const Tensor& x) {
   TensorMeta& m = meta(view);
   m.base = base_of(x);
-  if (TensorMeta* base = meta_if_any(m.base)) m.base_generation = base->generation;
+  m.base_version = view->storage->version;
+  if (const TensorMeta* base = meta_if_any(m.base)) m.base_generation = base->generation;
 }
 
 void set_requires_grad(const Tensor& x, bool value) {
@@ -73,7 +87,7 @@ void set_requires_grad(const Tensor& x, bool value) {
   require<GraphError>(!(value && x->inference),
                       "requires_grad_: a tensor made in inference_mode cannot enter a graph; "
                       "clone() it outside inference_mode");
-  require<GraphError>(value || !x->grad_fn,
+  require<GraphError>(value || !grad_fn(x),
                       "requires_grad_: requires_grad can only be turned off on a leaf, and this tensor of "
                       "shape ",
                       x.shape(), " was computed; use detach()");
@@ -82,7 +96,7 @@ void set_requires_grad(const Tensor& x, bool value) {
 
 void detach_inplace(const Tensor& x) {
   TensorMeta* m = meta_if_any(x);
-  require<GraphError>(!(m && m->base.defined() && m->base->requires_grad),
+  require<GraphError>(!(m && m->base.defined() && (x->grad_fn || requires_grad(m->base))),
                       "detach_: cannot take a view out of the graph of its base; use detach()");
   x->grad_fn = Ref<Counted>();
   x->output_index = 0;
@@ -99,7 +113,7 @@ Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook) {
 }
 
 void retain_grad(const Tensor& x) {
-  require<GraphError>(x->requires_grad, "retain_grad: the tensor does not require grad");
+  require<GraphError>(requires_grad(x), "retain_grad: the tensor does not require grad");
   Node* node = grad_fn(x);
   if (!node || meta(x).retains_grad) return;  // a leaf keeps its gradient anyway
   meta(x).retains_grad = true;

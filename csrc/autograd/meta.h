@@ -28,9 +28,11 @@ struct TensorMeta final : TensorExtras {
   bool retains_grad = false;
   bool frozen = false;  // a Function made it and it shows an input's memory: not to be written inside the graph
 
-  // Of a view: the tensor whose memory it shows, and how often that had been written through the graph when the
-  // view's grad_fn was made. When the base has moved on, the view's grad_fn is made anew from the base.
+  // Of a view: the tensor whose memory it shows, and the state that it had when the view's grad_fn was made: the
+  // version of its memory, and how often its own place in the graph had changed. When either has moved on and the base
+  // requires grad, the view's grad_fn is made anew from the base.
   Tensor base;
+  uint32_t base_version = 0;
   uint32_t base_generation = 0;
   uint32_t generation = 0;  // of a base
 
@@ -48,8 +50,17 @@ inline void (*regenerate_view)(const Tensor& view) = nullptr;
 // and no tape watches it.
 Edge gradient_edge(const Tensor& x);
 
+// Whether x requires grad. The flag alone does not tell: a view requires grad as soon as its base does.
+inline bool requires_grad(const Tensor& x) {
+  if (x->requires_grad) return true;
+  if (!x->extras) [[likely]]
+    return false;
+  const Tensor& base = meta_if_any(x)->base;
+  return base.defined() && base->requires_grad && base->storage == x->storage;
+}
+
 bool watched_by_tape(const Tensor& x);
-inline bool watched(const Tensor& x) { return x->requires_grad || (grad_mode.recorder && watched_by_tape(x)); }
+inline bool watched(const Tensor& x) { return requires_grad(x) || (grad_mode.recorder && watched_by_tape(x)); }
 // Whether an operation on x is to be recorded now.
 inline bool tracked(const Tensor& x) { return grad_mode.enabled && watched(x); }
 
@@ -67,6 +78,8 @@ void set_requires_grad(const Tensor& x, bool value);
 void detach_inplace(const Tensor& x);
 // The node that made x, brought up to date if x is a view whose base was written.
 Node* grad_fn(const Tensor& x);
+// Gives x the place in the graph that `from` has. A gradient that x retains is retained there.
+void move_to_place_of(const Tensor& from, const Tensor& x);
 
 Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook);
 void retain_grad(const Tensor& x);

@@ -14,7 +14,7 @@ static void pack(Node& node, size_t index, const ToSave& what) {
                                 .shape = t.shape(),
                                 .dtype = t.dtype(),
                                 .unpacked = {}};
-  if (!what.output && t->requires_grad) packed.edge = gradient_edge(t);
+  if (!what.output && requires_grad(t)) packed.edge = gradient_edge(t);
   const uint32_t version = t->storage->version;
   packed.what = grad_mode.saved_hooks->pack(alias(t));
   require<GraphError>(t->storage->version == version, "saved_tensors_hooks: the pack hook changed a tensor of shape ",

@@ -4,14 +4,21 @@
 #include "bindings/module.h"
 #include "bindings/sides.h"
 #include "ops/compare.h"
+#include "ops/create.h"
 
 namespace genesis::py {
 
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
   return guarded([&]() -> PyObject* {
+    // Every integer of a tensor is on one side of an int beyond int64. In `2**63 > x`, Python asks for x < 2**63.
+    if (is_tensor(a) && is_huge(b) && !is_floating_tensor(a)) {
+      const bool above = to_float(b) > 0;
+      const bool answer = op == Py_NE || (op != Py_EQ && (op == Py_LT || op == Py_LE) == above);
+      return to_python(ops::full(unwrap(a).shape(), answer, DType::Bool));
+    }
     Sides sides;
     // What is neither tensor nor number is not ours to compare: x == None is False, x < None a TypeError.
-    if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
+    if (!sides.take(a, b)) Py_RETURN_NOTIMPLEMENTED;
     switch (op) {
       case Py_EQ: return to_python(ops::eq(*sides.x, *sides.y));
       case Py_NE: return to_python(ops::ne(*sides.x, *sides.y));

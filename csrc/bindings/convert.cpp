@@ -203,8 +203,8 @@ static Tensor asarray(Args& a) {
           "asarray: copy=False, but this object cannot be shared as a tensor of that dtype; use copy=None");
   const bool grad = a.boolean(4);
   if (shared && must) t = ops::clone(t);
-  if (t->requires_grad && !grad) t = ops::detach(t);
-  if (grad && !t->requires_grad) {
+  if (requires_grad(t) && !grad) t = ops::detach(t);
+  if (grad && !requires_grad(t)) {
     if (shared && !must) t = ops::detach(t);  // the object that came keeps its own flag
     set_requires_grad(t, true);
   }

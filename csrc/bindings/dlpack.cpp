@@ -124,7 +124,7 @@ PyObject* make_capsule(const Tensor& t, bool copied) {
 PyObject* to_dlpack(Args& a) {
   // __dlpack__(input, stream, max_version, dl_device, copy)
   Tensor t = a.tensor(0);
-  if (t->requires_grad)
+  if (requires_grad(t))
     throw_buffer_error("__dlpack__: a tensor that requires grad cannot be exported; use tensor.detach()");
   if (a.has(1)) throw_buffer_error("__dlpack__: a CPU has no streams; stream must be None");
   if (a.has(3)) {

@@ -363,7 +363,7 @@ bool belongs_elsewhere(const Tensor& y, const FunctionNode& node) {
 // Output `index` of forward, given its place in the graph.
 Tensor place(FunctionNode& node, Tensor y, uint32_t index, const Tensors& inputs) {
   if (!is_floating(y.dtype()) || among(y, node.non_differentiable)) {
-    if (!y->requires_grad) return y;
+    if (!requires_grad(y)) return y;
     return alias(y);
   }
   if (among(y, node.dirty)) {
@@ -387,7 +387,7 @@ void check_dirty(FunctionNode& node, const Tensors& inputs, bool tracked) {
     t->storage->written(node.op);
     // A Parameter may be updated in place, but not become the result of an operation.
     if (tracked && !ops::begin_inplace(node.op, t, {}))
-      require<GraphError>(!t->requires_grad, node.op,
+      require<GraphError>(!requires_grad(t), node.op,
                           ": a leaf tensor that requires grad cannot be changed in place, since its "
                           "gradient would be lost");
   }

@@ -87,7 +87,7 @@ const Family family([] {
 
   def<"_gradient_edge(Tensor tensor) -> (Node, int)", [](Args& a) -> PyObject* {
     const Tensor& t = a.tensor(0);
-    require<GraphError>(t->requires_grad, "get_gradient_edge: a tensor of shape ", t.shape(),
+    require<GraphError>(requires_grad(t), "get_gradient_edge: a tensor of shape ", t.shape(),
                         " does not require grad, so it has no place in a graph");
     const Edge edge = gradient_edge(t);
     const Object node(node_object(edge.node.get()));

@@ -161,7 +161,7 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
 // ---- a tensor's memory for others -----------------------------------------------------------------------------------
 
 PyObject* to_ndarray(const Tensor& t) {
-  if (t->requires_grad)
+  if (requires_grad(t))
     fail<GraphError>("numpy: a tensor of shape ", t.shape(),
                      " that requires grad cannot become an array, which records no gradient; use "
                      "tensor.detach().numpy()");
@@ -197,7 +197,7 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
   view->obj = nullptr;
   return guarded_int([&] {
     const Tensor& t = unwrap(o);
-    require<GraphError>(!t->requires_grad,
+    require<GraphError>(!requires_grad(t),
                         "a tensor that requires grad cannot be read as a buffer; use tensor.detach()");
     if ((flags & PyBUF_WRITABLE) && !t->storage->writable) throw_buffer_error("the tensor's memory is read-only");
     if (!(flags & PyBUF_STRIDES) && !t.contiguous())

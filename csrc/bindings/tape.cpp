@@ -165,7 +165,7 @@ PyObject* gradients(PyObject* o, PyObject* args) {
     if (!PyArg_ParseTuple(args, "OOpp", &loss, &gradient, &retain, &create)) throw_python();
     if (!is_tensor(loss)) throw_type_error(str("Tape.backward: loss must be a Tensor, got ", Py_TYPE(loss)->tp_name));
     const Tensor root = unwrap(loss);
-    require<GraphError>(grad_fn(root) != nullptr || root->requires_grad, "Tape.backward: the loss of shape ",
+    require<GraphError>(grad_fn(root) != nullptr || requires_grad(root), "Tape.backward: the loss of shape ",
                         root.shape(), " was not computed while a tape was recording; compute it inside `with tape:`");
     if (gradient != Py_None && !is_tensor(gradient))
       throw_type_error(str("Tape.backward: gradient must be a Tensor or None, got ", Py_TYPE(gradient)->tp_name));

@@ -30,7 +30,7 @@ template <auto Op>
 PyObject* compute_binary(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Sides sides;
-    if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
+    if (!sides.take(a, b)) Py_RETURN_NOTIMPLEMENTED;
     return to_python(Op(*sides.x, *sides.y));
   });
 }
@@ -38,7 +38,7 @@ template <auto Op>
 PyObject* compute_inplace(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Sides sides;
-    if (!is_tensor(a) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
+    if (!is_tensor(a) || !sides.take(b, sides.y, a)) Py_RETURN_NOTIMPLEMENTED;
     Op(unwrap(a), *sides.y);
     Py_INCREF(a);
     return a;
@@ -56,7 +56,7 @@ PyObject* inplace_binary(PyObject* a, PyObject* b) {
 PyObject* matmul_slot(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Sides sides;
-    if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
+    if (!sides.take(a, b)) Py_RETURN_NOTIMPLEMENTED;
     if (sides.x->is_scalar() || sides.y->is_scalar())
       throw_type_error("matmul: both operands must be tensors, got a number; use * for numbers");
     if (autocast_wanted()) [[unlikely]]
@@ -83,7 +83,7 @@ PyObject* inplace_operator(PyObject* a, PyObject* b) {
 PyObject* divmod_slot(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Sides sides;
-    if (!sides.take(a, sides.x) || !sides.take(b, sides.y)) Py_RETURN_NOTIMPLEMENTED;
+    if (!sides.take(a, b)) Py_RETURN_NOTIMPLEMENTED;
     const Object quotient(to_python(ops::floor_divide(*sides.x, *sides.y)));
     const Object rest(to_python(ops::remainder(*sides.x, *sides.y)));
     return PyTuple_Pack(2, quotient.get(), rest.get());
@@ -165,7 +165,7 @@ const Tensor& self_of(PyObject* o) { return unwrap(o); }
 PyObject* get_grad(PyObject* o, void*) {
   TensorMeta* m = meta_if_any(self_of(o));
   if (!m || !m->grad.defined()) {
-    Node* node = self_of(o)->requires_grad ? node_of(self_of(o)) : nullptr;
+    Node* node = requires_grad(self_of(o)) ? grad_fn(self_of(o)) : nullptr;
     if (node && !(m && m->retains_grad) &&
         PyErr_WarnFormat(PyExc_UserWarning, 1,
                          "grad: a tensor made by %s is no leaf, and backward() keeps the gradients of leaves "
@@ -211,8 +211,9 @@ int set_data(PyObject* o, PyObject* value, void*) {
     if (!value || !is_tensor(value)) throw_type_error("data: must be a Tensor");
     TensorImpl* to = self_of(o).impl();
     TensorImpl* from = unwrap(value).impl();
-    require<GraphError>(!(meta_if_any(self_of(o)) && meta_if_any(self_of(o))->base.defined()) || !to->requires_grad,
-                        "data: cannot be set on a view that requires grad");
+    require<GraphError>(
+        !(meta_if_any(self_of(o)) && meta_if_any(self_of(o))->base.defined()) || !requires_grad(self_of(o)),
+        "data: cannot be set on a view that requires grad");
     from->storage->retain();
     to->storage->release();
     to->storage = from->storage;
@@ -231,7 +232,7 @@ PyObject* get_hooks(PyObject* o, void*) {
     const auto add = [&](const Ref<Hook>& h) {
       if (h->object()) PyList_Append(list.get(), static_cast<PyObject*>(h->object()));
     };
-    if (Node* node = node_of(t)) {
+    if (Node* node = grad_fn(t)) {
       if (NodeExtras* extras = node->extras_if_any())
         for (const auto& h : extras->output_hooks)
           if (h.index == t->output_index) add(h.hook);
@@ -282,11 +283,16 @@ PyGetSetDef getset[] = {
     {"device", prop<[](const Tensor&) { return incref(device_object()); }>, nullptr, "Where the tensor lives.",
      nullptr},
     {"itemsize", prop<[](const Tensor& t) { return itemsize(t.dtype()); }>, nullptr, "Bytes of one element.", nullptr},
-    {"nbytes", prop<[](const Tensor& t) { return t.numel() * itemsize(t.dtype()); }>, nullptr, "Bytes of all elements.",
-     nullptr},
-    {"requires_grad", prop<[](const Tensor& t) { return t.requires_grad(); }>, set_requires,
+    {"nbytes", prop<[](const Tensor& t) {
+       int64_t bytes;
+       require(!__builtin_mul_overflow(t.numel(), itemsize(t.dtype()), &bytes), "nbytes: the elements of shape ",
+               t.shape(), " have more bytes than can be counted");
+       return bytes;
+     }>,
+     nullptr, "Bytes of all elements.", nullptr},
+    {"requires_grad", prop<[](const Tensor& t) { return requires_grad(t); }>, set_requires,
      "Whether gradients are computed for it.", nullptr},
-    {"is_leaf", prop<[](const Tensor& t) { return !t->requires_grad || grad_fn(t) == nullptr; }>, nullptr,
+    {"is_leaf", prop<[](const Tensor& t) { return !requires_grad(t) || grad_fn(t) == nullptr; }>, nullptr,
      "Whether it was made by the user rather than by a recorded operation.", nullptr},
     {"retains_grad", prop<[](const Tensor& t) { return meta_if_any(t) && meta_if_any(t)->retains_grad; }>, nullptr,
      "Whether retain_grad() was called.", nullptr},

@@ -23,23 +23,29 @@ static int64_t wrapping_product(int64_t a, int64_t b) {
 }
 
 void TensorImpl::geometry_changed() {
-  numel = 1;
+  numel = genesis::numel(shape);
   contiguous = true;
+  if (numel == 0) return;
+  int64_t step = 1;
   for (int d = shape.size() - 1; d >= 0; --d) {
-    if (shape[d] != 1 && strides[d] != numel) contiguous = false;
-    numel = wrapping_product(numel, shape[d]);
+    if (shape[d] != 1 && strides[d] != step) contiguous = false;
+    step *= shape[d];
   }
-  if (numel == 0) contiguous = true;
 }
 
-int64_t numel(const Dims& shape) {
+// The number of elements of a shape whose sizes overflow when they are multiplied.
+[[gnu::cold]] static int64_t none_of(const Dims& shape, const char* op) {
+  for (int64_t s : shape)
+    if (s == 0) return 0;
+  fail(op ? op : "", op ? ": " : "", "shape ", shape,
+       " has more elements than can be counted (2**63 - 1); use smaller sizes");
+}
+
+int64_t numel(const Dims& shape, const char* op) {
   int64_t n = 1;
   bool overflow = false;
   for (int64_t s : shape) overflow |= __builtin_mul_overflow(n, s, &n);
-  for (int64_t s : shape)
-    if (s == 0) return 0;
-  require(!overflow, "shape ", shape, " has more elements than can be counted");
-  return n;
+  return overflow ? none_of(shape, op) : n;
 }
 
 Dims contiguous_strides(const Dims& shape) {
@@ -87,7 +93,7 @@ Tensor empty_like(const Tensor& like, DType dtype) {
 Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset) {
   const int64_t item = itemsize(t.dtype());
   require(shape.size() <= kMaxDims, "view: at most ", kMaxDims, " dimensions, got ", shape.size());
-  TensorImpl* impl = TensorImpl::create(t->storage, t->data + offset * item, t.dtype());
+  TensorImpl* impl = TensorImpl::create(t->storage, t->data, t.dtype());
   Tensor out = Tensor::adopt(impl);
   impl->shape = shape;
   impl->strides = strides;
@@ -104,10 +110,12 @@ Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t of
     overflow |= strides[d] < 0 || __builtin_mul_overflow(shape[d] - 1, strides[d], &reach) ||
                 __builtin_add_overflow(last, reach, &last);
   }
-  const int64_t first = t.offset() + offset;
+  int64_t first;
+  overflow |= __builtin_add_overflow(t.offset(), offset, &first);
   require(!overflow && first >= 0 && last < static_cast<int64_t>(t->storage->nbytes) / item - first, "view: shape ",
           shape, " with strides ", strides, " and offset ", first, " reaches outside a storage of ",
           t->storage->nbytes / static_cast<size_t>(item), " elements");
+  impl->data += offset * item;
   return out;
 }
 

@@ -69,7 +69,6 @@ class Tensor {
   int64_t numel() const { return impl_->numel; }
   DType dtype() const { return impl_->dtype; }
   bool contiguous() const { return impl_->contiguous; }
-  bool requires_grad() const { return impl_->requires_grad; }
   int64_t offset() const { return (impl_->data - impl_->storage->data) / itemsize(impl_->dtype); }
   template <class T>
   T* data() const {
@@ -86,7 +85,8 @@ class Tensor {
   Ref<TensorImpl> impl_;
 };
 
-int64_t numel(const Dims& shape);
+// How many elements a tensor of `shape` has; raises where that is more than an int64_t can hold.
+int64_t numel(const Dims& shape, const char* op = nullptr);
 Dims contiguous_strides(const Dims& shape);
 
 // New memory, not initialised, contiguous.

@@ -331,7 +331,7 @@ void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph) {
   TensorMeta& m = meta(leaf);
   if (!m.grad.defined()) {
     m.grad = create_graph ? std::move(grad) : first_grad(leaf, std::move(grad));
-  } else if (create_graph || m.grad->requires_grad) {
+  } else if (create_graph || requires_grad(m.grad)) {
     m.grad = ops::add(m.grad, grad);
   } else {
     ops::add_into(m.grad, m.grad, grad);

@@ -23,14 +23,32 @@ void require_representable(const char* op, Scalar value, DType dtype) {
   }
   const int bits = static_cast<int>(8 * itemsize(dtype));
   if (value.is_float()) {
+    // The bounds are those of the type: a fraction beyond the last number does not fit.
     const double limit = std::ldexp(1.0, dtype == DType::UInt8 ? 8 : bits - 1);
-    require(value.f > -limit - 1 && value.f < limit, op, ": ", value.f, " does not fit into ", dtype);
+    const double lowest = dtype == DType::UInt8 ? 0 : -limit, highest = dtype == DType::Int64 ? limit : limit - 1;
+    require(value.f >= lowest && (dtype == DType::Int64 ? value.f < highest : value.f <= highest), op, ": ", value.f,
+            " does not fit into ", dtype);
   } else if (dtype != DType::Int64) {
     // A small negative number is taken for its unsigned counterpart, as in PyTorch.
     const int64_t limit = int64_t{1} << (dtype == DType::UInt8 ? 8 : bits - 1);
     require(value.i < limit && value.i >= (dtype == DType::UInt8 ? 1 - limit : -limit), op, ": ", value.i,
             " does not fit into ", dtype);
   }
+}
+
+void require_fits(const char* op, const Operand& value, DType dtype) {
+  Scalar number = value.scalar;
+  if (value.tensor) {
+    if (value.tensor->dtype() == dtype) return;
+    const WithGradMode off(false);
+    if (is_floating(value.tensor->dtype())) number = *cast(*value.tensor, DType::Float64).data<double>();
+    else number = *cast(*value.tensor, DType::Int64).data<int64_t>();
+  }
+  require_representable(op, number, dtype);
+  const double size = std::abs(number.to_double());
+  const double largest = dtype == DType::Float16 ? 65504.0 : 0x1.fep127;
+  require(!is_half(dtype) || !std::isfinite(size) || size <= largest, op, ": ", number.to_double(),
+          " does not fit into ", dtype);
 }
 
 Tensor full(const Dims& shape, Scalar value, DType dtype) {
@@ -62,7 +80,7 @@ Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype) {
                 !__builtin_add_overflow(last, reach, &last),
             "empty_strided: sizes ", shape, " with strides ", strides, " are too large");
   }
-  return untracked(alias(empty({numel(shape) == 0 ? 0 : last + 1}, dtype), shape, strides));
+  return untracked(alias(empty({numel(shape, "empty_strided") == 0 ? 0 : last + 1}, dtype), shape, strides));
 }
 
 Tensor full_like(const Tensor& x, Scalar value, DType dtype) {
@@ -173,8 +191,9 @@ Tensor copy_(const Tensor& x, const Tensor& source) {
     kernels::copy(x.view(), from.view());
   };
   return overwrite("copy_", x, {&source}, write, [&](const Tensor& input, const Tensor& y) {
-    return record("copy", y, broadcast(input, source), save(),
-                  [](const Tensor& dy, const Saved&) { return Grads{Tensor(), dy}; });
+    return record("copy", y, broadcast(replaced(x, input), source), save(), [](const Tensor& dy, const Saved& saved) {
+      return Grads{saved.needs(0) ? zeros(dy.shape(), dy.dtype()) : Tensor(), dy};
+    });
   });
 }
 
@@ -182,9 +201,11 @@ Tensor fill_(const Tensor& x, Scalar value) {
   require_representable("fill_", value, x.dtype());
   return overwrite(
       "fill_", x, {}, [&] { kernels::copy(x.view(), Operand(value).view()); },
-      [](const Tensor& input, const Tensor& y) {
-        return record("fill", y, inputs(input), save(), [](const Tensor&, const Saved&) { return Grads{Tensor()}; });
-      });
+      [&](const Tensor& input, const Tensor& y) {
+        return record("fill", y, inputs(replaced(x, input)), save(),
+                      [](const Tensor& dy, const Saved&) { return Grads{zeros(dy.shape(), dy.dtype())}; });
+      },
+      Overlap::Filled);
 }
 
 Tensor fill_(const Tensor& x, const Tensor& value) {

@@ -1,8 +1,7 @@
 // New tensors, and copies of tensors.
 #pragma once
 
-#include "core/scalar.h"
-#include "core/tensor.h"
+#include "ops/operand.h"
 
 namespace genesis::ops {
 
@@ -31,5 +30,8 @@ Tensor zero_(const Tensor& x);
 
 // Raises where `value` would change beyond rounding: an integer out of the dtype's range, NaN as an integer.
 void require_representable(const char* op, Scalar value, DType dtype);
+// The same where PyTorch converts a number, or the number in a 0-d tensor, before it writes it (masked_fill,
+// index_fill, scatter, clamp, threshold): half types must not overflow either.
+void require_fits(const char* op, const Operand& value, DType dtype);
 
 }  // namespace genesis::ops

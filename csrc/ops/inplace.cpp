@@ -8,17 +8,27 @@
 
 namespace genesis::ops {
 
+bool shows_twice(const Tensor& x) { return !x.contiguous() && overlaps(x.shape(), x.strides()); }
+
+// Whether x shows one place along a whole dimension.
+static bool expanded(const Tensor& x) {
+  for (int d = 0; d < x.dim(); ++d)
+    if (x.size(d) > 1 && x.stride(d) == 0) return true;
+  return false;
+}
+
 static void require_castable(const char* op, DType from, DType to) {
   const auto kind = [](DType t) { return t == DType::Bool ? 0 : is_floating(t) ? 2 : 1; };
   require<DTypeError>(kind(from) <= kind(to), op, ": the result is ", from, " and cannot be stored in a ", to,
                       " tensor; convert the tensor first, e.g. x.to(genesis.", from, ")");
 }
 
-void require_writable(const char* op, const Tensor& x) {
+void require_writable(const char* op, const Tensor& x, Overlap allowed) {
   require<GraphError>(x->storage->writable, op,
                       ": the memory is read-only (it belongs to a read-only NumPy array); "
                       "clone() the tensor first");
-  require<GraphError>(x.contiguous() || !may_overlap(x.shape(), x.strides()), op,
+  if (x.contiguous() || allowed >= Overlap::Expanded) return;
+  require<GraphError>(!(allowed == Overlap::Unfolded ? expanded(x) : shows_twice(x)), op,
                       ": several elements of this tensor of shape ", x.shape(),
                       " share one memory location (it was expanded or unfolded); clone() it first");
 }
@@ -44,14 +54,27 @@ Tensor deliver(const char* op, Tensor result, Out out) {
   return *out.tensor;
 }
 
-bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others) {
-  require_writable(op, x);
+void write_result(const char* op, const Tensor& x, const Tensor& result) {
+  require(result.shape() == x.shape(), op, ": the result has shape ", result.shape(),
+          " and cannot be stored in a tensor of shape ", x.shape());
+  require_castable(op, result.dtype(), x.dtype());
+  kernels::copy(x.view(), result.view());
+}
+
+// The base of a view, unless that has been given other memory since (x.data = y).
+static Tensor shared_base(const Tensor& x) {
+  Tensor base = base_of(x);
+  return base->storage == x->storage ? base : x;
+}
+
+bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others, Overlap allowed) {
+  require_writable(op, x, allowed);
   require<GraphError>(!x->inference || grad_mode.inference, op,
                       ": a tensor made in inference_mode cannot be changed in place outside it; clone() it first");
   if (!grad_mode.enabled) return false;
   bool others_watched = false;
   for (const Tensor* t : others) others_watched = others_watched || (t->defined() && watched(*t));
-  const Tensor base = base_of(x);
+  const Tensor base = shared_base(x);
   if (!others_watched && !watched(x) && !watched(base)) return false;
   for (const Tensor* t : {&x, &base})
     require<GraphError>(
@@ -59,8 +82,11 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
         ": this tensor was returned by a Function and shows "
         "the memory of one of its inputs, so writing to it would bypass the Function's backward; clone() it "
         "first, or return a clone from forward");
-  const bool leaf = base->requires_grad && !grad_fn(base);
-  if (!leaf) return true;
+  const bool leaf = (base->requires_grad && !grad_fn(base)) || (x->requires_grad && !grad_fn(x));
+  if (!leaf) {
+    if (allowed != Overlap::Filled) require_writable(op, x);  // its gradient would be counted twice
+    return true;
+  }
   if (base->parameter && !others_watched && x.same(base)) return false;
   fail<GraphError>(op,
                    x.same(base) ? ": a leaf tensor that requires grad" : ": a view of a leaf tensor that requires grad",
@@ -104,9 +130,7 @@ static void replace_in_base(const Tensor& base, const Tensor& view, const Tensor
                           }
                           return Grads{outside, inside};
                         });
-  base->grad_fn = after->grad_fn;
-  base->output_index = 0;
-  base->requires_grad = after->requires_grad;
+  move_to_place_of(after, base);
 }
 
 Tensor finish_inplace(const char* op, const Tensor& x, Tensor input, Tensor result) {
@@ -133,21 +157,12 @@ Tensor finish_inplace(const char* op, const Tensor& x, Tensor input, Tensor resu
 }
 
 Tensor take_history(const Tensor& x, const Tensor& result) {
-  TensorMeta* m = meta_if_any(x);
-  if (m && m->retains_grad) {
-    if (Node* node = node_of(x))
-      std::erase_if(node->extras().retained, [&](const auto& r) { return r.tensor == x.impl(); });
-    m->retains_grad = false;
-  }
-  if (m && m->base.defined()) {
-    const Tensor base = m->base;
+  if (const Tensor base = shared_base(x); !base.same(x)) {
     replace_in_base(base, x, result);
     ++meta(base).generation;
     grad_fn(x);
   } else {
-    x->grad_fn = result->grad_fn;
-    x->output_index = result->output_index;
-    x->requires_grad = result->requires_grad;
+    move_to_place_of(result, x);
     ++meta(x).generation;
   }
   return x;

@@ -23,11 +23,23 @@ struct Out {
 Tensor destination(const char* op, const Dims& shape, DType dtype, Out out);
 Tensor deliver(const char* op, Tensor result, Out out);
 
-// Raises unless x may be written: not read-only, no element twice.
-void require_writable(const char* op, const Tensor& x);
+// Which of the tensors that show one place several times an operator may write, as in PyTorch.
+enum class Overlap : uint8_t {
+  None,      // none: the result would depend on the order of the writes
+  Unfolded,  // those whose elements lie in several windows: applied twice, the operator does what it does once
+  Expanded,  // expanded ones too: what is written is one number
+  Filled     // also inside a graph: nothing of the old values remains
+};
+// Raises unless x may be written: not read-only, and no place twice beyond what `allowed` says.
+void require_writable(const char* op, const Tensor& x, Overlap allowed = Overlap::None);
 
 // Whether x.op_() must go through the graph, after raising if x may not be changed at all.
-bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others);
+bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others,
+                   Overlap allowed = Overlap::None);
+// Whether x shows a place several times.
+bool shows_twice(const Tensor& x);
+// Writes the values of `result` to x, outside any graph.
+void write_result(const char* op, const Tensor& x, const Tensor& result);
 Tensor stand_in(const Tensor& x);
 Tensor finish_inplace(const char* op, const Tensor& x, Tensor stand_in, Tensor result);
 // Gives x, whose memory already holds result's values, the place of `result` in the graph.
@@ -35,14 +47,16 @@ Tensor take_history(const Tensor& x, const Tensor& result);
 
 // `f(input, out)` is the out-of-place operator; `others` are its further tensor arguments.
 template <class F>
-Tensor inplace(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others, F&& f) {
-  if (begin_inplace(op, x, others)) {
+Tensor inplace(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others, F&& f,
+               Overlap allowed = Overlap::None) {
+  if (begin_inplace(op, x, others, allowed)) {
     Tensor input = stand_in(x);
     Tensor result = f(static_cast<const Tensor&>(input), Out{});
     return finish_inplace(op, x, std::move(input), std::move(result));
   }
   const WithGradMode off(false);
-  f(x, Out{&x});
+  if (allowed != Overlap::None && shows_twice(x)) write_result(op, x, f(x, Out{}));
+  else f(x, Out{&x});
   x->storage->written(op);
   return x;
 }
@@ -51,12 +65,20 @@ Tensor inplace(const char* op, const Tensor& x, std::initializer_list<const Tens
 // memory, also inside the graph, and recorded(input, y) records y, an alias of x after that, as made from `input`.
 template <class Write, class Recorded>
 Tensor overwrite(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others, Write&& write,
-                 Recorded&& recorded) {
-  const bool in_graph = begin_inplace(op, x, others);
+                 Recorded&& recorded, Overlap allowed = Overlap::None) {
+  const bool in_graph = begin_inplace(op, x, others, allowed);
   const Tensor input = in_graph ? stand_in(x) : Tensor();
   write();
   x->storage->written(op);
   return in_graph ? take_history(x, recorded(input, alias(x))) : x;
+}
+
+// What an operator that replaces every element of x records as its input: `input`, whose gradient is then zero. If x
+// is a view, nothing: its base gets zeros for that part (replace_in_base), and zeros of the whole base for each row
+// would make a loop that fills a tensor row by row quadratic.
+inline const Tensor& replaced(const Tensor& x, const Tensor& input) {
+  static const Tensor nothing{};
+  return base_of(x).same(x) ? input : nothing;
 }
 
 }  // namespace genesis::ops

@@ -18,19 +18,11 @@ Tensor begin_view(const char* op, const Tensor& x) {
 }
 
 Tensor finish_view(const char* op, const Tensor& x, const Tensor& result) {
-  if (TensorMeta* m = meta_if_any(x); m && m->retains_grad && result->grad_fn) {
-    if (Node* node = node_of(x))
-      std::erase_if(node->extras().retained, [&](const auto& r) { return r.tensor == x.impl(); });
-    m->retains_grad = false;
-  }
   x->shape = result.shape();
   x->strides = result.strides();
   x->data = result->data;
   x->geometry_changed();
-  if (result->grad_fn) {
-    x->grad_fn = result->grad_fn;
-    x->output_index = result->output_index;
-  }
+  if (result->grad_fn) move_to_place_of(result, x);
   // What saved x saved its shape with it.
   x->storage->written(op);
   return x;

@@ -163,8 +163,9 @@ static Tensor refill(const char* op, const Tensor& x, F draw) {
     draw(y.view());
     kernels::copy(x.view(), y.view());
   };
-  return overwrite(op, x, {}, write, [op](const Tensor& input, const Tensor& y) {
-    return record(op, y, inputs(input), save(), [](const Tensor&, const Saved&) { return Grads{Tensor()}; });
+  return overwrite(op, x, {}, write, [&](const Tensor& input, const Tensor& y) {
+    return record(op, y, inputs(replaced(x, input)), save(),
+                  [](const Tensor& dy, const Saved&) { return Grads{zeros(dy.shape(), dy.dtype())}; });
   });
 }
 

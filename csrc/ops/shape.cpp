@@ -49,7 +49,9 @@ Tensor cat(std::span<const Tensor> xs, int64_t dim) {
             x.dim() == first->dim() ? "; choose another dim, or cut or pad it"
                                     : "; unsqueeze() the one with fewer dimensions");
     sizes.push_back(skip ? -1 : x.size(d));
-    if (!skip) shape[d] += x.size(d);
+    if (!skip)
+      require(!__builtin_add_overflow(shape[d], x.size(d), &shape[d]), "cat: the sizes of dimension ", d,
+              " add up to more than can be counted");
   }
   Tensor y = empty(shape, joined_type(xs));
   int64_t at = 0;

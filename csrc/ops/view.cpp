@@ -32,6 +32,27 @@ bool may_overlap(const Dims& shape, const Dims& strides) {
   return false;
 }
 
+bool overlaps(const Dims& shape, const Dims& strides) {
+  if (!may_overlap(shape, strides)) return false;
+  const int64_t n = numel(shape), places = extent({shape, strides, 0});
+  if (n > places) return true;
+  // Strides such as (3, 2) interleave without meeting: every element looks whether its place is taken.
+  std::vector<bool> taken(static_cast<size_t>(places));
+  Dims at(shape.size(), 0);
+  int64_t place = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (taken[static_cast<size_t>(place)]) return true;
+    taken[static_cast<size_t>(place)] = true;
+    for (int d = shape.size() - 1; d >= 0; --d) {
+      place += strides[d];
+      if (++at[d] < shape[d]) break;
+      place -= strides[d] * shape[d];
+      at[d] = 0;
+    }
+  }
+  return false;
+}
+
 Tensor clone_with_geometry(const Tensor& x, const Geometry& g) {
   const int64_t n = extent(g);
   Tensor y = alias(n == x.numel() ? empty({n}, x.dtype()) : zeros({n}, x.dtype()), g.shape, g.strides);
@@ -60,6 +81,7 @@ Tensor as_strided(const Tensor& x, const Dims& shape, const Dims& strides, int64
   for (int d = 0; d < shape.size(); ++d)
     require(shape[d] >= 0 && strides[d] >= 0, "as_strided: sizes and strides must not be negative, got ", shape,
             " and ", strides);
+  numel(shape, "as_strided");
   Tensor y = alias(x, shape, strides, offset);
   link_view(y, x);
   return record("as_strided", y, inputs(x), save(),
@@ -76,13 +98,11 @@ Tensor as_strided(const Tensor& x, const Dims& shape, const Dims& strides, int64
 static void regenerate(const Tensor& view) {
   TensorMeta& m = meta(view);
   const Tensor base = m.base;
+  m.base_version = view->storage->version;
   m.base_generation = meta(base).generation;
   const WithGradMode on(true);
   const Geometry part = geometry(view);
-  const Tensor fresh = as_strided(base, part.shape, part.strides, part.offset - base.offset());
-  view->grad_fn = fresh->grad_fn;
-  view->output_index = 0;
-  view->requires_grad = fresh->requires_grad;
+  move_to_place_of(as_strided(base, part.shape, part.strides, part.offset - base.offset()), view);
 }
 [[maybe_unused]] static const bool installed = (regenerate_view = regenerate, true);
 
@@ -150,6 +170,7 @@ Tensor expand(const Tensor& x, const Dims& wanted) {
             wanted, ": dimension ", d, " is ", have, ", and only 1 can grow");
     if (d >= lead && shape[d] == have) strides[d] = x.stride(d - lead);
   }
+  numel(shape, "expand");
   Tensor y = alias(x, shape, strides);
   link_view(y, x);
   return record("expand", y, broadcast(x), save(), [](const Tensor& dy, const Saved&) { return Grads{dy}; });

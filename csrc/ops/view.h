@@ -12,6 +12,8 @@ struct Geometry {
 inline Geometry geometry(const Tensor& x) { return {x.shape(), x.strides(), x.offset()}; }
 // Whether two elements may lie at one place.
 bool may_overlap(const Dims& shape, const Dims& strides);
+// Whether two elements do.
+bool overlaps(const Dims& shape, const Dims& strides);
 // x's values in memory laid out like `g`, with zeros between them if g has gaps (x itself where it already is so).
 // g's elements must not overlap.
 Tensor with_geometry(const Tensor& x, const Geometry& g);
