@@ -19,7 +19,7 @@ static Tensor floating(const char* op, const kernels::Binary& kernel, const Oper
 
 Tensor atan2(const Operand& y, const Operand& x, Out out) {
   return record_zip("atan2", floating("atan2", kernels::atan2, y, x, out), y, x,
-                    [](const Tensor& dz, const Operand& y, const Operand& x, const Saved& saved) {
+                    [](const Tensor& dz, const Kept& y, const Kept& x, const Saved& saved) {
                       const Tensor r = add(mul(x, x), mul(y, y));
                       const Tensor scaled =
                           dz / where(eq(r, 0), 1.0, r);  // 0 at the origin, where the angle has no derivative
@@ -28,26 +28,30 @@ Tensor atan2(const Operand& y, const Operand& x, Out out) {
 }
 
 Tensor hypot(const Operand& x, const Operand& y, Out out) {
-  return record_zip("hypot", floating("hypot", kernels::hypot, x, y, out), x, y,
-                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
-                      const Tensor z = hypot(x, y);
-                      const Tensor scaled = dz / where(eq(z, 0), 1.0, z);  // 0 at the origin
-                      return Grads{saved.needs(0) ? scaled * x : Tensor(), saved.needs(1) ? scaled * y : Tensor()};
-                    });
+  Tensor z = floating("hypot", kernels::hypot, x, y, out);
+  return record("hypot", z, broadcast(x.or_undefined(), y.or_undefined()),
+                save(x.or_undefined(), y.or_undefined(), output(z)), [](const Tensor& dz, const Saved& saved) {
+                  const Tensor z = saved[2];
+                  const Tensor scaled = dz / where(eq(z, 0), 1.0, z);  // 0 at the origin
+                  return Grads{saved.needs(0) ? scaled * saved[0] : Tensor(),
+                               saved.needs(1) ? scaled * saved[1] : Tensor()};
+                });
 }
 
 Tensor copysign(const Operand& x, const Operand& y, Out out) {
-  return record_zip("copysign", floating("copysign", kernels::copysign, x, y, out), x, y,
-                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
-                      Tensor dx;
-                      if (saved.needs(0)) dx = dz * copysign(1.0, y) * sign(*x.tensor);
-                      return Grads{dx, saved.needs(1) ? zeros_like(dz) : Tensor()};
-                    });
+  // The signs of x and of the result are all that the gradient needs: y may be changed afterwards.
+  Tensor z = floating("copysign", kernels::copysign, x, y, out);
+  return record("copysign", z, broadcast(x.or_undefined(), y.or_undefined()), save(x.or_undefined(), output(z)),
+                [](const Tensor& dz, const Saved& saved) {
+                  Tensor dx;
+                  if (saved.needs(0)) dx = dz * sign(saved[0]) * copysign(1.0, saved[1]);
+                  return Grads{dx, saved.needs(1) ? zeros_like(dz) : Tensor()};
+                });
 }
 
 Tensor logaddexp(const Operand& x, const Operand& y, Out out) {
   return record_zip("logaddexp", floating("logaddexp", kernels::logaddexp, x, y, out), x, y,
-                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
+                    [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
                       return Grads{saved.needs(0) ? dz * sigmoid(sub(x, y)) : Tensor(),
                                    saved.needs(1) ? dz * sigmoid(sub(y, x)) : Tensor()};
                     });
@@ -55,7 +59,7 @@ Tensor logaddexp(const Operand& x, const Operand& y, Out out) {
 
 Tensor logaddexp2(const Operand& x, const Operand& y, Out out) {
   return record_zip("logaddexp2", floating("logaddexp2", kernels::logaddexp2, x, y, out), x, y,
-                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
+                    [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
                       constexpr double ln2 = 0.693147180559945309417;
                       const Tensor d = sub(x, y) * ln2;
                       return Grads{saved.needs(0) ? dz * sigmoid(d) : Tensor(),
@@ -65,8 +69,22 @@ Tensor logaddexp2(const Operand& x, const Operand& y, Out out) {
 
 Tensor ldexp(const Operand& x, const Operand& y, Out out) {
   const DType dtype = floating_type(common_type(x, y));
-  return mul(x, y.tensor ? pow(2.0, cast(*y.tensor, dtype)) : scalar_tensor(std::exp2(y.scalar.to_double()), dtype),
-             out);
+  Tensor z;
+  {
+    const WithGradMode off(false);
+    z = mul(x, y.tensor ? pow(2.0, cast(*y.tensor, dtype)) : scalar_tensor(std::exp2(y.scalar.to_double()), dtype),
+            out);
+  }
+  return record("ldexp", z, broadcast(x.or_undefined(), y.or_undefined()), save(y.or_undefined(), output(z)),
+                [s = y.scalar](const Tensor& dz, const Saved& saved) {
+                  Tensor dx, dy;
+                  if (saved.needs(0)) {
+                    const Tensor y = saved[0];
+                    dx = y.defined() ? dz * pow(2.0, cast(y, dz.dtype())) : dz * std::exp2(s.to_double());
+                  }
+                  if (saved.needs(1)) dy = dz * saved[1] * 0.693147180559945309417;
+                  return Grads{dx, dy};
+                });
 }
 
 }  // namespace genesis::ops

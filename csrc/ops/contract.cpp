@@ -129,7 +129,9 @@ Labelled multiply(Labelled x, Labelled y, const std::vector<int>& needed) {
     flat.push_back(cols);
     return reshape(expand(m, expanded), flat);
   };
-  Tensor z = matmul(matrix(x, left, contracted), matrix(y, contracted, right));
+  const Tensor rows = matrix(x, left, contracted), columns = matrix(y, contracted, right);
+  // Where nothing is summed, columns times rows: elementwise, so the dtypes promote.
+  Tensor z = contracted.empty() ? mul(rows, columns) : matmul(rows, columns);
   Labelled result;
   Dims shape;
   for (int l : batch) {

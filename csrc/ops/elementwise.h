@@ -79,6 +79,23 @@ Tensor zip(const char* op, const Kernel& kernel, const Operand& a, const Operand
   return deliver(op, std::move(z), out);
 }
 
+// An operand as the rule of its operator sees it. A tensor is read, and its version checked, when the rule first uses
+// it: what a rule does not need may have been changed since.
+class Kept {
+ public:
+  Kept(const Saved& saved, int index, Scalar number) : saved_(saved), index_(index), number_(number) {}
+  operator Operand() const {
+    if (!tensor_.defined()) tensor_ = saved_[index_];
+    return tensor_.defined() ? Operand(tensor_) : Operand(number_);
+  }
+
+ private:
+  const Saved& saved_;
+  int index_;
+  Scalar number_;
+  mutable Tensor tensor_;
+};
+
 // Records an operator of operands that may be numbers: the rule is called with (dz, x, y, saved), or (dz, a, b, c,
 // saved), where the operands are as they were.
 template <class Rule>
@@ -86,8 +103,7 @@ Tensor record_zip(const char* op, Tensor z, const Operand& x, const Operand& y, 
   return record(op, std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
                 save(x.or_undefined(), y.or_undefined()),
                 [rule, s = x.scalar, t = y.scalar](const Tensor& dz, const Saved& saved) {
-                  const Tensor x = saved[0], y = saved[1];
-                  return rule(dz, x.defined() ? Operand(x) : s, y.defined() ? Operand(y) : t, saved);
+                  return rule(dz, Kept(saved, 0, s), Kept(saved, 1, t), saved);
                 });
 }
 template <class Rule>
@@ -95,17 +111,15 @@ Tensor record_zip(const char* op, Tensor z, const Operand& a, const Operand& b, 
   return record(op, std::move(z), broadcast(a.or_undefined(), b.or_undefined(), c.or_undefined()),
                 save(a.or_undefined(), b.or_undefined(), c.or_undefined()),
                 [rule, s = a.scalar, t = b.scalar, u = c.scalar](const Tensor& dz, const Saved& saved) {
-                  const Tensor a = saved[0], b = saved[1], c = saved[2];
-                  return rule(dz, a.defined() ? Operand(a) : s, b.defined() ? Operand(b) : t,
-                              c.defined() ? Operand(c) : u, saved);
+                  return rule(dz, Kept(saved, 0, s), Kept(saved, 1, t), Kept(saved, 2, u), saved);
                 });
 }
 
 // In-place forms of operators of one, two and three operands. Where an argument is x itself (x *= x), it is the
 // stand-in for x in the graph that the operator must see.
-template <auto Op>
+template <auto Op, Overlap Allowed = Overlap::None>
 Tensor inplace_map(const char* op, const Tensor& x) {
-  return inplace(op, x, {}, [](const Tensor& input, Out out) { return Op(input, out); });
+  return inplace(op, x, {}, [](const Tensor& input, Out out) { return Op(input, out); }, Allowed);
 }
 template <auto Op>
 Tensor inplace_zip(const char* op, const Tensor& x, const Operand& y) {

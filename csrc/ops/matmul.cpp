@@ -377,7 +377,12 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                 [bias_dims = bias.defined() ? bias.dim() : 0](const Tensor& dz, const Saved& saved) {
                   Grads grads(3);
                   const Tensor dy = rows(dz);
-                  if (saved.needs(0)) grads[0] = reshape(matmul_nd(dy, saved[1]), saved[0].shape());
+                  if (saved.needs(0)) {
+                    const Tensor weight = saved[1];
+                    Dims shape = dz.shape();
+                    shape.back() = weight.size(1);
+                    grads[0] = reshape(matmul_nd(dy, weight), shape);
+                  }
                   if (saved.needs(1)) grads[1] = matmul_nd(transposed(dy), rows(saved[0]));
                   if (saved.needs(2)) grads[2] = bias_dims == 0 ? sum(dy, {}, false) : sum(dy, {0}, false);
                   return grads;

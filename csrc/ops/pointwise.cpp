@@ -68,11 +68,10 @@ Tensor div(const Operand& x, const Operand& y, Out out) {
   if (y.is_scalar())
     return record("div", std::move(z), inputs(x.or_undefined()), save(),
                   [s = y.scalar](const Tensor& dz, const Saved&) { return Grads{div(dz, s)}; });
-  return record("div", z, broadcast(x.or_undefined(), *y.tensor), save(*y.tensor, output(z)),
-                [](const Tensor& dz, const Saved& saved) {
-                  const Tensor dx = dz / saved[0];
-                  return Grads{dx, saved.needs(1) ? -(dx * saved[1]) : Tensor()};
-                });
+  return record_zip("div", std::move(z), x, y, [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
+    const Tensor dx = dz / y;
+    return Grads{dx, saved.needs(1) ? -(dx * div(x, y)) : Tensor()};
+  });
 }
 
 Tensor neg(const Tensor& x, Out out) {
@@ -118,7 +117,7 @@ Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, Scalar valu
     else kernels::addcmul_integer(y, x, a, b, value.i);
   };
   return record_zip("addcmul", zip("addcmul", kernel, x, a, b, dtype, out), x, a, b,
-                    [value](const Tensor& dy, const Operand&, const Operand& a, const Operand& b, const Saved& saved) {
+                    [value](const Tensor& dy, const Kept&, const Kept& a, const Kept& b, const Saved& saved) {
                       return Grads{dy, saved.needs(1) ? dy * b * value : Tensor(),
                                    saved.needs(2) ? dy * a * value : Tensor()};
                     });
@@ -130,9 +129,11 @@ Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, Scalar valu
                       "; convert one of the tensors with float() first");
   const auto kernel = [&](View y, View x, View a, View b) { kernels::addcdiv(y, x, a, b, value.to_double()); };
   return record_zip("addcdiv", zip("addcdiv", kernel, x, a, b, dtype, out), x, a, b,
-                    [value](const Tensor& dy, const Operand&, const Operand& a, const Operand& b, const Saved& saved) {
-                      const Tensor da = dy * value / b;
-                      return Grads{dy, da, saved.needs(2) ? -(da * div(a, b)) : Tensor()};
+                    [value](const Tensor& dy, const Kept&, const Kept& a, const Kept& b, const Saved& saved) {
+                      Tensor da, db;
+                      if (saved.needs(1) || saved.needs(2)) da = dy * value / b;
+                      if (saved.needs(2)) db = -(da * div(a, b));
+                      return Grads{dy, da, db};
                     });
 }
 
@@ -140,12 +141,11 @@ Tensor lerp(const Operand& x, const Operand& y, const Operand& weight, Out out) 
   const DType dtype = result_type({x, y, weight});
   require<DTypeError>(is_floating(result_type({x, y})), "lerp: the ends must be floating, got ", result_type({x, y}),
                       "; use float()");
-  return record_zip(
-      "lerp", zip("lerp", kernels::lerp, x, y, weight, dtype, out), x, y, weight,
-      [](const Tensor& dz, const Operand& x, const Operand& y, const Operand& weight, const Saved& saved) {
-        return Grads{saved.needs(0) ? dz * sub(1, weight) : Tensor(), saved.needs(1) ? dz * weight : Tensor(),
-                     saved.needs(2) ? dz * sub(y, x) : Tensor()};
-      });
+  return record_zip("lerp", zip("lerp", kernels::lerp, x, y, weight, dtype, out), x, y, weight,
+                    [](const Tensor& dz, const Kept& x, const Kept& y, const Kept& weight, const Saved& saved) {
+                      return Grads{saved.needs(0) ? dz * sub(1, weight) : Tensor(),
+                                   saved.needs(1) ? dz * weight : Tensor(), saved.needs(2) ? dz * sub(y, x) : Tensor()};
+                    });
 }
 
 Tensor add_(const Tensor& x, const Operand& y, Scalar alpha) {

@@ -76,16 +76,18 @@ Tensor float_power(const Operand& x, const Operand& y, Out out) {
 }
 
 Tensor xlogy(const Operand& x, const Operand& y, Out out) {
-  return record_zip(
-      "xlogy", zip("xlogy", kernels::xlogy, x, y, floating_type(common_type(x, y)), out), x, y,
-      [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
-        Tensor dx;
-        if (saved.needs(0)) {
-          const Tensor undefined = logical_and(eq(x, 0), le(y, 0));  // where log(y) is no number, the gradient is 0
-          dx = dz * xlogy(1.0, where(undefined, 1.0, y.tensor ? *y.tensor : scalar_tensor(y.scalar, dz.dtype())));
-        }
-        return Grads{dx, saved.needs(1) ? dz * div(x, y) : Tensor()};
-      });
+  return record_zip("xlogy", zip("xlogy", kernels::xlogy, x, y, floating_type(common_type(x, y)), out), x, y,
+                    [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
+                      Tensor dx;
+                      if (saved.needs(0)) {
+                        const Operand b = y;
+                        // Where log(y) is no number, the gradient is 0.
+                        const Tensor undefined = logical_and(eq(x, 0), le(b, 0));
+                        const Tensor base = b.tensor ? *b.tensor : scalar_tensor(b.scalar, dz.dtype());
+                        dx = dz * xlogy(1.0, where(undefined, 1.0, base));
+                      }
+                      return Grads{dx, saved.needs(1) ? dz * div(x, y) : Tensor()};
+                    });
 }
 
 }  // namespace genesis::ops

@@ -7,6 +7,7 @@
 #include "kernels/convert.h"
 #include "kernels/select.h"
 #include "ops/compare.h"
+#include "ops/create.h"
 #include "ops/elementwise.h"
 
 namespace genesis::ops {
@@ -14,7 +15,10 @@ namespace genesis::ops {
 Tensor where(const Tensor& condition, const Operand& x, const Operand& y, Out out) {
   require<DTypeError>(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8,
                       "where: condition must be bool, got ", condition.dtype(), "; compare it, e.g. condition != 0");
-  Tensor z = zip("where", kernels::where, condition, x, y, common_type(x, y), out);
+  const DType dtype = common_type(x, y);
+  for (const Operand* side : {&x, &y})
+    if (side->is_scalar()) require_representable("where", side->scalar, dtype);
+  Tensor z = zip("where", kernels::where, condition, x, y, dtype, out);
   return record("where", std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(condition),
                 [](const Tensor& dz, const Saved& saved) {
                   const Tensor condition = saved[0];
@@ -40,7 +44,7 @@ static Tensor share(const Tensor& dy, const Operand& a, const Operand& b) {
 
 Tensor maximum(const Operand& x, const Operand& y, Out out) {
   return record_zip("maximum", extremum("maximum", kernels::maximum, x, y, out), x, y,
-                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
+                    [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
                       return Grads{saved.needs(0) ? share(dz, x, y) : Tensor(),
                                    saved.needs(1) ? share(dz, y, x) : Tensor()};
                     });
@@ -48,7 +52,7 @@ Tensor maximum(const Operand& x, const Operand& y, Out out) {
 
 Tensor minimum(const Operand& x, const Operand& y, Out out) {
   return record_zip("minimum", extremum("minimum", kernels::minimum, x, y, out), x, y,
-                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
+                    [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
                       return Grads{saved.needs(0) ? share(dz, y, x) : Tensor(),
                                    saved.needs(1) ? share(dz, x, y) : Tensor()};
                     });
@@ -62,14 +66,14 @@ static Grads to_winner(const Tensor& dz, Tensor won, const Operand& y, const Sav
 
 Tensor fmax(const Operand& x, const Operand& y, Out out) {
   return record_zip("fmax", extremum("fmax", kernels::fmax, x, y, out), x, y,
-                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
+                    [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
                       return to_winner(dz, ge(x, y), y, saved);
                     });
 }
 
 Tensor fmin(const Operand& x, const Operand& y, Out out) {
   return record_zip("fmin", extremum("fmin", kernels::fmin, x, y, out), x, y,
-                    [](const Tensor& dz, const Operand& x, const Operand& y, const Saved& saved) {
+                    [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
                       return to_winner(dz, le(x, y), y, saved);
                     });
 }
@@ -117,6 +121,8 @@ static Tensor within(const Tensor& dy, const Tensor& x, double lo, double hi) {
 
 static Tensor clamp_scalars(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max, Out out) {
   const DType dtype = result_type({x, min ? *min : *max, max ? *max : *min});
+  for (const std::optional<Scalar>* bound : {&min, &max})
+    if (*bound && !std::isnan((*bound)->to_double())) require_fits("clamp", **bound, dtype);
   constexpr double inf = std::numeric_limits<double>::infinity();
   const double lo = min ? min->to_double() : -inf, hi = max ? max->to_double() : inf;
   const auto kernel = [&](View y, View v) {

@@ -1,6 +1,7 @@
 #include "ops/special.h"
 
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <numbers>
 
@@ -140,11 +141,16 @@ Tensor map(const char* op, const Tensor& x, Out out = {}) {
   return deliver(op, std::move(y), out);
 }
 
+// `derivative` takes x and y, or x alone, which is then all that is kept.
 template <class Rule>
 Tensor with_rule(const char* op, Tensor y, const Tensor& x, Rule derivative) {
-  return record(op, y, inputs(x), save(x, output(y)), [derivative](const Tensor& dy, const Saved& saved) {
-    return Grads{dy * derivative(saved[0], saved[1])};
-  });
+  if constexpr (std::invocable<Rule, const Tensor&>)
+    return record(op, y, inputs(x), save(x),
+                  [derivative](const Tensor& dy, const Saved& saved) { return Grads{dy * derivative(saved[0])}; });
+  else
+    return record(op, y, inputs(x), save(x, output(y)), [derivative](const Tensor& dy, const Saved& saved) {
+      return Grads{dy * derivative(saved[0], saved[1])};
+    });
 }
 
 // y / x, and `at_zero` where x is 0.
@@ -169,7 +175,7 @@ struct Pair {
 }  // namespace
 
 Tensor i0(const Tensor& x, Out out) {
-  return with_rule("i0", map<bessel0>("i0", x, out), x, [](const Tensor& x, const Tensor&) { return special_i1(x); });
+  return with_rule("i0", map<bessel0>("i0", x, out), x, [](const Tensor& x) { return special_i1(x); });
 }
 Tensor special_i0e(const Tensor& x) {
   return with_rule("special_i0e", map<i0e>("special.i0e", x), x,
@@ -190,15 +196,16 @@ Tensor special_erfcx(const Tensor& x) {
 Tensor special_ndtr(const Tensor& x) { return erfc(mul(x, -kHalfSqrt2)) * 0.5; }
 Tensor special_log_ndtr(const Tensor& x) {
   return with_rule("special_log_ndtr", map<log_ndtr>("special.log_ndtr", x), x,
-                   [](const Tensor& x, const Tensor&) { return div(kSqrt2OverPi, special_erfcx(x * -kHalfSqrt2)); });
+                   [](const Tensor& x) { return div(kSqrt2OverPi, special_erfcx(x * -kHalfSqrt2)); });
 }
 Tensor special_ndtri(const Tensor& x) {
-  return with_rule("special_ndtri", map<ndtri>("special.ndtri", x), x,
-                   [](const Tensor&, const Tensor& y) { return exp(y * y * 0.5) * std::sqrt(2 * pi); });
+  Tensor y = map<ndtri>("special.ndtri", x);
+  return record("special_ndtri", y, inputs(x), save(output(y)), [](const Tensor& dy, const Saved& saved) {
+    return Grads{dy * exp(square(saved[0]) * 0.5) * std::sqrt(2 * pi)};
+  });
 }
 Tensor special_entr(const Tensor& x) {
-  return with_rule("special_entr", map<entr>("special.entr", x), x,
-                   [](const Tensor& x, const Tensor&) { return -(log(x) + 1); });
+  return with_rule("special_entr", map<entr>("special.entr", x), x, [](const Tensor& x) { return -(log(x) + 1); });
 }
 
 Tensor special_xlog1py(const Operand& a, const Operand& b) {
@@ -212,7 +219,8 @@ Tensor special_xlog1py(const Operand& a, const Operand& b) {
   return record("special_xlog1py", z, broadcast(p.x, p.y), save(p.x, p.y), [](const Tensor& dz, const Saved& saved) {
     const Tensor x = saved[0], y = saved[1];
     const Tensor undefined = logical_and(eq(x, 0), le(y, -1));
-    return Grads{dz * where(undefined, 0, log1p(where(undefined, 0, y))), dz * (x / (y + 1))};
+    return Grads{saved.needs(0) ? dz * where(undefined, 0, log1p(where(undefined, 0, y))) : Tensor(),
+                 saved.needs(1) ? dz * (x / (y + 1)) : Tensor()};
   });
 }
 

@@ -111,8 +111,8 @@ Tensor erfc(const Tensor& x, Out out) {
                   [](const Tensor& dy, const Tensor& x) { return dy * exp(-(x * x)) * (-2 * inv_sqrtpi); });
 }
 Tensor erfinv(const Tensor& x, Out out) {
-  return of_output("erfinv", kernels::erfinv, x, out,
-                   [](const Tensor& dy, const Tensor& y) { return dy * exp(y * y) * (0.5 / inv_sqrtpi); });
+  return of_input("erfinv", kernels::erfinv, x, out,
+                  [](const Tensor& dy, const Tensor& x) { return dy * exp(square(erfinv(x))) * (0.5 / inv_sqrtpi); });
 }
 Tensor lgamma(const Tensor& x, Out out) {
   return of_input("lgamma", kernels::lgamma, x, out, [](const Tensor& dy, const Tensor& x) { return dy * digamma(x); });

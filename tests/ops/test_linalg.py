@@ -246,3 +246,14 @@ print(before, opened())
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert result.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize("equation, shapes", [("i,i->i", (3, 3)), ("i,j->ij", (3, 2))])
+def test_einsum_without_a_sum_promotes(equation, shapes):
+    x = genesis.arange(shapes[0])
+    y = genesis.ones(shapes[1], dtype=genesis.float64) * 2
+    z = genesis.einsum(equation, x, y)
+    assert z.dtype == genesis.float64
+    expected = np.einsum(equation, x.numpy(), y.numpy())
+    np.testing.assert_array_equal(z.numpy(), expected)
+    assert genesis.einsum(equation, x > 0, y > 0).dtype == genesis.bool
