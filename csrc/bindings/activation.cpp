@@ -33,10 +33,13 @@ Tensor leaky_relu(Args& a, bool inplace) {
 
 static const Family family([] {
   def<"relu(Tensor input, bool inplace=False) -> Tensor", [](Args& a) {
-    return run(a, a.boolean(1), "relu_", [](const Tensor& x, ops::Out out) { return ops::relu(x, out); });
+    return run(
+        a, a.boolean(1), "relu_", [](const Tensor& x, ops::Out out) { return ops::relu(x, out); },
+        ops::Overlap::Unfolded);
   }>(kBoth, "max(x, 0).");
   def<"relu_(Tensor input) -> Self", [](Args& a) {
-    return run(a, true, "relu_", [](const Tensor& x, ops::Out out) { return ops::relu(x, out); });
+    return run(
+        a, true, "relu_", [](const Tensor& x, ops::Out out) { return ops::relu(x, out); }, ops::Overlap::Unfolded);
   }>(kBoth, "max(x, 0), in place.");
   def<"leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor",
       [](Args& a) { return leaky_relu(a, a.boolean(2)); }>(kFunction, "x for x > 0, negative_slope * x below.");

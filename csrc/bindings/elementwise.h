@@ -6,14 +6,14 @@
 
 namespace genesis::py {
 
-// Name(input) and Name_(input) of Op(x, out).
-template <FixedString Name, auto Op>
+// Name(input) and Name_(input) of Op(x, out). Allowed is Unfolded where Op(Op(x)) is Op(x).
+template <FixedString Name, auto Op, ops::Overlap Allowed = ops::Overlap::None>
 void def_map(const char* doc) {
   def<join<Name, "(Tensor input, *, Tensor? out=None) -> Tensor">(), [](Args& a) { return Op(a.tensor(0), a.out(1)); }>(
       kBoth, doc);
   def<join<Name, "_(Tensor input) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
-    return ops::inplace_map<Op>(name.text, a.tensor(0));
+    return ops::inplace_map<Op, Allowed>(name.text, a.tensor(0));
   }>(kBoth, "In-place form.");
 }
 

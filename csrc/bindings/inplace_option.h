@@ -7,9 +7,9 @@ namespace genesis::py {
 
 // f(x, out) of the first argument, in its own memory if `inplace`.
 template <class F>
-Tensor run(Args& a, bool inplace, const char* op, F&& f) {
+Tensor run(Args& a, bool inplace, const char* op, F&& f, ops::Overlap allowed = ops::Overlap::None) {
   if (!inplace) return f(a.tensor(0), ops::Out{});
-  return ops::inplace(op, a.tensor(0), {}, f);
+  return ops::inplace(op, a.tensor(0), {}, f, allowed);
 }
 
 }  // namespace genesis::py

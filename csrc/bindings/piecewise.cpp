@@ -15,8 +15,9 @@ Tensor hardtanh(Args& a, bool inplace) {
 }
 Tensor threshold(Args& a, bool inplace) {
   const Scalar bound = a.scalar(1), value = a.scalar(2);
-  return run(a, inplace, "threshold_",
-             [=](const Tensor& x, ops::Out out) { return ops::threshold(x, bound, value, out); });
+  return run(
+      a, inplace, "threshold_", [=](const Tensor& x, ops::Out out) { return ops::threshold(x, bound, value, out); },
+      ops::Overlap::Expanded);
 }
 
 }  // namespace

@@ -46,9 +46,9 @@ static const Family family([] {
   def_zip<"multiply", ops::mul>("Another name of mul.");
   def_map<"neg", ops::neg>("-input.");
   def_map<"negative", ops::neg>("Another name of neg.");
-  def_map<"abs", ops::abs>("The absolute value.");
+  def_map<"abs", ops::abs, ops::Overlap::Unfolded>("The absolute value.");
   def_map<"absolute", ops::abs>("Another name of abs.");
-  def_map<"sign", ops::sign>("1, 0 or -1, as input is positive, zero or negative.");
+  def_map<"sign", ops::sign, ops::Overlap::Unfolded>("1, 0 or -1, as input is positive, zero or negative.");
   def_map<"sgn", ops::sign>("Another name of sign.");
   def_map<"square", ops::square>("input * input.");
   def_map<"reciprocal", ops::reciprocal>("1 / input.");

@@ -39,9 +39,9 @@ static const Family family([] {
   def_zip<"floor_divide", ops::floor_divide>("The quotient, rounded down.");
   def_zip<"remainder", ops::remainder>("What floor_divide leaves; it has the sign of other.");
   def_zip<"fmod", ops::fmod>("What division towards zero leaves; it has the sign of input.");
-  def_map<"floor", ops::floor>("The largest integer that is not larger.");
-  def_map<"ceil", ops::ceil>("The smallest integer that is not smaller.");
-  def_map<"trunc", ops::trunc>("The integer part.");
+  def_map<"floor", ops::floor, ops::Overlap::Unfolded>("The largest integer that is not larger.");
+  def_map<"ceil", ops::ceil, ops::Overlap::Unfolded>("The smallest integer that is not smaller.");
+  def_map<"trunc", ops::trunc, ops::Overlap::Unfolded>("The integer part.");
   def_map<"fix", ops::trunc>("Another name of trunc.");
   def_map<"frac", ops::frac>("The part after the point, with the sign of input.");
   def<"round(Tensor input, *, int decimals=0, Tensor? out=None) -> Tensor", [](Args& a) {
@@ -49,8 +49,9 @@ static const Family family([] {
   }>(kBoth, "The nearest integer (the even one of two), or multiple of 10**-decimals.");
   def<"round_(Tensor input, *, int decimals=0) -> Self", [](Args& a) {
     const int64_t decimals = a.integer(1);
-    return ops::inplace("round_", a.tensor(0), {},
-                        [&](const Tensor& x, ops::Out out) { return ops::round(x, decimals, out); });
+    return ops::inplace(
+        "round_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) { return ops::round(x, decimals, out); },
+        ops::Overlap::Unfolded);
   }>(kBoth, "In-place form.");
   def<"frexp(Tensor input, *, Tensor[]? out=None) -> (Tensor mantissa, Tensor exponent)", [](Args& a) {
     static PyTypeObject* const type = return_type("frexp", {"mantissa", "exponent"});

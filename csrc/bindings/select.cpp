@@ -16,12 +16,16 @@ static Tensor clamp_(const char* op, const Tensor& x, const std::optional<Operan
                      const std::optional<Operand>& max) {
   static const Tensor none;
   const auto tensor = [](const std::optional<Operand>& o) { return o ? &o->or_undefined() : &none; };
-  return ops::inplace(op, x, {tensor(min), tensor(max)}, [&](const Tensor& input, ops::Out out) {
-    const auto seen = [&](const std::optional<Operand>& o) {
-      return o && o->tensor && o->tensor->same(x) ? Operand(input) : o;
-    };
-    return ops::clamp(input, seen(min), seen(max), out);
-  });
+  const bool numbers = (!min || min->is_scalar()) && (!max || max->is_scalar());
+  return ops::inplace(
+      op, x, {tensor(min), tensor(max)},
+      [&](const Tensor& input, ops::Out out) {
+        const auto seen = [&](const std::optional<Operand>& o) {
+          return o && o->tensor && o->tensor->same(x) ? Operand(input) : o;
+        };
+        return ops::clamp(input, seen(min), seen(max), out);
+      },
+      numbers ? ops::Overlap::Unfolded : ops::Overlap::None);
 }
 
 static const Family family([] {

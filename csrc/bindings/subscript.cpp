@@ -128,11 +128,12 @@ Tensor get(const Tensor& x, PyObject* key) {
   return ops::index(index.whole ? x : ops::basic_index(x, index.basic), index.arrays);
 }
 
-ops::Value value_of(PyObject* o) {
+ops::Value value_of(PyObject* o, DType dtype) {
   if (is_tensor(o)) return unwrap(o);
   if (PyFloat_Check(o)) return Scalar(PyFloat_AS_DOUBLE(o));
   if (is_number(o)) return to_scalar(o);
-  return is_ndarray(o) ? from_ndarray(o) : from_data(o, nullptr);
+  // An array or a list takes the type of the tensor that it is written to.
+  return ops::cast(is_ndarray(o) ? from_ndarray(o) : from_data(o, nullptr), dtype);
 }
 
 }  // namespace
@@ -145,9 +146,11 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
   return guarded_int([&] {
     if (!value) throw_type_error("elements of a tensor cannot be deleted");
     const Tensor& x = unwrap(self);
+    if (key == Py_False) return 0;  // selects nothing, so nothing is written
     const Index index(x, key);
-    if (index.arrays.empty()) ops::basic_put_(x, index.basic, value_of(value));
-    else ops::index_put_(index.whole ? x : ops::basic_index(x, index.basic), index.arrays, value_of(value), false);
+    const ops::Value v = value_of(value, x.dtype());
+    if (index.arrays.empty()) ops::basic_put_(x, index.basic, v);
+    else ops::index_put_(index.whole ? x : ops::basic_index(x, index.basic), index.arrays, v, false);
     return 0;
   });
 }
@@ -167,7 +170,8 @@ int tensor_contains(PyObject* self, PyObject* value) {
     if (!is_tensor(value) && !is_ndarray(value) && !is_number(value))
       throw_type_error(str("in: expected a number or a tensor, got ", Py_TYPE(value)->tp_name));
     const WithGradMode off(false);
-    const ops::Value v = value_of(value);
+    const Tensor& x = unwrap(self);
+    const ops::Value v = is_number(value) || is_tensor(value) ? value_of(value, x.dtype()) : from_ndarray(value);
     const Tensor* tensor = std::get_if<Tensor>(&v);
     const Tensor equal = tensor ? ops::eq(unwrap(self), *tensor) : ops::eq(unwrap(self), std::get<Scalar>(v));
     return static_cast<int>(tensor_item(ops::any(equal, {}, false)).to_bool());

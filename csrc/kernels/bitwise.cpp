@@ -48,7 +48,8 @@ struct Lcm {
   template <class T>
   static T apply(T a, T b) {
     const T g = Gcd::apply(a, b);
-    return g == 0 ? T(0) : static_cast<T>(magnitude(a) / magnitude(g) * magnitude(b));
+    // What does not fit wraps, and the sign is taken off again.
+    return g == 0 ? T(0) : static_cast<T>(magnitude(static_cast<T>(magnitude(a) / magnitude(g) * magnitude(b))));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -33,9 +34,13 @@ template <class To, class From>
   if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Out of range is undefined in C++; go through int64, where x86 and the others agree to saturate or wrap.
-    if (!(x >= From(-9223372036854775808.0) && x < From(9223372036854775808.0))) return To(INT64_MIN);
-    return static_cast<To>(static_cast<int64_t>(x));
+    // Out of range is undefined in C++; as in PyTorch, the value is that of x86: the smallest number of the type that
+    // it converts to first, int64 for int64 and uint8, and int32 for the others, which then wraps.
+    using Middle = std::conditional_t<std::is_same_v<To, int64_t> || std::is_same_v<To, uint8_t>, int64_t, int32_t>;
+    constexpr From lowest = static_cast<From>(std::numeric_limits<Middle>::min());
+    const bool inside =
+        sizeof(Middle) == 4 && sizeof(From) == 8 ? x > lowest - 1 && x < -lowest : x >= lowest && x < -lowest;
+    return static_cast<To>(inside ? static_cast<Middle>(x) : std::numeric_limits<Middle>::min());
   } else {
     return static_cast<To>(x);
   }

@@ -353,11 +353,18 @@ Tensor index(const Tensor& x, std::span<const Tensor> indices) {
 
 Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value& value, bool accumulate) {
   const Scalar* number = std::get_if<Scalar>(&value);
-  if (number && !accumulate && indices.size() == 1 && indices[0].defined() && indices[0].dtype() == DType::Bool) {
+  const Tensor* tensor = std::get_if<Tensor>(&value);
+  const bool masks = indices.size() == 1 && indices[0].defined() && indices[0].dtype() == DType::Bool;
+  if (tensor && tensor->dim() == 0 && masks && !accumulate) require_fits("index_put_", *tensor, x.dtype());
+  else
+    require<DTypeError>(!tensor || tensor->dtype() == x.dtype(), "index_put_: the values are ",
+                        tensor ? tensor->dtype() : x.dtype(), " but the tensor is ", x.dtype(),
+                        "; convert them, e.g. values.to(x.dtype)");
+  if (number && !accumulate && masks) {
     const Tensor& mask = indices[0];
     bool fits = mask.dim() <= x.dim();
     for (int d = 0; d < mask.dim() && fits; ++d) fits = mask.size(d) == x.size(d);
-    if (fits) {
+    if (fits && !shows_twice(x)) {
       require_representable("index_put_", *number, x.dtype());
       // The mask must outlive this call unchanged: not in the memory that is written, not in an array of the caller's.
       const Tensor own = mask->storage == x->storage || mask->storage->owner ? clone(mask) : mask;
@@ -389,7 +396,8 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
                         if (!saved.needs(0)) return Grads{Tensor(), dv};
                         return Grads{accumulate ? dy : without(dy, saved[0], layout), dv};
                       });
-      });
+      },
+      !accumulate && (number || tensor->numel() == 1) ? Overlap::Expanded : Overlap::None);
 }
 
 Tensor index_put(const Tensor& x, std::span<const Tensor> indices, const Value& value, bool accumulate) {

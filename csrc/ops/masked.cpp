@@ -5,6 +5,7 @@
 #include "kernels/gather.h"
 #include "kernels/select.h"
 #include "ops/create.h"
+#include "ops/index.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "ops/view.h"
@@ -29,6 +30,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value, Ou
   require(value.is_scalar() || value.tensor->dim() == 0,
           "masked_fill: value must be a number or a 0-d tensor, got shape ", value.shape(),
           "; use where() for more values");
+  require_fits("masked_fill", value, x.dtype());
   Tensor y = destination("masked_fill", broadcast_shapes("masked_fill", x.shape(), mask.shape()), x.dtype(), out);
   const Tensor of_value = value.is_scalar() ? Tensor() : apart(*value.tensor, out);
   kernels::where(y.view(), apart(mask, out).view(), value.is_scalar() ? value.view() : of_value.view(),
@@ -116,6 +118,13 @@ Tensor masked_scatter(const Tensor& x_in, const Tensor& mask_in, const Tensor& s
 }
 
 Tensor masked_fill_(const Tensor& x, const Tensor& mask, const Operand& value) {
+  // Where x shows a place several times, only the elements that the mask selects may be written.
+  if (value.is_scalar() && shows_twice(x)) {
+    require_mask("masked_fill_", mask);
+    require_fits("masked_fill_", value, x.dtype());
+    const Tensor where[] = {expand(mask, x.shape())};
+    return index_put_(x, where, value.scalar, false);
+  }
   return inplace("masked_fill_", x, {&value.or_undefined()},
                  [&](const Tensor& input, Out out) { return masked_fill(input, mask, value, out); });
 }

@@ -94,6 +94,7 @@ Tensor threshold(const Tensor& x, Scalar bound, Scalar fill, Out out) {
     const Operand value = cut("threshold", fill, x);
     return where(gt(x, cut("threshold", bound, x)), x, value, out);
   }
+  require_fits("threshold", fill, x.dtype());
   const double threshold = bound.to_double(), value = fill.to_double();
   Tensor y = result("threshold", x, out);
   kernels::threshold(y.view(), x.view(), threshold, value);

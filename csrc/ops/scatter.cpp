@@ -10,6 +10,7 @@
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/gather.h"
+#include "ops/index.h"
 #include "ops/indices.h"
 #include "ops/masked.h"
 #include "ops/pointwise.h"
@@ -108,6 +109,7 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index_in, const Opera
   require_index_fits("scatter", x, d, index_in);
   const Tensor index = indices_to_write("scatter", index_in, d, x, out);
   if (src_in.is_scalar()) {
+    require_fits("scatter", src_in, x.dtype());
     const Tensor value = expand(full({}, src_in.scalar, x.dtype()), index.shape());
     Tensor y = written("scatter", x, value, index, line(index), d, Combine::Set, out);
     return record("scatter", std::move(y), inputs(x), save(index),
@@ -347,6 +349,7 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index_in, const Op
   require(value.is_scalar() || value.tensor->dim() == 0,
           "index_fill: value must be a number or a 0-d tensor, got shape ", value.shape(),
           "; use index_copy() for several values");
+  require_fits("index_fill", value, x.dtype());
   const Tensor index = apart(checked_indices("index_fill", index_in, d, line(x).shape[d], true), out);
   Dims shape = x.shape();
   if (x.dim() > 0) shape[d] = index.numel();
@@ -409,6 +412,12 @@ Tensor index_copy_(const Tensor& x, int64_t dim, const Tensor& index, const Tens
                  [&](const Tensor& input, Out out) { return index_copy(input, dim, index, source, out); });
 }
 Tensor index_fill_(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value) {
+  if (value.is_scalar() && shows_twice(x)) {  // only the elements that the index selects may be written
+    require_fits("index_fill_", value, x.dtype());
+    std::vector<Tensor> where(static_cast<size_t>(wrap_dim("index_fill_", dim, x.dim())));
+    where.push_back(index);
+    return index_put_(x, where, value.scalar, false);
+  }
   return inplace("index_fill_", x, {&value.or_undefined()},
                  [&](const Tensor& input, Out out) { return index_fill(input, dim, index, value, out); });
 }
