@@ -88,7 +88,9 @@ struct BinaryEntropy {
 struct LogitEntropy {
   template <class T>
   [[gnu::always_inline]] static T value(T x, T y, T) {
-    return vsoftplus(x) - x * y;
+    // softplus(x) - x y, without the difference of two infinities.
+    const T share = x > T(0) ? T(1) - y : y, size = vec::abs(x);
+    return vsoftplus(-size) + (share == T(0) ? T(0) : share * size);
   }
   template <class T>
   [[gnu::always_inline]] static T slope(T x, T y, T) {
@@ -176,17 +178,16 @@ class Cases {
   T share(int64_t c) const { return T(p_.smoothing / static_cast<double>(p_.classes)) * (weight_ ? weight_[c] : T(1)); }
   T total(int64_t y) const { return peak(y) + T(spread_); }
   bool smooth() const { return p_.smoothing != 0; }
-  // -sum(t * (x - log_sum)), where x of class c is x[c * step].
-  double loss(const T* x, int64_t step, T log_sum, int64_t y) const {
-    double result = double(peak(y)) * (double(log_sum) - double(x[y * step]));
+  // -sum(t * (x - largest - log)), where x of class c is x[c * step].
+  double loss(const T* x, int64_t step, T largest, T log, int64_t y) const {
+    const auto term = [&](int64_t c) { return (double(largest) - double(x[c * step])) + double(log); };
+    double result = double(peak(y)) * term(y);
     if (!smooth()) return result;
     double part[8] = {};  // one sum would wait for itself at every class
     int64_t c = 0;
     for (; c + 8 <= p_.classes; c += 8)
-      for (int64_t j = 0; j < 8; ++j)
-        part[j] += (weight_ ? double(weight_[c + j]) : 1.0) * (double(log_sum) - double(x[(c + j) * step]));
-    for (; c < p_.classes; ++c)
-      part[0] += (weight_ ? double(weight_[c]) : 1.0) * (double(log_sum) - double(x[c * step]));
+      for (int64_t j = 0; j < 8; ++j) part[j] += (weight_ ? double(weight_[c + j]) : 1.0) * term(c + j);
+    for (; c < p_.classes; ++c) part[0] += (weight_ ? double(weight_[c]) : 1.0) * term(c);
     for (double sum : part) result += sum * p_.smoothing / static_cast<double>(p_.classes);
     return result;
   }
@@ -262,20 +263,19 @@ T row_max(const T* x, int64_t n) {
   return Most::across(largest);
 }
 
-// out += log(total)
 template <class T>
-void add_logs(T* out, const double* total, int64_t n) {
+void take_logs(T* out, const double* total, int64_t n) {
 #pragma GCC ivdep
-  for (int64_t j = 0; j < n; ++j) out[j] += static_cast<T>(vlog(total[j]));
+  for (int64_t j = 0; j < n; ++j) out[j] = static_cast<T>(vlog(total[j]));
 }
 
-// log(sum(exp(x))) of each case of a piece. A NaN among the scores makes the sum NaN, whatever the maximum is.
+// The largest score of each case of a piece, and log(sum(exp(x - largest))). A NaN among the scores makes the sum NaN,
+// whatever the maximum is.
 template <class T>
-void log_sums(T* out, const Scores<T>& x, const CrossEntropy& p, bool rows, int64_t cases) {
+void log_sums(T* largest, T* logs, const Scores<T>& x, const CrossEntropy& p, bool rows, int64_t cases) {
   alignas(64) T e[kTile];
   double total[kTile];
   if (!rows) {
-    alignas(64) T largest[kTile];
     std::copy_n(x.data, cases, largest);
     for (int64_t c = 1; c < p.classes; ++c) {
       const T* row = x.data + c * x.step;
@@ -289,30 +289,28 @@ void log_sums(T* out, const Scores<T>& x, const CrossEntropy& p, bool rows, int6
       for (int64_t j = 0; j < cases; ++j) e[j] = vexp(row[j] - largest[j]);
       for (int64_t j = 0; j < cases; ++j) total[j] += e[j];
     }
-    std::copy_n(largest, cases, out);
-    add_logs(out, total, cases);
-    return;
+    return take_logs(logs, total, cases);
   }
   if (p.classes > kTile) {  // one row in a piece
-    out[0] = row_max(x.data, p.classes);
+    largest[0] = row_max(x.data, p.classes);
     total[0] = 0;
     for (int64_t at = 0; at < p.classes; at += kTile) {
       const int64_t m = std::min(kTile, p.classes - at);
 #pragma GCC ivdep
-      for (int64_t i = 0; i < m; ++i) e[i] = vexp(x.data[at + i] - out[0]);
+      for (int64_t i = 0; i < m; ++i) e[i] = vexp(x.data[at + i] - largest[0]);
       total[0] += Monoid<Sum<T>>::block(e, m);
     }
-    return add_logs(out, total, 1);
+    return take_logs(logs, total, 1);
   }
   for (int64_t j = 0; j < cases; ++j) {
     const T* row = x.data + j * p.classes;
-    out[j] = row_max(row, p.classes);
-    for (int64_t c = 0; c < p.classes; ++c) e[j * p.classes + c] = row[c] - out[j];
+    largest[j] = row_max(row, p.classes);
+    for (int64_t c = 0; c < p.classes; ++c) e[j * p.classes + c] = row[c] - largest[j];
   }
 #pragma GCC ivdep
   for (int64_t i = 0; i < cases * p.classes; ++i) e[i] = vexp(e[i]);
   for (int64_t j = 0; j < cases; ++j) total[j] = Monoid<Sum<T>>::block(e + j * p.classes, p.classes);
-  add_logs(out, total, cases);
+  take_logs(logs, total, cases);
 }
 
 template <class T>
@@ -328,12 +326,12 @@ double forward(View loss, View log_sum, View x, const CrossEntropy& p) {
     for (int64_t i = begin; i < end; ++i) {
       const Pieces::Piece piece = pieces(p, i);
       const Scores<T> scores(space, x, p, pieces, piece);
-      T* sums = log_sum.as<T>() + piece.first_case;
-      log_sums(sums, scores, p, pieces.rows, piece.cases);
+      T *largest = log_sum.as<T>() + piece.first_case, *logs = largest + p.outer * p.inner;
+      log_sums(largest, logs, scores, p, pieces.rows, piece.cases);
       for (int64_t j = 0; j < piece.cases; ++j) {
         const int64_t y = p.y[piece.first_case + j];
         const double value =
-            target.ignored(y) ? 0 : target.loss(scores.data + j * scores.stride, scores.step, sums[j], y);
+            target.ignored(y) ? 0 : target.loss(scores.data + j * scores.stride, scores.step, largest[j], logs[j], y);
         total += value;
         if (to) to.put(piece.first_case + j, static_cast<T>(value));
       }
@@ -359,7 +357,7 @@ void backward(View dx, View dz, View x, View log_sum, double scale, const CrossE
     for (int64_t i = begin; i < end; ++i) {
       const Pieces::Piece piece = pieces(p, i);
       const Scores<T> scores(space, x, p, pieces, piece);
-      const T* sums = log_sum.as<T>() + piece.first_case;
+      const T *largest = log_sum.as<T>() + piece.first_case, *logs = largest + n;
       const int64_t* y = p.y + piece.first_case;
       char* to = static_cast<char*>(dx.data) + piece.x * item;
       const bool direct = dx.dtype == dtype_of<T>;
@@ -373,9 +371,9 @@ void backward(View dx, View dz, View x, View log_sum, double scale, const CrossE
         for (int64_t j = 0; j < piece.cases; ++j) {
           const T* row = scores.data + j * p.classes;
           T* row_out = out + j * p.classes;
-          const T shift = sums[j];
+          const T most = largest[j], log = logs[j];
 #pragma GCC ivdep
-          for (int64_t c = 0; c < p.classes; ++c) row_out[c] = row[c] - shift;
+          for (int64_t c = 0; c < p.classes; ++c) row_out[c] = (row[c] - most) - log;
         }
         const int64_t m = piece.cases * p.classes;
 #pragma GCC ivdep
@@ -393,7 +391,7 @@ void backward(View dx, View dz, View x, View log_sum, double scale, const CrossE
           T* row_out = out + c * out_step;
 #pragma GCC ivdep
           for (int64_t j = 0; j < piece.cases; ++j)
-            row_out[j] = factor[j] == T(0) ? T(0) : factor[j] * vexp(row[j] - sums[j]);
+            row_out[j] = factor[j] == T(0) ? T(0) : factor[j] * vexp((row[j] - largest[j]) - logs[j]);
         }
       }
       const int64_t out_stride = pieces.rows ? p.classes : 1;

@@ -34,7 +34,9 @@ struct CrossEntropy {
   int64_t ignored;
   double smoothing;
 };
-// Writes log(sum(exp(x))) of each case, and if `loss` has memory, the losses; returns their sum.
+// Writes the largest score of each case and, in the second row of `log_sum`, log(sum(exp(x - largest))): their sum,
+// rounded, would lose the digits that count where all scores are large. If `loss` has memory, writes the losses;
+// returns the sum of the losses.
 inline constinit Kernel<double(View loss, View log_sum, View x, const CrossEntropy& problem)> cross_entropy;
 // dx = g * (softmax(x) * sum(t) - t), where g is dz * scale: one number if dz has no dimensions, else one for each
 // case.

@@ -38,6 +38,17 @@ struct Variance {
     a.count = n;
   }
 
+  // Squares of small and of large numbers leave the range of float32: such a block is summed anew in float64.
+  static bool doubtful(T squares) { return sizeof(T) == 4 && !(squares > T(1e-25) && squares < T(1e35)); }
+  [[gnu::noinline, gnu::cold]] static Acc careful(const T* x, int64_t stride, int64_t n) {
+    const double center = x[0];
+    double sum1 = 0, sum2 = 0;
+    for (int64_t i = 0; i < n; ++i) sum1 += x[i * stride] - center;
+    const double mean = center + sum1 / static_cast<double>(n);
+    for (int64_t i = 0; i < n; ++i) sum2 += (x[i * stride] - mean) * (x[i * stride] - mean);
+    return {static_cast<double>(n), mean, sum2};
+  }
+
   [[gnu::noinline]] void add(Acc& acc, const T* x, int64_t n, int64_t) const {
     const double count = static_cast<double>(n);
     const T center = static_cast<T>(Monoid<Sum<T>>::block(x, n) / static_cast<T>(n));
@@ -70,7 +81,7 @@ struct Variance {
       sum1 += p;
       sum2 += p * p;
     }
-    join(acc, nan_safe(center, sum1, sum2, count));
+    join(acc, doubtful(sum2) ? careful(x, 1, n) : nan_safe(center, sum1, sum2, count));
   }
   void merge(Acc& acc, const Acc& later) const { join(acc, later); }
   void store(const Acc& acc, int64_t at) const {
@@ -113,7 +124,8 @@ struct Variance {
         }
       for (int64_t j = 0; j < columns; ++j) {
         Acc acc = get(j);
-        join(acc, nan_safe(center[j], s1[j], s2[j], static_cast<double>(rows)));
+        join(acc, doubtful(s2[j]) ? careful(x + j, stride, rows)
+                                  : nan_safe(center[j], s1[j], s2[j], static_cast<double>(rows)));
         count[j] = acc.count;
         mean[j] = acc.mean;
         m2[j] = acc.m2;

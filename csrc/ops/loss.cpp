@@ -193,7 +193,7 @@ struct Classified {
 };
 
 void require_constant(const char* op, const Tensor& weight) {
-  require<GraphError>(!weight.defined() || !weight->requires_grad || !grad_mode.enabled, op,
+  require<GraphError>(!weight.defined() || !requires_grad(weight) || !grad_mode.enabled, op,
                       ": weight is a constant, but it requires grad; use weight.detach()");
 }
 
@@ -226,7 +226,7 @@ Tensor cross_entropy(const Tensor& x, const Tensor& y, const Tensor& weight, int
     const WithGradMode off(false);
     const Classified c("cross_entropy", x, y, weight, ignored, smoothing);
     scale = factor(reduction, c.total);
-    log_sum = empty(c.shape, x.dtype() == DType::Float64 ? DType::Float64 : DType::Float32);
+    log_sum = empty({2, numel(c.shape)}, x.dtype() == DType::Float64 ? DType::Float64 : DType::Float32);
     const bool none = reduction == LossReduction::None;
     if (none) z = empty(c.shape, x.dtype());
     const View nowhere{nullptr, x.dtype(), 0, nullptr, nullptr};

@@ -2,9 +2,11 @@
 // out in differentiable operations instead: normalized_gradient().
 #include "ops/norm.h"
 
+#include <cmath>
 #include <limits>
 
 #include "autograd/record.h"
+#include "kernels/convert.h"
 #include "kernels/norm.h"
 #include "ops/create.h"
 #include "ops/memory_format.h"
@@ -53,7 +55,11 @@ struct NormalizedGradient {
   Tensor dx, xhat;
   NormalizedGradient(const Tensor& dy, const Tensor& x, const Tensor& weight, const Dims& dims, double eps,
                      bool centered) {
-    const Tensor middle = centered ? x - mean(x, dims, true) : x;
+    Tensor middle = x;
+    if (centered) {
+      middle = x - mean(x, dims, true);
+      middle = middle - mean(middle, dims, true);  // what the rounding of a large mean left
+    }
     const Tensor rstd = rsqrt(mean(middle * middle, dims, true) + eps);
     const Tensor g = weight.defined() ? dy * weight : dy;
     xhat = middle * rstd;
@@ -62,6 +68,23 @@ struct NormalizedGradient {
     dx = dx * rstd;
   }
 };
+
+// Whether float32 statistics are not good enough: the mean is so much larger than the deviation that its rounding
+// shows, or squares left the range. Then the operator is repeated with x in float64; the statistics that are saved say
+// so to its gradient.
+bool doubtful(const Tensor& x, const Tensor& mean, const Tensor& rstd) {
+  if (x.dtype() != DType::Float32) return false;
+  const float *m = mean.defined() ? mean.data<float>() : nullptr, *r = rstd.data<float>();
+  bool found = false;
+  for (int64_t i = 0; i < rstd.numel(); ++i)
+    found |= r[i] < 1e-16f || r[i] > 1e16f || (m && std::abs(m[i]) * r[i] > 1024.0f);
+  return found;
+}
+// x in the type that its statistics were computed in.
+Tensor as_computed(const Tensor& x, const Tensor& rstd) {
+  const WithGradMode off(false);
+  return rstd.dtype() == DType::Float64 ? cast(x, DType::Float64) : x;
+}
 
 // ---- layer norm and RMS norm ---------------------------------------------------------------------------------------
 
@@ -88,36 +111,43 @@ Tensor normalize_rows(const char* op, const Tensor& x, const Dims& normalized, c
   Tensor y = empty(x.shape(), x.dtype()), mean, rstd;
   if (x.numel() > 0) {
     const Dims matrix{shape.rows, shape.n};
-    if (centered) mean = empty({shape.rows}, wide_type(x.dtype()));
-    rstd = empty({shape.rows}, wide_type(x.dtype()));
-    kernels::layer_norm(Shaped(y, matrix), flat(mean), flat(rstd), Shaped(contiguous_if_any(x), matrix),
-                        flat(contiguous_if_any(weight)), flat(contiguous_if_any(bias)), eps, centered);
+    const Tensor w = contiguous_if_any(weight), b = contiguous_if_any(bias);
+    const auto run = [&](const Tensor& from) {
+      if (centered) mean = empty({shape.rows}, wide_type(from.dtype()));
+      rstd = empty({shape.rows}, wide_type(from.dtype()));
+      kernels::layer_norm(Shaped(y, matrix), flat(mean), flat(rstd), Shaped(from, matrix), flat(w), flat(b), eps,
+                          centered);
+    };
+    const Tensor from = contiguous_if_any(x);
+    run(from);
+    if (doubtful(x, mean, rstd)) run(cast(alias(from), DType::Float64));
   }
-  return record(op, std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
-                [shape, eps, centered, has_bias = bias.defined(), bias_type = bias.defined() ? bias.dtype() : x.dtype(),
-                 normalized](const Tensor& dy, const Saved& saved) {
-                  const Tensor x = saved[0], weight = saved[1];
-                  Grads grads(3);
-                  if (grad_mode.enabled || x.numel() == 0) {
-                    Dims dims;
-                    for (int d = x.dim() - normalized.size(); d < x.dim(); ++d) dims.push_back(d);
-                    const Tensor g = wide(dy), w = weight.defined() ? wide(weight) : weight;
-                    const NormalizedGradient gradient(g, wide(x), w, dims, eps, centered);
-                    grads[0] = gradient.dx;
-                    if (saved.needs(1)) grads[1] = sum_to(g * gradient.xhat, normalized);
-                    if (saved.needs(2)) grads[2] = sum_to(g, normalized);
-                    return grads;
-                  }
-                  const Dims matrix{shape.rows, shape.n};
-                  if (saved.needs(0)) grads[0] = empty(x.shape(), x.dtype());
-                  if (saved.needs(1)) grads[1] = empty(normalized, weight.dtype());
-                  if (has_bias && saved.needs(2)) grads[2] = empty(normalized, bias_type);
-                  const Tensor mean = saved[2], rstd = saved[3];
-                  kernels::layer_norm_backward(Shaped(grads[0], matrix), flat(grads[1]), flat(grads[2]),
-                                               Shaped(contiguous(dy), matrix), Shaped(contiguous(x), matrix),
-                                               flat(mean), flat(rstd), flat(contiguous_if_any(weight)));
-                  return grads;
-                });
+  return record(
+      op, std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
+      [shape, eps, centered, has_bias = bias.defined(), bias_type = bias.defined() ? bias.dtype() : x.dtype(),
+       weight_type = weight.defined() ? weight.dtype() : x.dtype(), normalized](const Tensor& dy, const Saved& saved) {
+        const Tensor x = saved[0], weight = saved.needs(0) ? saved[1] : Tensor();
+        Grads grads(3);
+        if (grad_mode.enabled || x.numel() == 0) {
+          Dims dims;
+          for (int d = x.dim() - normalized.size(); d < x.dim(); ++d) dims.push_back(d);
+          const Tensor g = wide(dy), w = weight.defined() ? wide(weight) : weight;
+          const NormalizedGradient gradient(g, wide(x), w, dims, eps, centered);
+          if (saved.needs(0)) grads[0] = gradient.dx;
+          if (saved.needs(1)) grads[1] = sum_to(g * gradient.xhat, normalized);
+          if (saved.needs(2)) grads[2] = sum_to(g, normalized);
+          return grads;
+        }
+        const Dims matrix{shape.rows, shape.n};
+        if (saved.needs(0)) grads[0] = empty(x.shape(), x.dtype());
+        if (saved.needs(1)) grads[1] = empty(normalized, weight_type);
+        if (has_bias && saved.needs(2)) grads[2] = empty(normalized, bias_type);
+        const Tensor mean = saved[2], rstd = saved[3];
+        kernels::layer_norm_backward(Shaped(grads[0], matrix), flat(grads[1]), flat(grads[2]),
+                                     Shaped(contiguous(dy), matrix), Shaped(as_computed(contiguous(x), rstd), matrix),
+                                     flat(mean), flat(rstd), flat(contiguous_if_any(weight)));
+        return grads;
+      });
 }
 
 // ---- channels ------------------------------------------------------------------------------------------------------
@@ -199,35 +229,42 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   require_parameter("group_norm", "weight", weight, {shape.channels}, x);
   require_parameter("group_norm", "bias", bias, {shape.channels}, x);
   Tensor y = empty(x.shape(), x.dtype());
-  const DType type = wide_type(x.dtype());
-  Tensor mean = empty({shape.samples, groups}, type), rstd = empty({shape.samples, groups}, type);
-  if (x.numel() > 0)
-    kernels::group_norm(Shaped(y, shape.dims()), mean.view(), rstd.view(), Shaped(contiguous_if_any(x), shape.dims()),
-                        flat(contiguous_if_any(weight)), flat(contiguous_if_any(bias)), eps);
+  Tensor mean, rstd;
+  const Tensor w = contiguous_if_any(weight), b = contiguous_if_any(bias);
+  const auto run = [&](const Tensor& from) {
+    mean = empty({shape.samples, groups}, wide_type(from.dtype()));
+    rstd = empty({shape.samples, groups}, wide_type(from.dtype()));
+    if (x.numel() > 0)
+      kernels::group_norm(Shaped(y, shape.dims()), mean.view(), rstd.view(), Shaped(from, shape.dims()), flat(w),
+                          flat(b), eps);
+  };
+  const Tensor from = contiguous_if_any(x);
+  run(from);
+  if (x.numel() > 0 && doubtful(x, mean, rstd)) run(cast(alias(from), DType::Float64));
   const MemoryFormat format = suggested_format(x);
   return record("group_norm", in_format(y, format), inputs(x, weight, bias), save(x, weight, mean, rstd),
-                [shape, groups, eps, format, bias_type = bias.defined() ? bias.dtype() : x.dtype()](
-                    const Tensor& dy, const Saved& saved) {
-                  const Tensor x = saved[0], weight = saved[1];
+                [shape, groups, eps, format, weight_type = weight.defined() ? weight.dtype() : x.dtype(),
+                 bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy, const Saved& saved) {
+                  const Tensor x = saved[0], weight = saved.needs(0) ? saved[1] : Tensor();
                   Grads grads(3);
                   if (grad_mode.enabled || x.numel() == 0) {
                     const Dims split{shape.samples, groups, shape.channels / groups, shape.inner};
                     const Tensor w = weight.defined() ? reshape(wide(weight), {1, groups, split[2], 1}) : weight;
                     const Tensor g = reshape(wide(dy), split);
                     const NormalizedGradient gradient(g, reshape(wide(x), split), w, {2, 3}, eps, true);
-                    grads[0] = reshape(gradient.dx, x.shape());
+                    if (saved.needs(0)) grads[0] = reshape(gradient.dx, x.shape());
                     if (saved.needs(1)) grads[1] = reshape(sum(g * gradient.xhat, {0, 3}, false), {shape.channels});
                     if (saved.needs(2)) grads[2] = reshape(sum(g, {0, 3}, false), {shape.channels});
                     return grads;
                   }
                   if (saved.needs(0)) grads[0] = empty(x.shape(), x.dtype());
-                  if (saved.needs(1)) grads[1] = empty({shape.channels}, weight.dtype());
+                  if (saved.needs(1)) grads[1] = empty({shape.channels}, weight_type);
                   if (saved.needs(2)) grads[2] = empty({shape.channels}, bias_type);
                   const Tensor mean = saved[2], rstd = saved[3];
                   kernels::group_norm_backward(Shaped(grads[0], shape.dims()), flat(grads[1]), flat(grads[2]),
                                                Shaped(contiguous(dy), shape.dims()),
-                                               Shaped(contiguous(x), shape.dims()), mean.view(), rstd.view(),
-                                               flat(contiguous_if_any(weight)));
+                                               Shaped(as_computed(contiguous(x), rstd), shape.dims()), mean.view(),
+                                               rstd.view(), flat(contiguous_if_any(weight)));
                   if (grads[0].defined()) grads[0] = in_format(grads[0], format);
                   return grads;
                 });
@@ -258,11 +295,24 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   Tensor y = shape.last ? empty_like(x) : empty(x.shape(), x.dtype()), mean, rstd;
   const Tensor w = contiguous_if_any(weight), b = contiguous_if_any(bias);
   if (training) {
-    mean = empty({shape.channels}, type);
-    rstd = empty({shape.channels}, type);
+    const Tensor from = shape.arranged(x, x);
+    const auto run = [&](const Tensor& from, const Tensor& to_mean, const Tensor& to_var) {
+      mean = empty({shape.channels}, wide_type(from.dtype()));
+      rstd = empty({shape.channels}, wide_type(from.dtype()));
+      if (x.numel() > 0)
+        kernels::batch_norm(Shaped(y, shape.dims()), mean.view(), rstd.view(), Shaped(from, shape.dims()), flat(w),
+                            flat(b), eps, {flat(to_mean), flat(to_var), momentum});
+    };
+    const WithGradMode off(false);
+    const auto copy = [](const Tensor& t) { return t.defined() ? clone(t) : t; };
+    const Tensor old_mean = copy(running_mean), old_var = copy(running_var);
+    run(from, running_mean, running_var);
     if (x.numel() > 0) {
-      kernels::batch_norm(Shaped(y, shape.dims()), mean.view(), rstd.view(), Shaped(shape.arranged(x, x), shape.dims()),
-                          flat(w), flat(b), eps, {flat(running_mean), flat(running_var), momentum});
+      if (doubtful(x, mean, rstd)) {
+        if (old_mean.defined()) kernels::copy(running_mean.view(), old_mean.view());
+        if (old_var.defined()) kernels::copy(running_var.view(), old_var.view());
+        run(cast(from, DType::Float64), running_mean, running_var);
+      }
       if (running_mean.defined()) running_mean->storage->written("batch_norm");
       if (running_var.defined()) running_var->storage->written("batch_norm");
     }
@@ -275,9 +325,10 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
                                 rstd.view(), flat(w), flat(b));
   }
   return record("batch_norm", std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
-                [shape, eps, training, bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy,
-                                                                                              const Saved& saved) {
-                  const Tensor x = saved[0], weight = saved[1], mean = saved[2], rstd = saved[3];
+                [shape, eps, training, weight_type = weight.defined() ? weight.dtype() : x.dtype(),
+                 bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy, const Saved& saved) {
+                  const Tensor x = saved[0], weight = saved.needs(0) ? saved[1] : Tensor();
+                  const Tensor mean = saved[2], rstd = saved[3];
                   Grads grads(3);
                   if (grad_mode.enabled || x.numel() == 0) {
                     const Tensor g = wide(dy), w = for_channels(weight.defined() ? wide(weight) : weight, x.dim());
@@ -298,12 +349,12 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
                     return grads;
                   }
                   if (saved.needs(0)) grads[0] = shape.last ? empty_like(x) : empty(x.shape(), x.dtype());
-                  if (saved.needs(1)) grads[1] = empty({shape.channels}, weight.dtype());
+                  if (saved.needs(1)) grads[1] = empty({shape.channels}, weight_type);
                   if (saved.needs(2)) grads[2] = empty({shape.channels}, bias_type);
                   kernels::batch_norm_backward(Shaped(grads[0], shape.dims()), flat(grads[1]), flat(grads[2]),
                                                Shaped(shape.arranged(dy, x), shape.dims()),
-                                               Shaped(shape.arranged(x, x), shape.dims()), mean.view(), rstd.view(),
-                                               flat(contiguous_if_any(weight)), training);
+                                               Shaped(as_computed(shape.arranged(x, x), rstd), shape.dims()),
+                                               mean.view(), rstd.view(), flat(contiguous_if_any(weight)), training);
                   return grads;
                 });
 }

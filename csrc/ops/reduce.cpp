@@ -187,18 +187,22 @@ static Tensor moment(const char* op, const Tensor& x, const Reduction& r, double
   return y;
 }
 
-// The gradient of var: dy * 2 (x - mean(x)) / (n - correction).
+// The gradient of var: dy * 2 (x - mean(x)) / (n - correction). As in PyTorch, a variance of all elements that are too
+// few has the gradient of a division by zero.
 static Tensor var_backward(const Tensor& dy, const Tensor& x, const Dims& dims, const Dims& kept, double over) {
-  return (x - mean(x, dims, true)) * (restore(dy, kept) * (2.0 / over));
+  Tensor distance = x - mean(x, dims, true);
+  distance = distance - mean(distance, dims, true);  // what the rounding of a large mean left
+  if (dims.empty() && over <= 0)
+    return restore(dy, kept) *
+           where(eq(distance, 0.0), std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity());
+  return distance * (restore(dy, kept) * (2.0 / over));
 }
 // That of std = y, from the gradient of y: half of it over y.
 static Tensor half_over(const Tensor& dy, const Tensor& y) {
   const Tensor flat = eq(y, 0.0);
   return where(flat, 0.0, dy * 0.5 / where(flat, 1.0, y));
 }
-static double degrees(const Reduction& r, double correction) {
-  return std::max(static_cast<double>(r.count) - correction, 0.0);
-}
+static double degrees(const Reduction& r, double correction) { return static_cast<double>(r.count) - correction; }
 
 Tensor var(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
   const Reduction r("var", x, dims, keepdim);
@@ -314,12 +318,15 @@ Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
   const Reduction r("logsumexp", x, dims, keepdim);
   Tensor y = result(r, x.dtype(), -std::numeric_limits<double>::infinity());
   if (r.count > 0) kernels::logsumexp(r.view(y), x.view());
-  return record("logsumexp", y, inputs(x), save(x, output(y)), [kept = r.kept](const Tensor& dy, const Saved& saved) {
-    const Tensor y = restore(saved[1], kept);
-    // Where every x is -inf, so is y, and x - y would be NaN: nothing moves there.
-    const Tensor none = eq(y, -std::numeric_limits<double>::infinity());
-    return Grads{restore(dy, kept) * exp(saved[0] - where(none, 0.0, y))};
-  });
+  return record("logsumexp", y, inputs(x), save(x, output(y)),
+                [dims, kept = r.kept](const Tensor& dy, const Saved& saved) {
+                  const Tensor y = restore(saved[1], kept);
+                  // Where every x is -inf, so is y, and x - y would be NaN: nothing moves there.
+                  const Tensor none = eq(y, -std::numeric_limits<double>::infinity());
+                  const Tensor e = exp(saved[0] - where(none, 0.0, y));
+                  // The sum is 1, but for the rounding of y, which shows where y is large.
+                  return Grads{restore(dy, kept) * (e / where(none, 1.0, sum(e, dims, true)))};
+                });
 }
 
 }  // namespace genesis::ops

@@ -17,8 +17,12 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if x1.shape != x2.shape:
         shape = _C.broadcast_shapes(x1.shape, x2.shape)
         x1, x2 = x1.expand(shape), x2.expand(shape)
-    norm1 = _C.linalg_vector_norm(x1, 2, dim, True).clamp_min(eps)
-    norm2 = _C.linalg_vector_norm(x2, 2, dim, True).clamp_min(eps)
+    norm1 = _C.linalg_vector_norm(x1, 2, dim, True).clone()
+    norm2 = _C.linalg_vector_norm(x2, 2, dim, True).clone()
+    # As in PyTorch, the gradient is that of the norms also where eps replaces them.
+    with _C.no_grad():
+        norm1.clamp_min_(eps)
+        norm2.clamp_min_(eps)
     return (x1 / norm1 * (x2 / norm2)).sum(dim)
 
 

@@ -145,7 +145,7 @@ def multi_margin_loss(
     classes = input.shape[1]
     _require_classes(op, target, classes, 0)
     index = target.unsqueeze(1)
-    loss = (margin - input.gather(1, index) + input).clamp(min=0)
+    loss = (input - input.gather(1, index) + margin).relu()  # no slope at the margin
     if p == 2:
         loss = loss * loss
     if weight is not None:
@@ -185,7 +185,7 @@ def multilabel_margin_loss(
     index = target.masked_fill(~listed, 0)
     is_target = _C.zeros_like(index).scatter_add(1, index, listed.long()) > 0
     # (batch, target i, class j)
-    margins = (1 - (input.gather(1, index).unsqueeze(2) - input.unsqueeze(1))).clamp(min=0)
+    margins = (1 - (input.gather(1, index).unsqueeze(2) - input.unsqueeze(1))).relu()
     counts = listed.unsqueeze(2) & ~is_target.unsqueeze(1)
     loss = (margins * counts.to(input.dtype)).sum((1, 2)) / classes
     return _reduced(loss.squeeze(0) if single else loss, reduction, op)
