@@ -82,7 +82,7 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
         ": this tensor was returned by a Function and shows "
         "the memory of one of its inputs, so writing to it would bypass the Function's backward; clone() it "
         "first, or return a clone from forward");
-  const bool leaf = (base->requires_grad && !grad_fn(base)) || (x->requires_grad && !grad_fn(x));
+  const bool leaf = requires_grad(x) && !grad_fn(base);
   if (!leaf) {
     if (allowed != Overlap::Filled) require_writable(op, x);  // its gradient would be counted twice
     return true;
