@@ -281,6 +281,18 @@ const Family family([] {
   def<"poisson(Tensor input, Generator? generator=None) -> Tensor", [](Args& a) {
     return ops::poisson(a.tensor(0), generator(a, 1));
   }>(kFunction, "Poisson random numbers with the means that `input` holds.");
+  def<"binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", [](Args& a) {
+    return ops::binomial(a.tensor(0), a.tensor(1), generator(a, 2));
+  }>(kFunction, "How many of `count` trials succeed, each with the probability `prob`.");
+  def<"_standard_gamma(Tensor input, Generator? generator=None) -> Tensor", [](Args& a) {
+    return ops::standard_gamma(a.tensor(0), generator(a, 1));
+  }>(kFunction, "Gamma random numbers of scale 1 with the concentrations that `input` holds, differentiable by them.");
+  def<"_standard_gamma_grad(Tensor input, Tensor output) -> Tensor", [](Args& a) {
+    return ops::standard_gamma_grad(a.tensor(0), a.tensor(1));
+  }>(kFunction, "The derivative of gamma random numbers by their concentration, at a fixed quantile.");
+  def<"_log_standard_gamma(Tensor input, Generator? generator=None) -> Tensor", [](Args& a) {
+    return ops::log_standard_gamma(a.tensor(0), generator(a, 1));
+  }>(kFunction, "The logarithms of such numbers, which may be too small for the numbers themselves to be above 0.");
   def<"dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False, *, Generator? generator=None) -> "
       "Tensor",
       [](Args& a) {

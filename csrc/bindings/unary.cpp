@@ -50,6 +50,19 @@ static void special_pair(const char* doc) {
   }>(kFunction, doc);
 }
 
+// name(input, other, *, out=None), a function and a method, and the method name_(input, other).
+template <FixedString Name, auto F>
+static void pair(const char* doc) {
+  def<join<Name, "(Tensor input, Tensor other, *, Tensor? out=None) -> Tensor">(),
+      [](Args& a) { return F(a.tensor(0), a.tensor(1)); }>(kBoth, doc);
+  def<join<Name, "_(Tensor input, Tensor other) -> Self">(), [](Args& a) {
+    static constexpr auto name = join<Name, "_">();
+    const Tensor& other = a.tensor(1);
+    return ops::inplace(name.text, a.tensor(0), {},
+                        [&](const Tensor& x, ops::Out out) { return ops::deliver(name.text, F(x, other), out); });
+  }>(kMethod, "In-place form.");
+}
+
 static std::optional<double> eps(const Args& a) { return a.has(1) ? std::optional(a.number(1)) : std::nullopt; }
 
 static const Family family([] {
@@ -112,6 +125,8 @@ static const Family family([] {
   special<"entr", ops::special_entr>("-x * log(x), 0 at 0 and -inf below.");
   special_pair<"xlog1py", ops::special_xlog1py>("input * log(1 + other), and 0 where input is 0.");
   special_pair<"zeta", ops::special_zeta>("Hurwitz's zeta function, the sum of (other + k)**-input over k = 0, 1, ...");
+  pair<"igamma", ops::igamma>("The regularised lower incomplete gamma function of shape `input`, at `other`.");
+  pair<"igammac", ops::igammac>("The regularised upper incomplete gamma function of shape `input`, at `other`.");
   def<"mvlgamma(Tensor input, int p, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::mvlgamma("mvlgamma", a.tensor(0), a.integer(1));
   }>(kBoth, "The logarithm of the multivariate gamma function of dimension p.");

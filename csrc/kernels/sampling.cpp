@@ -40,7 +40,8 @@ void without_replacement(int64_t* out, int64_t n, const double* weights, int64_t
   for (int64_t i = 0; i < n; ++i) out[i] = arrivals[static_cast<size_t>(i)].second;
 }
 
-// Words for one element of a poisson draw: its own counter, and a further counter in the upper half of the 128 bits.
+// Words for one element of a draw by rejection: its own counter, and a further counter in the upper half of the 128
+// bits.
 class ElementStream {
  public:
   ElementStream(Draw draw, uint64_t element) : seed_(draw.seed), counter_(draw.counter + element) {}
@@ -87,6 +88,73 @@ double poisson_one(double rate, ElementStream stream) {
   }
 }
 
+double normal_one(ElementStream& stream) {  // Box and Muller's
+  const double radius = std::sqrt(-2 * std::log(stream.uniform()));
+  return radius * std::cos(6.283185307179586 * stream.uniform());
+}
+
+// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000; a shape below 1 is raised by 1 first.
+double log_gamma_one(double shape, ElementStream stream) {
+  if (shape == 0) return -HUGE_VAL;
+  const double raised = shape < 1 ? std::log(stream.uniform()) / shape : 0;
+  const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = normal_one(stream), root = 1 + c * x;
+    if (root <= 0) continue;
+    const double log_v = 3 * std::log(root);
+    if (std::log(stream.uniform()) < x * x / 2 + d * (1 - std::exp(log_v) + log_v)) return std::log(d) + log_v + raised;
+  }
+}
+
+double log_choose(double n, double k) {
+  int sign;
+  return ::lgamma_r(n + 1, &sign) - ::lgamma_r(k + 1, &sign) - ::lgamma_r(n - k + 1, &sign);
+}
+
+// p at most 1/2.
+double binomial_small(double n, double p, ElementStream& stream) {
+  if (n * p < 10) {  // sums of geometric waiting times
+    const double scale = std::log1p(-p);
+    double count = 0, waited = 0;
+    for (;;) {
+      waited += std::ceil(std::log(stream.uniform()) / scale);
+      if (waited > n) return count;
+      ++count;
+    }
+  }
+  // Transformed rejection (Hormann, "The generation of binomial random variates", 1993).
+  const double deviation = std::sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * deviation, a = -0.0873 + 0.0248 * b + 0.01 * p;
+  const double centre = n * p + 0.5, v_r = 0.92 - 4.2 / b, alpha = (2.83 + 5.1 / b) * deviation;
+  const double mode = std::floor((n + 1) * p), odds = std::log(p / (1 - p)), at_mode = log_choose(n, mode);
+  for (;;) {
+    const double u = stream.uniform() - 0.5, us = 0.5 - std::abs(u);
+    double v = stream.uniform();
+    const double k = std::floor((2 * a / us + b) * u + centre);
+    if (us >= 0.07 && v <= v_r) return k;
+    if (k < 0 || k > n) continue;
+    v = std::log(v * alpha / (a / (us * us) + b));
+    if (v <= log_choose(n, k) - at_mode + (k - mode) * odds) return k;
+  }
+}
+
+double binomial_one(double n, double p, ElementStream stream) {
+  if (n == 0 || p == 0) return 0;
+  if (p == 1) return n;
+  return p <= 0.5 ? binomial_small(n, p, stream) : n - binomial_small(n, 1 - p, stream);
+}
+
+// y[i] = draw_one(i, the words of element i).
+template <class F>
+void draw_each(View y, Draw draw, F draw_one) {
+  const int64_t item = itemsize(y.dtype);
+  parallel_for(y.numel(), 2048, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const double value = draw_one(i, ElementStream(draw, static_cast<uint64_t>(i)));
+      scatter(y.as<char>() + i * item, item, y.dtype, &value, DType::Float64, 1);
+    }
+  });
+}
+
 }  // namespace
 
 void permutation(View y, Draw draw) {
@@ -121,15 +189,21 @@ void multinomial(View y, View weights, Draw draw, bool replacement) {
 GENESIS_KERNEL(multinomial)
 
 void poisson(View y, View rate, Draw draw) {
-  const double* mean = rate.as<double>();
-  const int64_t item = itemsize(y.dtype);
-  parallel_for(y.numel(), 2048, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const double value = poisson_one(mean[i], ElementStream(draw, static_cast<uint64_t>(i)));
-      scatter(y.as<char>() + i * item, item, y.dtype, &value, DType::Float64, 1);
-    }
-  });
+  draw_each(y, draw,
+            [mean = rate.as<double>()](int64_t i, ElementStream words) { return poisson_one(mean[i], words); });
 }
 GENESIS_KERNEL(poisson)
+
+void log_gamma_variate(View y, View shape, Draw draw) {
+  draw_each(y, draw, [a = shape.as<double>()](int64_t i, ElementStream words) { return log_gamma_one(a[i], words); });
+}
+GENESIS_KERNEL(log_gamma_variate)
+
+void binomial(View y, View count, View p, Draw draw) {
+  draw_each(y, draw, [n = count.as<double>(), p = p.as<double>()](int64_t i, ElementStream words) {
+    return binomial_one(n[i], p[i], words);
+  });
+}
+GENESIS_KERNEL(binomial)
 
 }  // namespace genesis::kernels::GENESIS_ISA

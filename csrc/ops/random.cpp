@@ -10,6 +10,8 @@
 #include "ops/inplace.h"
 #include "ops/operand.h"
 #include "ops/pointwise.h"
+#include "ops/special.h"
+#include "ops/unary.h"
 #include "ops/view.h"
 
 namespace genesis::ops {
@@ -141,17 +143,81 @@ Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement, G
   return untracked(input.dim() == 2 ? y : alias(y, {num_samples}, {1}));
 }
 
+// Every value must pass; the first that does not is in the message.
+template <class F>
+static void require_each(const Tensor& values, F valid, const char* message) {
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    const double v = values.data<double>()[i];
+    require(valid(v), message, v);
+  }
+}
+
 Tensor poisson(const Tensor& rate, Generator& g) {
   require_floating("poisson", "input", rate);
   const WithGradMode off(false);
   const Tensor each = parameters(rate);
-  for (int64_t i = 0; i < each.numel(); ++i) {
-    const double r = each.data<double>()[i];
-    require(r >= 0 && std::isfinite(r), "poisson: every rate must be finite and not negative, got ", r);
-  }
+  require_each(
+      each, [](double r) { return r >= 0 && std::isfinite(r); },
+      "poisson: every rate must be finite and not negative, got ");
   Tensor y = empty(rate.shape(), rate.dtype());
   kernels::poisson(y.view(), each.view(), {g.seed, g.reserve(static_cast<uint64_t>(y.numel()))});
   return untracked(std::move(y));
+}
+
+Tensor binomial(const Tensor& count, const Tensor& prob, Generator& g) {
+  require_floating("binomial", "count", count);
+  require_floating("binomial", "prob", prob);
+  require<DTypeError>(count.dtype() == prob.dtype(), "binomial: count and prob must have the same dtype, got ",
+                      count.dtype(), " and ", prob.dtype());
+  const WithGradMode off(false);
+  const Dims shape = broadcast_shapes("binomial", count.shape(), prob.shape());
+  const Tensor n = parameters(expand(count, shape)), p = parameters(expand(prob, shape));
+  require_each(
+      n, [](double v) { return v >= 0 && std::isfinite(v) && v == std::floor(v); },
+      "binomial: every count must be a whole number and not negative, got ");
+  require_each(p, [](double v) { return v >= 0 && v <= 1; }, "binomial: every prob must be between 0 and 1, got ");
+  Tensor y = empty(shape, count.dtype());
+  kernels::binomial(y.view(), n.view(), p.view(), {g.seed, g.reserve(static_cast<uint64_t>(y.numel()))});
+  return untracked(std::move(y));
+}
+
+// The logarithms in float64, from which both gamma draws are made.
+static Tensor gamma_logarithms(const char* op, const Tensor& shape, Generator& g) {
+  require_floating(op, "input", shape);
+  const WithGradMode off(false);
+  const Tensor each = parameters(shape);
+  require_each(
+      each, [](double a) { return a >= 0 && std::isfinite(a); },
+      "_standard_gamma: every concentration must be finite and not negative, got ");
+  Tensor y = empty(shape.shape(), DType::Float64);
+  kernels::log_gamma_variate(y.view(), each.view(), {g.seed, g.reserve(static_cast<uint64_t>(y.numel()))});
+  return untracked(std::move(y));
+}
+
+Tensor standard_gamma(const Tensor& shape, Generator& g) {
+  const Tensor logs = gamma_logarithms("_standard_gamma", shape, g);
+  Tensor y = untracked(cast(exp(logs), shape.dtype()));
+  return record("_standard_gamma", y, inputs(shape), save(detach(shape), logs),
+                [](const Tensor& dy, const Saved& saved) {
+                  const Tensor logs = saved[1];
+                  return Grads{dy * cast(exp(logs) * log_gamma_slope(saved[0], logs), dy.dtype())};
+                });
+}
+
+Tensor standard_gamma_grad(const Tensor& shape, const Tensor& variate) {
+  require_floating("_standard_gamma_grad", "input", shape);
+  require_floating("_standard_gamma_grad", "output", variate);
+  const WithGradMode off(false);
+  return untracked(variate * cast(log_gamma_slope(shape, log(cast(variate, DType::Float64))), variate.dtype()));
+}
+
+Tensor log_standard_gamma(const Tensor& shape, Generator& g) {
+  const Tensor logs = gamma_logarithms("_log_standard_gamma", shape, g);
+  Tensor y = untracked(cast(logs, shape.dtype()));
+  return record("_log_standard_gamma", y, inputs(shape), save(detach(shape), logs),
+                [](const Tensor& dy, const Saved& saved) {
+                  return Grads{dy * cast(log_gamma_slope(saved[0], saved[1]), dy.dtype())};
+                });
 }
 
 // x.op_(): `draw` fills contiguous memory. Whatever x was before has no influence on what it is then.

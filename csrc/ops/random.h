@@ -1,4 +1,4 @@
-// Random numbers. Every draw takes its counters from a generator (core/random.h) and has no gradient, except dropout.
+// Random numbers. Every draw takes its counters from a generator (core/random.h) and has no gradient, except dropout and gamma variates.
 #pragma once
 
 #include "core/random.h"
@@ -17,6 +17,11 @@ Tensor bernoulli(const Tensor& p, Generator& g);
 Tensor bernoulli(const Tensor& like, double p, Generator& g);
 Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement, Generator& g);
 Tensor poisson(const Tensor& rate, Generator& g);
+Tensor binomial(const Tensor& count, const Tensor& prob, Generator& g);
+// Gamma variates of scale 1, and their logarithms, differentiable by the shape (implicit reparameterisation).
+Tensor standard_gamma(const Tensor& shape, Generator& g);
+Tensor standard_gamma_grad(const Tensor& shape, const Tensor& variate);
+Tensor log_standard_gamma(const Tensor& shape, Generator& g);
 
 // Fills of a tensor that exists. They cut the gradient to what was there before.
 Tensor uniform_(const Tensor& x, double from, double to, Generator& g);

@@ -9,7 +9,9 @@
 #include "kernels/elementwise.h"
 #include "ops/compare.h"
 #include "ops/create.h"
+#include "ops/incomplete_gamma.h"
 #include "ops/pointwise.h"
+#include "ops/power.h"
 #include "ops/select.h"
 #include "ops/unary.h"
 
@@ -172,6 +174,19 @@ struct Pair {
   }
 };
 
+template <double (*F)(double, double)>
+Tensor map_pair(const char* op, const Pair& p) {
+  Tensor z = empty(broadcast_shapes(op, p.x.shape(), p.y.shape()), p.x.dtype());
+  const kernels::Inner inner = [](char* const* data, unsigned scalars, int64_t n, const void*) {
+    const double *x = reinterpret_cast<const double*>(data[1]), *y = reinterpret_cast<const double*>(data[2]);
+    for (int64_t i = 0; i < n; ++i)
+      reinterpret_cast<double*>(data[0])[i] = F(x[scalars & 2 ? 0 : i], y[scalars & 4 ? 0 : i]);
+  };
+  const DType wide = DType::Float64;
+  kernels::elementwise({{z.view(), wide}, {p.x.view(), wide}, {p.y.view(), wide}}, inner, nullptr, kGrain);
+  return z;
+}
+
 }  // namespace
 
 Tensor i0(const Tensor& x, Out out) {
@@ -226,19 +241,34 @@ Tensor special_xlog1py(const Operand& a, const Operand& b) {
 
 Tensor special_zeta(const Operand& exponent, const Operand& a) {
   const Pair p(exponent, a);
-  Tensor z = empty(broadcast_shapes("special.zeta", p.x.shape(), p.y.shape()), p.x.dtype());
-  const kernels::Inner inner = [](char* const* data, unsigned scalars, int64_t n, const void*) {
-    const double *s = reinterpret_cast<const double*>(data[1]), *x = reinterpret_cast<const double*>(data[2]);
-    for (int64_t i = 0; i < n; ++i)
-      reinterpret_cast<double*>(data[0])[i] = zeta(s[scalars & 2 ? 0 : i], x[scalars & 4 ? 0 : i]);
-  };
-  const DType wide = DType::Float64;
-  kernels::elementwise({{z.view(), wide}, {p.x.view(), wide}, {p.y.view(), wide}}, inner, nullptr, kGrain);
+  Tensor z = map_pair<zeta>("special.zeta", p);
   return record("special_zeta", z, broadcast(p.x, p.y), save(p.x, p.y), [](const Tensor& dz, const Saved& saved) {
     require<GraphError>(!saved.needs(0), "special.zeta: has no derivative by its first argument; detach() that");
     const Tensor s = saved[0];
     return Grads{Tensor(), -(dz * s * special_zeta(s + 1, saved[1]))};
   });
+}
+
+// The derivative of igamma by x, x^(a-1) exp(-x) / Gamma(a), times `sign`.
+static Tensor incomplete_gamma(const char* op, Tensor z, const Pair& p, double sign) {
+  return record(op, z, broadcast(p.x, p.y), save(p.x, p.y), [op, sign](const Tensor& dz, const Saved& saved) {
+    require<GraphError>(!saved.needs(0), op, ": has no derivative by its first argument, the shape; detach() that");
+    const Tensor a = saved[0], x = saved[1];
+    return Grads{Tensor(), dz * exp(xlogy(a - 1, x) - x - lgamma(a)) * sign};
+  });
+}
+Tensor igamma(const Operand& a, const Operand& x) {
+  const Pair p(a, x);
+  return incomplete_gamma("igamma", map_pair<gamma::lower>("igamma", p), p, 1);
+}
+Tensor igammac(const Operand& a, const Operand& x) {
+  const Pair p(a, x);
+  return incomplete_gamma("igammac", map_pair<gamma::upper>("igammac", p), p, -1);
+}
+
+Tensor log_gamma_slope(const Tensor& a, const Tensor& log_variate) {
+  const WithGradMode off(false);
+  return map_pair<gamma::log_variate_slope>("_log_gamma_slope", Pair(a, log_variate));
 }
 
 }  // namespace genesis::ops

@@ -19,5 +19,10 @@ Tensor special_ndtri(const Tensor& x);
 Tensor special_entr(const Tensor& x);                            // -x log(x)
 Tensor special_xlog1py(const Operand& x, const Operand& y);      // x log(1 + y), 0 where x is 0
 Tensor special_zeta(const Operand& exponent, const Operand& x);  // the sum of (x + k)^-exponent over k = 0, 1, ...
+// The regularised lower and upper incomplete gamma functions of a and x.
+Tensor igamma(const Operand& a, const Operand& x);
+Tensor igammac(const Operand& a, const Operand& x);
+// How the logarithm of a gamma variate of shape a moves with a. Has no derivative of its own.
+Tensor log_gamma_slope(const Tensor& a, const Tensor& log_variate);
 
 }  // namespace genesis::ops

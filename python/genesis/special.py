@@ -4,7 +4,7 @@
 tensor([0.5000, 0.8413])
 
 Most are functions of ``genesis`` with another name; the others are computed in float64 and rounded.
-All but ``zeta`` by its first argument are differentiable to any order.
+All but ``zeta``, ``gammainc`` and ``gammaincc`` by their first argument are differentiable to any order.
 """
 
 from genesis._C import digamma as digamma
@@ -15,6 +15,8 @@ from genesis._C import erfinv as erfinv
 from genesis._C import exp2 as exp2
 from genesis._C import expm1 as expm1
 from genesis._C import i0 as i0
+from genesis._C import igamma as gammainc
+from genesis._C import igammac as gammaincc
 from genesis._C import lgamma as gammaln
 from genesis._C import log1p as log1p
 from genesis._C import log_softmax as log_softmax
@@ -48,6 +50,8 @@ __all__ = [
     "exp2",
     "expit",
     "expm1",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "i0",
     "i0e",

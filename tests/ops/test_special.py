@@ -8,6 +8,8 @@ from scipy import special as reference
 
 OTHER_NAMES = {
     "expit": "sigmoid",
+    "gammainc": "igamma",
+    "gammaincc": "igammac",
     "gammaln": "lgamma",
     "multigammaln": "mvlgamma",
     "psi": "digamma",
@@ -93,6 +95,22 @@ def test_zeta_everywhere():
     assert special.zeta(2, genesis.tensor(-1.5, dtype=genesis.float64)).item() == pytest.approx(
         9.379246644989124, rel=1e-14
     )
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_incomplete_gamma_functions_at_their_borders(name):
+    inf = float("inf")
+    a = np.array([0.5, 30.0, 2e7, 1e3, 50.0, 37.0, 0.0, 0.0, 1.0, inf, 2.0, -1.0])
+    x = np.array([40.0, 1e-3, 2.001e7, 1e3, 90.0, 1e-5, 0.0, 1.0, 0.0, 1.0, inf, 1.0])
+    args = (genesis.tensor(values, dtype=genesis.float64) for values in (a, x))
+    expected = getattr(reference, name)(a, x)
+    np.testing.assert_allclose(getattr(special, name)(*args).numpy(), expected, rtol=1e-11)
+
+
+def test_incomplete_gamma_functions_have_no_derivative_by_the_shape():
+    a = genesis.tensor([2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="igamma: has no derivative by its first argument"):
+        special.gammainc(a, genesis.tensor([1.5])).sum().backward()
 
 
 def test_zeta_has_no_derivative_by_its_exponent():

@@ -1,5 +1,6 @@
 """Functions of genesis.special that are not others under another name."""
 
+import numpy as np
 from scipy import special
 
 from tests.ops.op import Op, Sample
@@ -11,6 +12,8 @@ LINE = {"method": False, "dtypes": "all", "result": "float"}
 def _both(rng, *shapes):
     return [Sample(rng.uniform(1.5, 4, a), rng.uniform(0.5, 3, b)) for a, b in shapes]
 
+
+GAMMA = [("igamma", special.gammainc), ("igammac", special.gammaincc)]
 
 OPS: list[Op] = [
     Op("i0", special.i0, dtypes="all", result="float", inplace=True, low=-4.0, high=4.0,
@@ -31,4 +34,10 @@ OPS: list[Op] = [
     Op("special.zeta", special.zeta, method=False, fixed=(0,), dtypes="wide", result="float64",
        samples=lambda rng: [*_both(rng, ((3,), (3,)), ((2, 1), (3,)), ((), (2,)), ((0,), (1,))), Sample(2.0, rng.uniform(1, 2, 3))],
        raises=[((2.0, 1.0), {}, TypeError, "must be a Tensor")]),
+    *(Op(name, reference, fixed=(0,), dtypes="wide", result="float64", rtol=1e-12,
+         samples=lambda rng: _both(rng, ((3,), (3,)), ((2, 1), (1, 3)), ((2,), (2,)), ((0,), (1,))),
+         raises=[((np.ones(2), np.ones(3)), {}, ValueError, r"\(2,\).*\(3,\)")])
+      for name, reference in GAMMA),
+    *(Op(name + "_", reference, dtypes="wide", grad=False, rtol=1e-12, view=True, layouts=False,
+         samples=lambda rng: _both(rng, ((3,), (3,)), ((2, 3), (1, 3)))) for name, reference in GAMMA),
 ]  # fmt: skip
