@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from genesis import autograd as autograd
     from genesis import cuda as cuda
     from genesis import debug as debug
+    from genesis import distributions as distributions
     from genesis import func as func
     from genesis import linalg as linalg
     from genesis import memory as memory
@@ -71,6 +72,7 @@ _SUBMODULES = (
     "autograd",
     "cuda",
     "debug",
+    "distributions",
     "func",
     "linalg",
     "memory",

@@ -1,0 +1,67 @@
+"""The half-Cauchy distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import genesis
+from genesis import Tensor
+from genesis.distributions import constraints
+from genesis.distributions.cauchy import Cauchy
+from genesis.distributions.distribution import Shape
+from genesis.distributions.transformed_distribution import TransformedDistribution
+from genesis.distributions.transforms import AbsTransform
+
+__all__ = ["HalfCauchy"]
+
+
+class HalfCauchy(TransformedDistribution):
+    """The absolute value of a Cauchy number of median 0 and ``scale``."""
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    base_dist: Cauchy
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        base = Cauchy(0, scale, validate_args=False)
+        super().__init__(base, AbsTransform(), validate_args=validate_args)
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> HalfCauchy:
+        new: HalfCauchy = self._get_checked_instance(HalfCauchy, _instance)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
+
+    @property
+    def scale(self) -> Tensor:
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Tensor:
+        return genesis.full_like(self.scale, genesis.inf)
+
+    @property
+    def mode(self) -> Tensor:
+        return genesis.zeros_like(self.scale)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.base_dist.variance
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        value = genesis.as_tensor(value, dtype=self.scale.dtype)
+        log_prob = self.base_dist.log_prob(value) + math.log(2)
+        return genesis.where(value >= 0, log_prob, -genesis.inf)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
