@@ -16,7 +16,9 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution on [0, 1] with ``concentration1`` (alpha) and ``concentration0`` (beta)."""
+    """The beta distribution on [0, 1] with ``concentration1`` (alpha) and ``concentration0``
+    (beta).
+    """
 
     arg_constraints = {
         "concentration1": constraints.positive,

@@ -19,7 +19,9 @@ __all__ = ["Binomial"]
 
 
 class Binomial(Distribution):
-    """How many of ``total_count`` trials succeed, each with the probability ``probs`` (or log-odds ``logits``)."""
+    """How many of ``total_count`` trials succeed, each with the probability ``probs`` (or log-
+    odds ``logits``).
+    """
 
     arg_constraints = {
         "total_count": constraints.nonnegative_integer,

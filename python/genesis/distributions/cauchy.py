@@ -15,7 +15,9 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(Distribution):
-    """The Cauchy (Lorentz) distribution with median ``loc`` and half width at half maximum ``scale``."""
+    """The Cauchy (Lorentz) distribution with median ``loc`` and half width at half maximum
+    ``scale``.
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

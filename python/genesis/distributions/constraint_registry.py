@@ -3,7 +3,8 @@
 >>> transform_to(constraints.positive)(genesis.tensor(0.0))
 tensor(1.)
 
-``biject_to(constraint)`` is a bijection; ``transform_to(constraint)`` need not be, and suits optimizers.
+``biject_to(constraint)`` is a bijection; ``transform_to(constraint)`` need not be, and suits
+optimizers.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class ConstraintRegistry:
         factory = self._registry.get(type(constraint))
         if factory is None:
             raise NotImplementedError(
-                f"no transform is registered for the constraint {constraint!r}; add one with register()"
+                f"no transform is registered for the constraint {constraint!r}; add one "
+                "with register()"
             )
         return factory(constraint)
 

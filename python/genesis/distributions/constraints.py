@@ -3,8 +3,8 @@
 >>> constraints.positive.check(genesis.tensor([1.0, -1.0]))
 tensor([ True, False])
 
-A constraint with ``event_dim`` n checks blocks of n dimensions: ``check`` returns one truth value for
-each block.
+A constraint with ``event_dim`` n checks blocks of n dimensions: ``check`` returns one truth
+value for each block.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ class _IndependentConstraint(Constraint):
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         if reinterpreted_batch_ndims < 0:
             raise ValueError(
-                f"constraints.independent: reinterpreted_batch_ndims must not be negative, got {reinterpreted_batch_ndims}"
+                "constraints.independent: reinterpreted_batch_ndims must not be negative, "
+                f"got {reinterpreted_batch_ndims}"
             )
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -151,7 +152,8 @@ class _IndependentConstraint(Constraint):
         valid = self.base_constraint.check(value)
         if valid.dim() < self.reinterpreted_batch_ndims:
             raise ValueError(
-                f"constraints.independent: expected a value with at least {self.event_dim} dimensions, got shape {tuple(value.shape)}"
+                f"constraints.independent: expected a value with at least {self.event_dim} "
+                f"dimensions, got shape {tuple(value.shape)}"
             )
         if self.reinterpreted_batch_ndims == 0:
             return valid
@@ -211,7 +213,10 @@ class _IntegerInterval(Constraint):
         return _whole(value) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__[1:]}(lower_bound={self.lower_bound}, upper_bound={self.upper_bound})"
+        return (
+            f"{type(self).__name__[1:]}"
+            f"(lower_bound={self.lower_bound}, upper_bound={self.upper_bound})"
+        )
 
 
 class _IntegerLessThan(Constraint):
@@ -280,7 +285,10 @@ class _Interval(Constraint):
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__[1:]}(lower_bound={self.lower_bound}, upper_bound={self.upper_bound})"
+        return (
+            f"{type(self).__name__[1:]}"
+            f"(lower_bound={self.lower_bound}, upper_bound={self.upper_bound})"
+        )
 
 
 class _HalfOpenInterval(_Interval):

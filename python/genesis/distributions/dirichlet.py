@@ -33,7 +33,8 @@ class Dirichlet(ExponentialFamily):
         )
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        # Gamma variates divided by their sum, in logarithms: those of small concentrations underflow.
+        # Gamma variates divided by their sum, in logarithms: those of small concentrations
+        # underflow.
         logs = _log_standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
         value = genesis.softmax(logs, -1)
         info = genesis.finfo(value.dtype)

@@ -19,11 +19,12 @@ Shape = Sequence[int]
 
 
 class Distribution:
-    """A probability distribution over events of shape ``event_shape``, in a batch of ``batch_shape``.
+    """A probability distribution over events of shape ``event_shape``, in a batch of
+    ``batch_shape``.
 
-    A sample has the shape ``sample_shape + batch_shape + event_shape``, and ``log_prob`` of it the shape
-    ``sample_shape + batch_shape``. With ``validate_args=True`` (the default) parameters and values are
-    checked against their constraints, with errors that name both.
+    A sample has the shape ``sample_shape + batch_shape + event_shape``, and ``log_prob`` of it
+    the shape ``sample_shape + batch_shape``. With ``validate_args=True`` (the default)
+    parameters and values are checked against their constraints, with errors that name both.
     """
 
     has_rsample: bool = False
@@ -69,7 +70,8 @@ class Distribution:
             valid = constraint.check(value)
             if not valid.all():
                 raise ValueError(
-                    f"{type(self).__name__}: expected parameter {name} (Tensor of shape {tuple(value.shape)}) "
+                    f"{type(self).__name__}: expected parameter {name} (Tensor of shape "
+                    f"{tuple(value.shape)}) "
                     f"to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
                 )
 
@@ -87,7 +89,9 @@ class Distribution:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def expand(self: Self, batch_shape: Shape, _instance: Any = None) -> Self:
-        """The same distribution with its parameters expanded to another batch shape, without copies."""
+        """The same distribution with its parameters expanded to another batch shape, without
+        copies.
+        """
         declaring = next(
             (c for c in type(self).__mro__ if "arg_constraints" in c.__dict__), Distribution
         )
@@ -107,7 +111,8 @@ class Distribution:
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         if _instance is None and type(self).__init__ is not cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(
-                f"{type(self).__name__}.expand: a subclass of {cls.__name__} with an __init__ of its own must define expand"
+                f"{type(self).__name__}.expand: a subclass of {cls.__name__} with an "
+                "__init__ of its own must define expand"
             )
         return type(self).__new__(type(self)) if _instance is None else _instance
 
@@ -147,7 +152,8 @@ class Distribution:
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         """A sample that is differentiable by the parameters."""
         raise NotImplementedError(
-            f"{type(self).__name__}.rsample: samples are not differentiable by the parameters; use sample()"
+            f"{type(self).__name__}.rsample: samples are not differentiable by the "
+            "parameters; use sample()"
         )
 
     def sample_n(self, n: int) -> Tensor:
@@ -191,12 +197,14 @@ class Distribution:
         event_dim = len(self._event_shape)
         if value.dim() < event_dim:
             raise ValueError(
-                f"{name}: the value must have at least {event_dim} dimensions, got shape {tuple(value.shape)}"
+                f"{name}: the value must have at least {event_dim} dimensions, got shape "
+                f"{tuple(value.shape)}"
             )
         actual, expected = tuple(value.shape), (*self._batch_shape, *self._event_shape)
         if actual[len(actual) - event_dim :] != tuple(self._event_shape):
             raise ValueError(
-                f"{name}: the value has event shape {actual[len(actual) - event_dim :]}, expected {tuple(self._event_shape)}"
+                f"{name}: the value has event shape {actual[len(actual) - event_dim :]}, "
+                f"expected {tuple(self._event_shape)}"
             )
         for i, j in zip(reversed(actual), reversed(expected), strict=False):
             if i != j and 1 not in (i, j):
@@ -207,14 +215,16 @@ class Distribution:
             support = self.support
         except NotImplementedError:
             warnings.warn(
-                f"{name} does not define support; define it, or set validate_args=False to turn off validation",
+                f"{name} does not define support; define it, or set validate_args=False to "
+                "turn off validation",
                 stacklevel=3,
             )
             return
         valid = support.check(value)
         if not valid.all():
             raise ValueError(
-                f"{name}: expected value (Tensor of shape {actual}) to be within the support {support!r}, "
+                f"{name}: expected value (Tensor of shape {actual}) to be within the "
+                f"support {support!r}, "
                 f"but found invalid values:\n{value}"
             )
 
@@ -223,7 +233,8 @@ class Distribution:
         for name in self._shown_parameters():
             value = self.__dict__[name]
             shown.append(
-                f"{name}: {value if not isinstance(value, Tensor) or value.dim() == 0 else value.size()}"
+                f"{name}: "
+                f"{value if not isinstance(value, Tensor) or value.dim() == 0 else value.size()}"
             )
         return f"{type(self).__name__}({', '.join(shown)})"
 

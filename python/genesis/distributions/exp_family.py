@@ -11,7 +11,9 @@ __all__ = ["ExponentialFamily"]
 
 
 class ExponentialFamily(Distribution):
-    """Densities of the form ``h(x) exp(<t(x), theta> - F(theta))`` with natural parameters ``theta``."""
+    """Densities of the form ``h(x) exp(<t(x), theta> - F(theta))`` with natural parameters
+    ``theta``.
+    """
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

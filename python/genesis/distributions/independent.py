@@ -13,7 +13,8 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """``base_distribution`` with its last ``reinterpreted_batch_ndims`` batch dimensions in the event.
+    """``base_distribution`` with its last ``reinterpreted_batch_ndims`` batch dimensions in the
+    event.
 
     >>> from genesis.distributions import Normal
     >>> Independent(Normal(genesis.zeros(3), genesis.ones(3)), 1).log_prob(genesis.zeros(3))
@@ -31,7 +32,8 @@ class Independent(Distribution):
         batch = base_distribution.batch_shape
         if not 0 <= reinterpreted_batch_ndims <= len(batch):
             raise ValueError(
-                f"Independent: reinterpreted_batch_ndims must be between 0 and {len(batch)}, the number of batch "
+                "Independent: reinterpreted_batch_ndims must be between 0 and "
+                f"{len(batch)}, the number of batch "
                 f"dimensions of {base_distribution!r}, got {reinterpreted_batch_ndims}"
             )
         cut = len(batch) - reinterpreted_batch_ndims

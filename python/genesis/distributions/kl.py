@@ -4,8 +4,9 @@
 >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))
 tensor(0.5000)
 
-Most pairs follow from KL(p || q) = -H(p) - E_p[log q], where the density q needs only a few expectations
-under p: of x, x**2, log x, log(1 - x), exp(-x / s). Those are the functions at the start.
+Most pairs follow from KL(p || q) = -H(p) - E_p[log q], where the density q needs only a few
+expectations under p: of x, x**2, log x, log(1 - x), exp(-x / s). Those are the functions at the
+start.
 """
 
 from __future__ import annotations
@@ -90,11 +91,14 @@ def _dispatch(type_p: type, type_q: type) -> Divergence | None:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """KL(p || q), the expectation under p of log p(x) - log q(x), one for each element of the batch."""
+    """KL(p || q), the expectation under p of log p(x) - log q(x), one for each element of the
+    batch.
+    """
     function = _dispatch(type(p), type(q))
     if function is None:
         raise NotImplementedError(
-            f"kl_divergence: no divergence is registered for {type(p).__name__} and {type(q).__name__}; "
+            f"kl_divergence: no divergence is registered for {type(p).__name__} and "
+            f"{type(q).__name__}; "
             "add one with register_kl"
         )
     return function(p, q)
@@ -290,7 +294,8 @@ def _binomial_binomial(p: Binomial, q: Binomial) -> Tensor:
     """Infinite where p has more trials; where q has more there is no closed form."""
     if (p.total_count < q.total_count).any():
         raise NotImplementedError(
-            "kl_divergence: Binomial and Binomial need a total_count of p that is not below that of q"
+            "kl_divergence: Binomial and Binomial need a total_count of p that is not "
+            "below that of q"
         )
     divergence = p.total_count * (
         p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
@@ -348,7 +353,8 @@ def _expfamily_expfamily(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     """The Bregman divergence of the log normaliser."""
     if type(p) is not type(q):
         raise NotImplementedError(
-            f"kl_divergence: no divergence is registered for {type(p).__name__} and {type(q).__name__}; "
+            f"kl_divergence: no divergence is registered for {type(p).__name__} and "
+            f"{type(q).__name__}; "
             "two exponential families must be the same"
         )
     p_params = [param.detach().requires_grad_() for param in p._natural_params]
@@ -426,7 +432,8 @@ def _trace_of_solved(factor: Tensor, root: Tensor) -> Tensor:
 def _same_event(p: Distribution, q: Distribution) -> None:
     if p.event_shape != q.event_shape:
         raise ValueError(
-            f"kl_divergence: p and q must have the same event shape, got {tuple(p.event_shape)} and {tuple(q.event_shape)}"
+            "kl_divergence: p and q must have the same event shape, got "
+            f"{tuple(p.event_shape)} and {tuple(q.event_shape)}"
         )
 
 
@@ -496,7 +503,8 @@ def _lowrank_mvn(p: LowRankMultivariateNormal, q: MultivariateNormal) -> Tensor:
 def _independent_independent(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError(
-            "kl_divergence: Independent and Independent need the same reinterpreted_batch_ndims, got "
+            "kl_divergence: Independent and Independent need the same "
+            "reinterpreted_batch_ndims, got "
             f"{p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims}"
         )
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)

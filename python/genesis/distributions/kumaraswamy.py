@@ -17,7 +17,9 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """A distribution on [0, 1] much like beta, whose cdf has a closed form: ``1 - (1 - x**a)**b``."""
+    """A distribution on [0, 1] much like beta, whose cdf has a closed form: ``1 - (1 -
+    x**a)**b``.
+    """
 
     arg_constraints = {
         "concentration1": constraints.positive,

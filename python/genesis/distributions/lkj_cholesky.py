@@ -16,11 +16,12 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors of ``dim`` x ``dim`` correlation matrices M, with a density of M proportional to
-    ``det(M)**(concentration - 1)``: all equally likely at 1, close to the identity above.
+    """Cholesky factors of ``dim`` x ``dim`` correlation matrices M, with a density of M
+    proportional to ``det(M)**(concentration - 1)``: all equally likely at 1, close to the
+    identity above.
 
-    Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on vines and extended
-    onion method", 2009.
+    Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on vines and
+    extended onion method", 2009.
     """
 
     arg_constraints = {"concentration": constraints.positive}

@@ -37,7 +37,8 @@ def _lowrank_mahalanobis(factor: Tensor, diag: Tensor, x: Tensor, capacitance: T
 class LowRankMultivariateNormal(Distribution):
     """The normal distribution with covariance ``cov_factor @ cov_factor.mT + diag(cov_diag)``.
 
-    Costs grow with the rank, the number of columns of ``cov_factor``, and only linearly with the dimension.
+    Costs grow with the rank, the number of columns of ``cov_factor``, and only linearly with
+    the dimension.
     """
 
     arg_constraints = {
@@ -58,11 +59,13 @@ class LowRankMultivariateNormal(Distribution):
         n = loc.shape[-1]
         if cov_factor.dim() < 2 or cov_factor.shape[-2] != n:
             raise ValueError(
-                f"LowRankMultivariateNormal: cov_factor must have shape (..., {n}, rank), got {tuple(cov_factor.shape)}"
+                f"LowRankMultivariateNormal: cov_factor must have shape (..., {n}, rank), "
+                f"got {tuple(cov_factor.shape)}"
             )
         if cov_diag.dim() < 1 or cov_diag.shape[-1] != n:
             raise ValueError(
-                f"LowRankMultivariateNormal: cov_diag must have shape (..., {n}), got {tuple(cov_diag.shape)}"
+                f"LowRankMultivariateNormal: cov_diag must have shape (..., {n}), got "
+                f"{tuple(cov_diag.shape)}"
             )
         batch = genesis.broadcast_shapes(
             tuple(loc.shape[:-1]), tuple(cov_factor.shape[:-2]), tuple(cov_diag.shape[:-1])

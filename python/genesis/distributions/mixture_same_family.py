@@ -15,7 +15,9 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture: ``mixture_distribution`` chooses along the last batch dimension of ``component_distribution``."""
+    """A mixture: ``mixture_distribution`` chooses along the last batch dimension of
+    ``component_distribution``.
+    """
 
     arg_constraints: Any = {}
     has_rsample = False
@@ -28,17 +30,20 @@ class MixtureSameFamily(Distribution):
     ) -> None:
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError(
-                f"MixtureSameFamily: mixture_distribution must be a Categorical, got {type(mixture_distribution).__name__}"
+                "MixtureSameFamily: mixture_distribution must be a Categorical, got "
+                f"{type(mixture_distribution).__name__}"
             )
         if not isinstance(component_distribution, Distribution):
             raise ValueError(
-                f"MixtureSameFamily: component_distribution must be a Distribution, got {type(component_distribution).__name__}"
+                "MixtureSameFamily: component_distribution must be a Distribution, got "
+                f"{type(component_distribution).__name__}"
             )
         chosen, batch = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
         for a, b in zip(reversed(chosen), reversed(batch), strict=False):
             if a != b and 1 not in (a, b):
                 raise ValueError(
-                    f"MixtureSameFamily: mixture_distribution has batch shape {tuple(chosen)}, which does not broadcast "
+                    "MixtureSameFamily: mixture_distribution has batch shape "
+                    f"{tuple(chosen)}, which does not broadcast "
                     f"to {tuple(batch)}, that of component_distribution without its last dimension"
                 )
         k, components = (
@@ -47,7 +52,8 @@ class MixtureSameFamily(Distribution):
         )
         if k != components:
             raise ValueError(
-                f"MixtureSameFamily: mixture_distribution has {k} categories, component_distribution {components} components"
+                f"MixtureSameFamily: mixture_distribution has {k} categories, "
+                f"component_distribution {components} components"
             )
         self._mixture_distribution = mixture_distribution
         self._component_distribution = component_distribution
@@ -116,4 +122,7 @@ class MixtureSameFamily(Distribution):
             return samples.gather(dim, index).squeeze(dim)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(\n  {self.mixture_distribution!r},\n  {self.component_distribution!r})"
+        return (
+            f"{type(self).__name__}(\n  {self.mixture_distribution!r},"
+            f"\n  {self.component_distribution!r})"
+        )

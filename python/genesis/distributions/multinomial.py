@@ -30,7 +30,8 @@ class Multinomial(Distribution):
     ) -> None:
         if not isinstance(total_count, int):
             raise NotImplementedError(
-                f"Multinomial: total_count must be one int for the whole batch, got {type(total_count).__name__}"
+                "Multinomial: total_count must be one int for the whole batch, got "
+                f"{type(total_count).__name__}"
             )
         self.total_count = total_count
         self._categorical = Categorical(probs=probs, logits=logits)

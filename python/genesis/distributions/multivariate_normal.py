@@ -46,8 +46,8 @@ def cholesky_inverse(factor: Tensor) -> Tensor:
 class MultivariateNormal(Distribution):
     """The normal distribution of vectors with mean ``loc``.
 
-    Give one of ``covariance_matrix``, ``precision_matrix`` (its inverse) and ``scale_tril`` (its Cholesky
-    factor, the cheapest).
+    Give one of ``covariance_matrix``, ``precision_matrix`` (its inverse) and ``scale_tril``
+    (its Cholesky factor, the cheapest).
 
     >>> MultivariateNormal(genesis.zeros(2), genesis.eye(2)).log_prob(genesis.zeros(2))
     tensor(-1.8379)
@@ -82,13 +82,15 @@ class MultivariateNormal(Distribution):
         given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
         if len(given) != 1:
             raise ValueError(
-                "MultivariateNormal: pass exactly one of covariance_matrix, precision_matrix and scale_tril, "
+                "MultivariateNormal: pass exactly one of covariance_matrix, "
+                "precision_matrix and scale_tril, "
                 f"got {', '.join(given) or 'none'}"
             )
         ((name, matrix),) = given.items()
         if matrix.dim() < 2:
             raise ValueError(
-                f"MultivariateNormal: {name} must have at least two dimensions, got shape {tuple(matrix.shape)}"
+                f"MultivariateNormal: {name} must have at least two dimensions, got shape "
+                f"{tuple(matrix.shape)}"
             )
         batch = genesis.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
         setattr(self, name, matrix.expand((*batch, *matrix.shape[-2:])))

@@ -21,7 +21,9 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(Distribution):
-    """How many trials succeed, each with the probability ``probs``, before ``total_count`` have failed."""
+    """How many trials succeed, each with the probability ``probs``, before ``total_count`` have
+    failed.
+    """
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

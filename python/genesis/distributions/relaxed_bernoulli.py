@@ -78,7 +78,8 @@ class LogitRelaxedBernoulli(Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers between 0 and 1, the closer to either the smaller the ``temperature``; differentiable.
+    """Numbers between 0 and 1, the closer to either the smaller the ``temperature``;
+    differentiable.
 
     Maddison, Mnih and Teh, "The concrete distribution", 2017; Jang, Gu and Poole, "Categorical
     reparameterization with Gumbel-softmax", 2017.

@@ -34,13 +34,15 @@ class TransformedDistribution(Distribution):
         for transform in self.transforms:
             if not isinstance(transform, Transform):
                 raise ValueError(
-                    f"TransformedDistribution: transforms must be Transforms, got {type(transform).__name__}"
+                    "TransformedDistribution: transforms must be Transforms, got "
+                    f"{type(transform).__name__}"
                 )
         base_shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
         transform = ComposeTransform(self.transforms)
         if len(base_shape) < transform.domain.event_dim:
             raise ValueError(
-                f"TransformedDistribution: the transforms need events of {transform.domain.event_dim} dimensions, "
+                "TransformedDistribution: the transforms need events of "
+                f"{transform.domain.event_dim} dimensions, "
                 f"but base_distribution has only shape {base_shape}"
             )
         forward_shape = transform.forward_shape(base_shape)

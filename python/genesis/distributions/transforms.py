@@ -52,8 +52,8 @@ __all__ = [
 class Transform:
     """The base class: subclasses define ``_call``, ``_inverse`` and ``log_abs_det_jacobian``.
 
-    With ``cache_size=1`` the last pair of input and output is kept, so that the inverse of a value that
-    was just computed is exact and costs nothing.
+    With ``cache_size=1`` the last pair of input and output is kept, so that the inverse of a
+    value that was just computed is exact and costs nothing.
     """
 
     bijective: bool = False
@@ -354,14 +354,16 @@ class IndependentTransform(Transform):
     def _call(self, x: Tensor) -> Tensor:
         if x.dim() < self.domain.event_dim:
             raise ValueError(
-                f"IndependentTransform: expected at least {self.domain.event_dim} dimensions, got shape {tuple(x.shape)}"
+                f"IndependentTransform: expected at least {self.domain.event_dim} "
+                f"dimensions, got shape {tuple(x.shape)}"
             )
         return self.base_transform(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         if y.dim() < self.codomain.event_dim:
             raise ValueError(
-                f"IndependentTransform: expected at least {self.codomain.event_dim} dimensions, got shape {tuple(y.shape)}"
+                f"IndependentTransform: expected at least {self.codomain.event_dim} "
+                f"dimensions, got shape {tuple(y.shape)}"
             )
         return self.base_transform.inv(y)
 
@@ -391,7 +393,8 @@ class ReshapeTransform(Transform):
         self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
             raise ValueError(
-                f"ReshapeTransform: in_shape {tuple(in_shape)} and out_shape {tuple(out_shape)} have different numbers of elements"
+                f"ReshapeTransform: in_shape {tuple(in_shape)} and out_shape "
+                f"{tuple(out_shape)} have different numbers of elements"
             )
         super().__init__(cache_size=cache_size)
 
@@ -626,7 +629,8 @@ class AffineTransform(Transform):
 class CorrCholeskyTransform(_Plain):
     """Vectors of n(n-1)/2 numbers to Cholesky factors of n x n correlation matrices.
 
-    tanh(x) are partial correlations, and each row is built by stick breaking, so that its length is 1.
+    tanh(x) are partial correlations, and each row is built by stick breaking, so that its
+    length is 1.
     """
 
     domain, codomain = constraints.real_vector, constraints.corr_cholesky
@@ -688,7 +692,9 @@ class SoftmaxTransform(_Plain):
 
 
 class StickBreakingTransform(_Plain):
-    """Vectors of n numbers to probability vectors of n + 1: each takes a part of what is left of 1."""
+    """Vectors of n numbers to probability vectors of n + 1: each takes a part of what is left of
+    1.
+    """
 
     domain, codomain = constraints.real_vector, constraints.simplex
     bijective = True
@@ -783,7 +789,8 @@ class CatTransform(Transform):
     def _parts(self, x: Tensor) -> Sequence[Tensor]:
         if not -x.dim() <= self.dim < x.dim() or x.shape[self.dim] != self.length:
             raise ValueError(
-                f"CatTransform: expected {self.length} elements along dim {self.dim}, got shape {tuple(x.shape)}"
+                f"CatTransform: expected {self.length} elements along dim {self.dim}, got "
+                f"shape {tuple(x.shape)}"
             )
         return x.split(self.lengths, self.dim)
 
@@ -838,7 +845,8 @@ class StackTransform(Transform):
     def _slices(self, x: Tensor) -> list[Tensor]:
         if not -x.dim() <= self.dim < x.dim() or x.shape[self.dim] != len(self.transforms):
             raise ValueError(
-                f"StackTransform: expected {len(self.transforms)} slices along dim {self.dim}, got shape {tuple(x.shape)}"
+                f"StackTransform: expected {len(self.transforms)} slices along dim "
+                f"{self.dim}, got shape {tuple(x.shape)}"
             )
         return [x.select(self.dim, i) for i in range(x.shape[self.dim])]
 

@@ -1,4 +1,6 @@
-"""What several distributions share: broadcasting of parameters, probabilities and logits, lazy attributes."""
+"""What several distributions share: broadcasting of parameters, probabilities and logits, lazy
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,14 @@ euler_constant = 0.57721566490153286060  # Euler and Mascheroni's
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Tensors and numbers, broadcast against each other. Numbers take the dtype of the first tensor."""
+    """Tensors and numbers, broadcast against each other. Numbers take the dtype of the first
+    tensor.
+    """
     for position, value in enumerate(values):
         if not isinstance(value, (Tensor, *Number)):
             raise ValueError(
-                f"broadcast_all: every value must be a Tensor or a number, got {type(value).__name__} at position {position}"
+                "broadcast_all: every value must be a Tensor or a number, got "
+                f"{type(value).__name__} at position {position}"
             )
     first = next((value for value in values if isinstance(value, Tensor)), None)
     dtype = genesis.get_default_dtype() if first is None else first.dtype

@@ -28,9 +28,11 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
 
 
 class Wishart(ExponentialFamily):
-    """The distribution of the scatter matrix of ``df`` normal vectors with covariance ``covariance_matrix``.
+    """The distribution of the scatter matrix of ``df`` normal vectors with covariance
+    ``covariance_matrix``.
 
-    Give one of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril``, the scale of the distribution.
+    Give one of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril``, the scale of the
+    distribution.
     """
 
     arg_constraints = {
@@ -65,7 +67,8 @@ class Wishart(ExponentialFamily):
         ((name, matrix),) = given.items()
         if matrix.dim() < 2:
             raise ValueError(
-                f"Wishart: {name} must have at least two dimensions, got shape {tuple(matrix.shape)}"
+                f"Wishart: {name} must have at least two dimensions, got shape "
+                f"{tuple(matrix.shape)}"
             )
         df = genesis.as_tensor(df, dtype=matrix.dtype)
         n = matrix.shape[-1]
@@ -138,7 +141,9 @@ class Wishart(ExponentialFamily):
         return self.df[..., None, None] * (v.pow(2) + products)
 
     def rsample(self, sample_shape: Shape = (), max_try_correction: int | None = None) -> Tensor:
-        """By Bartlett's decomposition. Singular samples are drawn again, `max_try_correction` times at most."""
+        """By Bartlett's decomposition. Singular samples are drawn again, `max_try_correction`
+        times at most.
+        """
         tries = 3 if max_try_correction is None else max_try_correction
         value = self._bartlett(sample_shape)
         for _ in range(tries):
