@@ -22,6 +22,11 @@ MODULES = {
     "genesis.autograd.graph": "the graph and its hooks",
     "genesis.autograd.tape": "tapes",
     "genesis.func": "transforms of functions",
+    "genesis.distributions": "probability distributions",
+    "genesis.distributions.transforms": "transforms of random variables",
+    "genesis.distributions.constraints": "constraints on parameters and values",
+    "genesis.distributions.constraint_registry": "transforms to a constraint",
+    "genesis.distributions.utils": "helpers for distributions of one's own",
     "genesis.linalg": "linear algebra",
     "genesis.special": "special functions",
     "genesis.amp": "mixed precision",
@@ -43,15 +48,15 @@ FUNCTIONS = {
         tensor as_tensor asarray scalar_tensor from_numpy frombuffer from_dlpack zeros
         zeros_like ones ones_like full full_like empty empty_like empty_strided arange
         linspace logspace eye tril_indices triu_indices meshgrid cartesian_prod rand
-        rand_like randn randn_like randint randint_like randperm normal bernoulli poisson
-        multinomial vander combinations"""),
+        rand_like randn randn_like randint randint_like randperm normal bernoulli binomial
+        poisson multinomial vander combinations"""),
     "pointwise": ("genesis: element by element", """
         abs absolute acos acosh add addcdiv addcmul arccos arccosh arcsin arcsinh arctan
         arctan2 arctanh asin asinh atan atan2 atanh bitwise_and bitwise_left_shift
         bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil clamp clamp_max
         clamp_min clip copysign cos cosh deg2rad digamma div divide erf erfc erfinv exp exp2
         expm1 fix float_power floor floor_divide fmax fmin fmod frac frexp gcd heaviside
-        hypot i0 lcm ldexp lerp lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and
+        hypot i0 igamma igammac lcm ldexp lerp lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and
         logical_not logical_or logical_xor logit maximum minimum mul multiply mvlgamma
         nan_to_num neg negative nextafter polygamma pow rad2deg reciprocal remainder round
         rsqrt rsub sgn sigmoid sign signbit sin sinc sinh sqrt square sub subtract tan tanh
