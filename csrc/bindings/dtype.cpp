@@ -1,4 +1,4 @@
-// genesis.dtype and genesis.device. A dtype equals its name and the NumPy dtype of that name.
+// genesis.dtype. A dtype equals its name and the NumPy dtype of that name.
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "core/promote.h"
@@ -10,13 +10,9 @@ namespace {
 struct PyDType {
   PyObject_HEAD DType dtype;
 };
-struct PyDevice {
-  PyObject_HEAD
-};
 
-PyTypeObject *DTypeType, *DeviceType;
+PyTypeObject* DTypeType;
 PyObject* objects[kNumDTypes];
-PyObject* cpu;
 
 DType get(PyObject* self) { return reinterpret_cast<PyDType*>(self)->dtype; }
 
@@ -100,38 +96,9 @@ PyGetSetDef getset[] = {
     {}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
 
-PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"type", "index", nullptr};
-  PyObject *type, *index = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index))
-    return nullptr;
-  return guarded([&] {
-    check_device(type);
-    Py_INCREF(cpu);
-    return cpu;
-  });
-}
-PyObject* device_compare(PyObject*, PyObject* other, int op) {
-  if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
-  bool equal = other == cpu;
-  if (PyUnicode_Check(other)) {
-    const std::string s = PyUnicode_AsUTF8(other);
-    equal = s == "cpu" || s == "cpu:0";
-  }
-  return PyBool_FromLong(equal == (op == Py_EQ));
-}
-PyGetSetDef device_getset[] = {
-    {"type", [](PyObject*, void*) { return PyUnicode_FromString("cpu"); }, nullptr, "The kind of device.", nullptr},
-    {"index", [](PyObject*, void*) -> PyObject* { Py_RETURN_NONE; }, nullptr, "Which of several.", nullptr},
-    {}};
-PyMethodDef device_methods[] = {
-    {"__reduce__", [](PyObject*, PyObject*) { return Py_BuildValue("O(s)", DeviceType, "cpu"); }, METH_NOARGS, nullptr},
-    {}};
-
 }  // namespace
 
 PyObject* dtype_object(DType t) { return objects[static_cast<int>(t)]; }
-PyObject* device_object() { return cpu; }
 
 DType to_dtype(PyObject* o) {
   DType t;
@@ -141,20 +108,9 @@ DType to_dtype(PyObject* o) {
       str("not a dtype: ", PyUnicode_AsUTF8(text.get()), "; use e.g. genesis.float32, 'float32' or numpy.float32"));
 }
 
-void check_device(PyObject* o) {
-  if (o == cpu || o == Py_None) return;
-  const Object text(PyObject_Str(o));
-  const std::string s = PyUnicode_AsUTF8(text.get());
-  if (s == "cpu" || s == "cpu:0") return;
-  fail<GraphError>(
-      "device: '", s,
-      "' is not available; this build of genesis computes on 'cpu': leave the device out, or choose it with ",
-      "'cuda' if genesis.cuda.is_available() else 'cpu'");
-}
-
-bool is_device(PyObject* o) {
+bool names_dtype(PyObject* o) {
   DType t;
-  return Py_TYPE(o) == DeviceType || (PyUnicode_Check(o) && !convert(o, t));
+  return convert(o, t);
 }
 
 void init_dtype(PyObject* module) {
@@ -175,20 +131,6 @@ void init_dtype(PyObject* module) {
     objects[i] = reinterpret_cast<PyObject*>(o);
     PyModule_AddObjectRef(module, name(o->dtype), objects[i]);
   }
-  static PyType_Slot device_slots[] = {
-      {Py_tp_new, reinterpret_cast<void*>(device_new)},
-      {Py_tp_repr, reinterpret_cast<void*>(+[](PyObject*) { return PyUnicode_FromString("device(type='cpu')"); })},
-      {Py_tp_str, reinterpret_cast<void*>(+[](PyObject*) { return PyUnicode_FromString("cpu"); })},
-      {Py_tp_hash, reinterpret_cast<void*>(+[](PyObject*) -> Py_hash_t { return 7; })},
-      {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
-      {Py_tp_getset, device_getset},
-      {Py_tp_methods, device_methods},
-      {Py_tp_doc, const_cast<char*>("device(type)\n--\n\nWhere tensors live; 'cpu' is the one there is.")},
-      {0, nullptr}};
-  static PyType_Spec device_spec{"genesis.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
-  DeviceType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&device_spec)).release());
-  PyModule_AddObjectRef(module, "device", reinterpret_cast<PyObject*>(DeviceType));
-  cpu = reinterpret_cast<PyObject*>(PyObject_New(PyDevice, DeviceType));
 }
 
 }  // namespace genesis::py

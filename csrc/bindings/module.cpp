@@ -40,6 +40,7 @@ PyMODINIT_FUNC PyInit__C() {
     module_ = module.get();
     init_errors(module_);
     init_dtype(module_);
+    init_device(module_);
     init_size(module_);
     init_memory_format(module_);
     init_node_type(module_);

@@ -13,9 +13,11 @@ PyObject* current_module();  // while the module is being made
 PyObject* module_name();
 
 // dtype.cpp
-void check_device(PyObject* o);
-bool is_device(PyObject* o);  // a device, or a str that does not name a dtype
-PyObject* device_object();    // borrowed: the CPU
+bool names_dtype(PyObject* o);  // a dtype, or what stands for one
+// device.cpp
+void check_device(PyObject* o);  // that it is one we have
+bool is_device(PyObject* o);     // a device, or a str that does not name a dtype
+PyObject* device_object();       // borrowed: the CPU
 // numpy.cpp: memory shared with NumPy and with other buffers
 bool is_numpy_scalar(PyObject* o);
 // Shares memory where it can; where it cannot, copies or raises.
@@ -27,6 +29,7 @@ Scalar tensor_item(const Tensor& t);
 PyObject* scalar_to_python(Scalar s);
 
 void init_dtype(PyObject* module);
+void init_device(PyObject* module);
 void init_node_type(PyObject* module);
 PyObject* node_object(Node* node);  // new reference, None for null
 PyObject* node_inputs(Node* node);  // a list, empty for null

@@ -83,7 +83,7 @@ def _check_location(location: Any) -> None:
     if location is None or callable(location):
         return
     for device in location.values() if isinstance(location, dict) else [location]:
-        _C.device(device)
+        _C.empty(0, device=device)  # says so if there is no such device
 
 
 def _read(source: Source, foreign: bool) -> Any:

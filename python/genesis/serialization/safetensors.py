@@ -240,7 +240,7 @@ def load_file(filename: PathLike, device: Any = "cpu") -> dict[str, Tensor]:
     >>> list(load_file("w.safetensors"))
     ['w']
     """
-    _C.device(device)
+    _C.empty(0, device=device)  # says so if there is no such device
     with Source(filename) as source:
         _, items = read_header(source)
         return {name: read_tensor(source, item) for name, item in items.items()}

@@ -77,7 +77,7 @@ class ModuleConvert:
                     f"{type(arg).__name__}"
                 )
         if device is not None:
-            _C.device(device)
+            _C.empty(0, device=device)  # says so if there is no such device
         if memory_format is not None:
             ndim = 5 if memory_format is _C.channels_last_3d else 4
             self._apply(lambda t: t.to(memory_format=memory_format) if t.ndim == ndim else t)
@@ -112,12 +112,12 @@ class ModuleConvert:
     def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
         """Give all parameters and buffers new memory, with whatever values are in it."""
         if device is not None:
-            _C.device(device)
+            _C.empty(0, device=device)
         return self._apply(_C.empty_like, recurse)
 
     def cuda(self, device: Any = None) -> Self:
         """Move to a CUDA device. This build has none: the error says what to do instead."""
-        return self.to("cuda" if device is None else device)
+        return self.to(_C.device("cuda" if device is None else device))
 
     def cpu(self) -> Self:
         """The module itself: it is on the CPU."""
