@@ -6,8 +6,20 @@
 #include "autograd/meta.h"
 #include "bindings/autocast.h"
 #include "bindings/module.h"
+#include "ops/create.h"
 
 namespace genesis::py {
+
+// Other names of parameters, NumPy's and those of older programs. A parameter's own name is found first.
+static constexpr std::pair<const char*, const char*> kKeywordAliases[] = {
+    {"axis", "dim"},         {"axes", "dim"},
+    {"keepdims", "keepdim"}, {"self", "input"},
+    {"x", "input"},          {"a", "input"},
+    {"tensor", "input"},     {"b", "other"},
+    {"y", "other"},          {"shape", "size"},
+    {"min_val", "min"},      {"max_val", "max"},
+    {"k", "diagonal"},       {"split_size", "split_size_or_sections"},
+};
 
 static int find_keyword(const Signature& sig, PyObject* key) {
   const int n = static_cast<int>(sig.params.size());
@@ -15,9 +27,11 @@ static int find_keyword(const Signature& sig, PyObject* key) {
     if (sig.param(i).key == key) return i;
   const char* text = PyUnicode_AsUTF8(key);
   if (!text) throw_python();
-  if (!std::strcmp(text, "axis") || !std::strcmp(text, "axes")) text = "dim";
-  if (!std::strcmp(text, "keepdims")) text = "keepdim";
-  if (!std::strcmp(text, "self") || !std::strcmp(text, "x")) text = "input";
+  for (const auto& [other, own] : kKeywordAliases)
+    if (!std::strcmp(text, other)) {
+      text = own;
+      break;
+    }
   for (int i = 0; i < n; ++i)
     if (sig.param(i).name == text) return i;
   if (!std::strcmp(text, "dim"))
@@ -102,11 +116,23 @@ const Tensor& Args::tensor(int i) {
   PyObject* o = slot_[i];
   if (o && is_tensor(o)) return unwrap(o);
   if (o && is_ndarray(o)) {
-    converted_.reserve(kMaxArgs);  // references into it stay good
-    converted_.push_back(from_ndarray(o));
+    const Tensor& t = converted(o);
+    if (t.dtype() != DType::Float64) return t;
+    // NumPy's default precision beside tensors of ours, layer(array) for one: theirs is meant.
+    for (PyObject* other : slot_)
+      if (other && is_tensor(other) && is_floating(unwrap(other).dtype()) && unwrap(other).dtype() != DType::Float64) {
+        converted_.back() = ops::cast(t, unwrap(other).dtype());
+        break;
+      }
     return converted_.back();
   }
   fail(i, "a Tensor");
+}
+
+const Tensor& Args::converted(PyObject* array) {
+  converted_.reserve(kMaxArgs);  // references into it stay good
+  converted_.push_back(from_ndarray(array));
+  return converted_.back();
 }
 
 Tensor Args::optional_tensor(int i) { return has(i) ? tensor(i) : Tensor(); }
@@ -114,7 +140,8 @@ Tensor Args::optional_tensor(int i) { return has(i) ? tensor(i) : Tensor(); }
 Operand Args::operand(int i) {
   PyObject* o = slot_[i];
   if (o && !is_tensor(o) && is_number(o)) return to_scalar(o);
-  if (o && (is_tensor(o) || is_ndarray(o))) return tensor(i);
+  if (o && is_tensor(o)) return unwrap(o);
+  if (o && is_ndarray(o)) return converted(o);
   fail(i, "a Tensor or a number");
 }
 

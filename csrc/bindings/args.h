@@ -70,6 +70,7 @@ class Args {
  private:
   void begin_out();
   PyObject* deliver(PyObject* result);
+  const Tensor& converted(PyObject* array);
 
   const Signature& sig_;
   PyObject* slot_[kMaxArgs] = {};

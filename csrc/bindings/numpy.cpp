@@ -2,6 +2,7 @@
 // time, when an array comes or is asked for: importing genesis does not import it.
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "autograd/meta.h"
 #include "bindings/args.h"
@@ -170,7 +171,14 @@ PyObject* to_ndarray(const Tensor& t) {
     const Object types = Object::maybe(PyImport_ImportModule("ml_dtypes"));
     if (!types) {
       PyErr_Clear();
-      fail<DTypeError>("numpy: NumPy has no bfloat16; use tensor.float().numpy(), or install ml_dtypes");
+      static bool told = false;
+      if (!std::exchange(told, true) &&
+          PyErr_WarnEx(PyExc_UserWarning,
+                       "numpy: NumPy has no bfloat16, so the array is a float32 copy; install ml_dtypes to share the "
+                       "memory of bfloat16 tensors",
+                       1) < 0)
+        throw_python();
+      return to_ndarray(ops::cast(t, DType::Float32));
     }
     const Object type(PyObject_GetAttrString(types.get(), "bfloat16"));
     const Object array(to_ndarray(reinterpret(t, DType::Int16)));
@@ -260,18 +268,34 @@ static PyObject* as_array(Args& a) {
   return must ? PyObject_CallMethod(array.get(), "copy", nullptr) : array.release();
 }
 
+static Tensor from_numpy(Args& a) {
+  // from_numpy(array, device, dtype, requires_grad); also from_numpy(array, requires_grad)
+  const bool second_is_flag = a[1] && PyBool_Check(a[1]);
+  if (!second_is_flag) a.device(1);
+  Tensor t = is_ndarray(a[0]) ? from_ndarray(a[0], a.has(2)) : from_data(a[0], Py_None);
+  if (a.has(2)) t = ops::cast(t, a.dtype(2));
+  if (!a.boolean(3, second_is_flag && a[1] == Py_True)) return t;
+  if (is_floating(t.dtype())) {
+    set_requires_grad(t, true);
+  } else if (PyErr_WarnEx(PyExc_UserWarning,
+                          str("from_numpy: requires_grad=True has no effect on ", t.dtype(),
+                              " data, which has no gradient; use dtype=genesis.float32")
+                              .c_str(),
+                          1) < 0) {
+    throw_python();
+  }
+  return t;
+}
+
 static const Family family([] {
   def<"numpy(Tensor input, *, bool force=False) -> ndarray", [](Args& a) {
     return to_ndarray(a.boolean(1) ? ops::detach(a.tensor(0)) : a.tensor(0));
   }>(kMethod | kTool, "A NumPy array that shares the tensor's memory; force=True detaches first.");
   def<"__array__(Tensor input, DType? dtype=None, bool? copy=None) -> ndarray", as_array>(kMethod);
-  def<"from_numpy(ndarray array, *, DType? dtype=None, bool requires_grad=False) -> Tensor", [](Args& a) {
-    if (!is_ndarray(a[0])) a.fail(0, "a numpy.ndarray");
-    Tensor t = from_ndarray(a[0], a.has(1));
-    if (a.has(1)) t = ops::cast(t, a.dtype(1));
-    if (a.boolean(2)) set_requires_grad(t, true);
-    return t;
-  }>(kFunction | kTool, "A tensor that shares the memory of a NumPy array, unless another dtype is asked for.");
+  def<"from_numpy(Any array, Any device=None, DType? dtype=None, bool requires_grad=False) -> Tensor", from_numpy>(
+      kFunction | kTool,
+      "A tensor that shares the memory of a NumPy array, unless another dtype is asked for. Lists and numbers are "
+      "copied.");
   def<"frombuffer(Any buffer, *, DType dtype, int count=-1, int offset=0, bool requires_grad=False) -> Tensor",
       [](Args& a) {
         std::string why;

@@ -235,13 +235,25 @@ const Family family([] {
   }>(kFunction | kTool, "Goes back to a state that get_rng_state returned.");
 
   def<"rand(int *size, Generator? generator=None, DType? dtype=None, Device? device=None, bool requires_grad=False, "
-      "Tensor? out=None) -> Tensor",
-      [](Args& a) { return finish(a, 2, ops::rand(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1))); }>(
-      kFunction, "Uniform random numbers from [0, 1).");
+      "float? low=None, float? high=None, Tensor? out=None) -> Tensor",
+      [](Args& a) {
+        Generator& g = generator(a, 1);
+        const DType dtype = dtype_or(a, 2, default_dtype);
+        if (!a.has(5) && !a.has(6)) return finish(a, 2, ops::rand(sizes(a, 0), dtype, g));
+        const Tensor y = empty(sizes(a, 0), dtype);
+        const double low = a.has(5) ? a.number(5) : 0, high = a.has(6) ? a.number(6) : 1;
+        return finish(a, 2, untracked(ops::uniform_(y, low, high, g)));
+      }>(kFunction, "Uniform random numbers from [low, high), which is [0, 1) unless given.");
   def<"randn(int *size, Generator? generator=None, DType? dtype=None, Device? device=None, bool requires_grad=False, "
-      "Tensor? out=None) -> Tensor",
-      [](Args& a) { return finish(a, 2, ops::randn(sizes(a, 0), dtype_or(a, 2, default_dtype), generator(a, 1))); }>(
-      kFunction, "Random numbers of the standard normal distribution.");
+      "float? mean=None, float? std=None, Tensor? out=None) -> Tensor",
+      [](Args& a) {
+        Generator& g = generator(a, 1);
+        const DType dtype = dtype_or(a, 2, default_dtype);
+        if (!a.has(5) && !a.has(6)) return finish(a, 2, ops::randn(sizes(a, 0), dtype, g));
+        const Tensor y = empty(sizes(a, 0), dtype);
+        const double mean = a.has(5) ? a.number(5) : 0, std = a.has(6) ? a.number(6) : 1;
+        return finish(a, 2, untracked(ops::normal_(y, mean, std, g)));
+      }>(kFunction, "Random numbers of the normal distribution, the standard one unless mean or std is given.");
   def<"randint(int low=0, int[]? high=None, int[]? size=None, *, Generator? generator=None, DType? dtype=None, Device? "
       "device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
       randint>(kFunction,

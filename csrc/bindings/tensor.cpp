@@ -332,7 +332,8 @@ PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, w
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const Signature signature(
-        "Tensor(Any array=(), Device? device=None, DType? dtype=None, bool requires_grad=False) -> Tensor");
+        "Tensor(Any array=(), Device? device=None, DType? dtype=None, bool requires_grad=False, *, int[]? shape=None, "
+        "int[]? stride=None, int offset=0) -> Tensor");
     Object kwnames, values(PyList_New(0));
     std::vector<PyObject*> all;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
@@ -357,7 +358,12 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     }
     Args a(signature, nullptr, all.data(), positional, kwnames.get());
     a.device(1);
-    Tensor t = a[0] ? from_data(a[0], a[2]) : empty({0}, a.has(2) ? a.dtype(2) : default_dtype);
+    const Dims shape = a.has(4) ? a.dims(4) : Dims{0};
+    Tensor t = a[0] ? from_data(a[0], a[2]) : empty(shape, a.has(2) ? a.dtype(2) : default_dtype);
+    if (a[0] && (a.has(4) || a.has(5) || a.has(6))) {
+      const Dims sizes = a.has(4) ? shape : t.shape();
+      t = ops::as_strided(t, sizes, a.has(5) ? a.dims(5) : contiguous_strides(sizes), a.integer(6));
+    }
     if (a.boolean(3)) set_requires_grad(t, true);
     return wrap_as(type, std::move(t));
   });

@@ -348,7 +348,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (x.size(-1) != weight.size(-1)) [[unlikely]]
     fail_features(x, weight);
   require<DTypeError>(x.dtype() == weight.dtype(), "linear: operands have dtypes ", x.dtype(), " (input) and ",
-                      weight.dtype(), " (weight); convert the input: input.to(weight.dtype)");
+                      weight.dtype(),
+                      " (weight); convert the input: input.to(weight.dtype), or array.astype('float32') "
+                      "before it becomes a tensor");
   require_same_dtype("linear", x, weight);
   if (weight.dim() == 1 || is_integral(x.dtype())) {  // integers have no product that adds
     Tensor y = matmul(x, weight.dim() == 1 ? weight : transposed(weight));

@@ -91,8 +91,8 @@ MISTAKES = [
     # ---- dtypes and kinds
     Mistake("integers into a layer", "nn.Linear(4, 2)(ones(3, 4, dtype=genesis.int64))", TypeError,
             r"linear: .*int64 \(input\)", r"float32 \(weight\)", r"input\.to\(weight\.dtype\)"),
-    Mistake("an array of float64 into a layer", "nn.Linear(4, 2)(np.ones((3, 4)))", TypeError,
-            r"float64 \(input\)", r"float32 \(weight\)", r"input\.to\(weight\.dtype\)"),
+    Mistake("an array of float64 made a tensor", "nn.Linear(4, 2)(genesis.from_numpy(np.ones((3, 4))))", TypeError,
+            r"float64 \(input\)", r"float32 \(weight\)", r"input\.to\(weight\.dtype\).*astype\('float32'\)"),
     Mistake("bytes of a picture into a layer", "nn.Conv2d(1, 8, 3)(ones(1, 1, 8, 8, dtype=genesis.uint8))", TypeError,
             "conv2d: .*got uint8", "must be floating", r"use input\.float\(\)"),
     Mistake("a list into a layer", "nn.Linear(2, 1)([1.0, 2.0])", TypeError,
