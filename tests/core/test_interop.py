@@ -3,6 +3,7 @@
 import array
 import gc
 import threading
+import warnings
 import weakref
 
 import genesis
@@ -79,9 +80,10 @@ def test_bfloat16_becomes_an_array_only_where_numpy_knows_it():
     try:
         import ml_dtypes
     except ImportError:
-        for convert in (t.numpy, lambda: np.asarray(t)):
-            with pytest.raises(TypeError, match="ml_dtypes"):
-                convert()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "numpy: NumPy has no bfloat16")  # said once
+            for array in (t.numpy(), np.asarray(t)):
+                assert array.dtype == np.float32 and array.tolist() == t.tolist()
     else:
         assert t.numpy().dtype == ml_dtypes.bfloat16
         assert genesis.from_numpy(t.numpy()).dtype == genesis.bfloat16
@@ -90,10 +92,9 @@ def test_bfloat16_becomes_an_array_only_where_numpy_knows_it():
 
 def test_numpy_functions_do_not_swallow_a_graph():
     x = genesis.ones(2, requires_grad=True)
-    with pytest.raises(TypeError):
-        np.exp(x)
-    with pytest.raises(TypeError):
-        np.add(np.ones(2), x)
+    assert np.exp(x).requires_grad and np.add(np.ones(2), x).requires_grad
+    with pytest.raises(TypeError, match="no counterpart that keeps gradients"):
+        np.histogram(x)
 
 
 def test_as_tensor_and_asarray_share_where_they_can():
