@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis.serialization import safetensors
+from genesis.serialization import objects, safetensors
 from genesis.serialization.safetensors import DTYPES, METADATA, Entry, Item
 from genesis.serialization.sharing import overlapping
 from genesis.serialization.source import Source
@@ -67,6 +67,12 @@ class Encoder:
             return {"slice": [self.encode(v, path) for v in (x.start, x.stop, x.step)]}
         if kind.__module__ == "numpy":
             return self.numpy(x, path)
+        simple = objects.encode_simple(x, lambda value: self.encode(value, path))
+        if simple is not None:
+            return simple
+        fields = objects.fields_of(x)
+        if fields is not None:
+            return self.fields(x, fields, path)
         self.refuse(x, path)
 
     def refuse(self, x: Any, path: list[str]) -> NoReturn:
@@ -77,9 +83,23 @@ class Encoder:
             if hasattr(x, "state_dict")
             else "save tuple(x) or x._asdict()"
             if hasattr(x, "_asdict")
-            else "save what it is made of (tensors, numbers, strings, lists, dicts)"
+            else "save what it is made of (tensors, arrays, numbers, strings, lists, dicts, "
+            "namespaces, dataclasses)"
         )
         raise TypeError(f"save: {at} is a {kind}, which files do not hold; {way}")
+
+    def fields(self, x: Any, values: dict[str, Any], path: list[str]) -> Any:
+        """A namespace or a dataclass, field by field."""
+        self.enter(x, path)
+        found = {name: self.encode(value, [*path, name]) for name, value in values.items()}
+        self.open.discard(id(x))
+        kind, name = objects.head_of(x)
+        return {kind: [name, found] if name else found}
+
+    def enter(self, x: Any, path: list[str]) -> None:
+        if id(x) in self.open:
+            raise ValueError(f"save: the value at {' -> '.join(path)} contains itself")
+        self.open.add(id(x))
 
     def tensor(self, x: Tensor, path: list[str]) -> int:
         number = self.numbers.get(id(x))
@@ -89,9 +109,7 @@ class Encoder:
         return number
 
     def container(self, x: Any, path: list[str]) -> Any:
-        if id(x) in self.open:
-            raise ValueError(f"save: the value at {' -> '.join(path)} contains itself")
-        self.open.add(id(x))
+        self.enter(x, path)
         kind = type(x)
         found: Any
         if kind in (dict, OrderedDict):
@@ -140,6 +158,11 @@ class Encoder:
         entry = Entry(self.name(path), code, x.shape, native)
         self.arrays.append(entry)
         return {"ndarray": entry.name}
+
+
+def check(x: Any) -> None:
+    """Raise what `encode` would: a file of ``x`` could not be written. Nothing is copied."""
+    Encoder().encode(x, [])
 
 
 def parts(x: Any) -> tuple[list[Entry], Any, list[Any]]:
@@ -228,6 +251,11 @@ class Decoder:
             self.fail(x)
         if kind == "tensor":
             return self.tensor(value)
+        if kind in objects.KINDS:
+            try:
+                return objects.decode(kind, value, self.decode)
+            except (TypeError, ValueError, KeyError, AttributeError):
+                self.fail(x)
         if kind == "ndarray":
             return safetensors.read_array(self.source, self.item(value))
         try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from genesis.serialization import FileFormatError, load, read_metadata, save
+from genesis.serialization.structure import check
 from genesis.utils import random_state
 
 __all__ = ["Checkpoint"]
@@ -25,7 +26,7 @@ class Checkpoint:
     anything with ``state_dict`` and ``load_state_dict``, or ``get_state`` and ``set_state``. The
     random state of Genesis, Python and NumPy goes with them. ``path`` is a directory with one file
     for each `save`, of which the ``keep`` latest stay (None: all). A file is there whole or not at
-    all.
+    all. Whether the states of the parts can be saved is tried at once; `check` tries other values.
 
     >>> model = genesis.nn.Linear(2, 1)
     >>> checkpoint = Checkpoint("run", keep=2, model=model)
@@ -44,6 +45,23 @@ class Checkpoint:
         self.path = os.fspath(path)
         self.keep = keep
         self.parts = {name: _Part.of(name, x) for name, x in parts.items()}
+        check(self._state())
+
+    def _state(self) -> dict[str, Any]:
+        return {name: part.get() for name, part in self.parts.items()}
+
+    def check(self, **values: Any) -> None:
+        """Raise now what `save` with these values would raise after an epoch.
+
+        Files hold tensors, NumPy's arrays and scalars, numbers, strings, paths and enums, and
+        lists, tuples, sets, dicts, namespaces (`argparse`) and dataclasses of them.
+
+        >>> Checkpoint("run").check(loss=0.5, callback=len)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        TypeError: save: the value at callback is a builtins.builtin_function_or_method, ...
+        """
+        check({**self._state(), **values})
 
     def steps(self) -> list[int]:
         """The steps of which there are files, the latest saved last.
@@ -81,7 +99,7 @@ class Checkpoint:
         """
         if type(step) is not int or step < 0:
             raise ValueError(f"Checkpoint.save: step must be an int from 0, got {step!r}")
-        state = {name: part.get() for name, part in self.parts.items()}
+        state = self._state()
         state.update(step=step, random=random_state.capture(), values=values)
         os.makedirs(self.path, exist_ok=True)
         self._sweep()
