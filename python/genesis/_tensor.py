@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -115,17 +116,122 @@ def _repr_html(self: Tensor) -> str:
 
 def _cuda(self: Tensor, device: Any = None) -> Tensor:
     """The tensor on a CUDA device. This build has none: the error says what to do instead."""
-    return self.to("cuda" if device is None else device)
+    return self.to(_C.device("cuda" if device is None else device))
+
+
+class Truth(int):
+    """True or False, with the ``item()`` that results of earlier libraries had."""
+
+    def __new__(cls, value: object) -> Truth:
+        return super().__new__(cls, bool(value))
+
+    def item(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+    __str__ = __repr__
+
+
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> Truth:
+    """Whether all elements are close: ``abs(input - other) <= atol + rtol * abs(other)``.
+
+    >>> allclose(genesis.ones(2), genesis.tensor([1.0, 1.0 + 1e-9]))
+    True
+    """
+    return Truth(_C.allclose(input, other, rtol, atol, equal_nan))
+
+
+def _astype(self: Tensor, dtype: Any, copy: bool = True) -> Tensor:
+    """The tensor in another dtype, as NumPy has it: a copy, unless ``copy=False`` and none is
+    needed. Gradients pass through."""
+    return self.to(dtype=dtype, copy=copy)
+
+
+def _to_dtype(self: Tensor, dtype: Any) -> Tensor:
+    """The tensor in another dtype."""
+    return self.to(dtype=dtype)
+
+
+def _free(self: Tensor) -> None:
+    """Does nothing: memory is given back when nobody holds the tensor."""
+
+
+def _apply_hooks(self: Tensor, grad: Tensor) -> Tensor:
+    """What the hooks of this tensor make of a gradient."""
+    for hook in self.hooks:
+        changed = hook(grad)
+        grad = grad if changed is None else changed
+    return grad
+
+
+def _set_creator(self: Tensor, function: Any, idx: int | None = None) -> None:
+    """Say that ``function``, a Function's context or node, made this tensor.
+
+    Tensors know their node from the moment they are made, so this only checks that it is the same.
+    """
+    if self.grad_fn is not function or (idx is not None and self.output_nr != idx):
+        raise RuntimeError(
+            f"set_creator: this tensor was made by {self.grad_fn}, not by {function!r}; return it "
+            "from Function.forward, which gives it its place in the graph"
+        )
+
+
+def _layout(self: Tensor) -> Any:
+    from genesis import _legacy
+
+    return _legacy.strided
+
+
+def _next_seed(self: _C.Generator) -> int:
+    """Draws a seed for another generator."""
+    return int(_C.randint(0, 2**31 - 1, (1,), generator=self).item())
+
+
+def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    from genesis import _numpy_protocol
+
+    return _numpy_protocol.array_ufunc(ufunc, method, inputs, kwargs)
+
+
+def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    from genesis import _numpy_protocol
+
+    return _numpy_protocol.array_function(func, args, kwargs)
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
+    "__array_function__": _array_function,
+    "__array_ufunc__": _array_ufunc,
     "__copy__": _copy,
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
     "__format__": _format,
     "__reversed__": _reversed,
     "_repr_html_": _repr_html,
+    "apply_hooks": _apply_hooks,
+    "astype": _astype,
     "cuda": _cuda,
+    "free": _free,
+    "set_creator": _set_creator,
+    "to_dtype": _to_dtype,
+}
+_PROPERTIES: dict[str, Callable[[Tensor], Any]] = {
+    "is_mkldnn": lambda self: False,
+    "is_nested": lambda self: False,
+    "is_quantized": lambda self: False,
+    "is_sparse": lambda self: False,
+    "is_sparse_csr": lambda self: False,
+    "is_view": lambda self: self._base is not None,
+    "layout": _layout,
+    "strides": lambda self: tuple(self.stride()),
 }
 for _name, _method in _METHODS.items():
     if _name in vars(Tensor):
@@ -133,7 +239,35 @@ for _name, _method in _METHODS.items():
     _method.__name__ = _name
     _method.__qualname__ = f"Tensor.{_name}"
     setattr(Tensor, _name, _method)
+setattr(Tensor, "allclose", allclose)  # noqa: B010  # in place of the native one
+for _name, _method in _PROPERTIES.items():
+    setattr(Tensor, _name, property(_method))
+# default_generator is a generator, and was a function that returned it.
+setattr(_C.Generator, "__call__", lambda self: self)  # noqa: B010
+setattr(_C.Generator, "next_seed", _next_seed)  # noqa: B010
 
-# NumPy's arrays and scalars leave the operators to us: array + tensor is what tensor + array is.
-setattr(Tensor, "__array_ufunc__", None)  # noqa: B010
+# array + tensor is what tensor + array is, and NumPy's functions of tensors are ours.
 setattr(Tensor, "__array_priority__", 1000.0)  # noqa: B010
+
+
+class _Finder:
+    """Finds modules that nobody else can: see `genesis._einops` and `genesis._beside`."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name == _EINOPS:
+            from genesis import _einops
+
+            return _einops.found(self, name)
+        if name in ("genesis.device", "genesis.tensor"):
+            from genesis import _beside
+
+            return _beside.spec(name)
+        return None
+
+
+_EINOPS = "einops._backends"
+if _EINOPS in sys.modules:
+    from genesis import _einops
+
+    _einops.define(sys.modules[_EINOPS])
+sys.meta_path.insert(0, _Finder())

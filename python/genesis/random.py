@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 from genesis._C import (
     Generator,
@@ -31,8 +32,13 @@ __all__ = [
 
 
 @contextlib.contextmanager
-def fork_rng(enabled: bool = True) -> Iterator[None]:
-    """Put the state of the default generator back at the end of a ``with`` block."""
+def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
+    """Put the state of the default generator back at the end of a ``with`` block.
+
+    ``devices`` names CUDA devices whose generators go with it in PyTorch; here there are none.
+    """
+    if isinstance(devices, bool):  # fork_rng(False)
+        enabled = devices
     if not enabled:
         yield
         return

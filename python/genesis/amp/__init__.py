@@ -13,13 +13,16 @@ from genesis.amp.autocast_mode import (
     set_autocast_dtype,
 )
 from genesis.amp.grad_scaler import GradScaler
+from genesis.amp.policy import AMPPolicy, get_amp_dtype
 
 __all__ = [
+    "AMPPolicy",
     "GradScaler",
     "autocast",
     "clear_autocast_cache",
     "custom_bwd",
     "custom_fwd",
+    "get_amp_dtype",
     "get_autocast_dtype",
     "is_autocast_available",
     "is_autocast_cache_enabled",

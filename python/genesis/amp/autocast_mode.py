@@ -40,10 +40,13 @@ class autocast:
     def __init__(
         self,
         device_type: str = "cpu",
-        dtype: _C.dtype | None = None,
-        enabled: bool = True,
+        dtype: _C.dtype | bool | None = None,
+        enabled: bool | _C.dtype | None = True,
         cache_enabled: bool | None = None,
     ) -> None:
+        if isinstance(dtype, bool):  # autocast(device_type, enabled, dtype), an older order
+            dtype, enabled = None if isinstance(enabled, bool) else enabled, dtype
+        enabled = bool(enabled)
         if not isinstance(device_type, str):
             raise TypeError(
                 f"autocast: device_type must be a str such as 'cpu', got {device_type!r}"

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from genesis.autograd._gradcheck import GradcheckError, gradcheck, gradgradcheck
     from genesis.autograd.function import Function
     from genesis.autograd.tape import Gradients, Tape, accumulate_gradients
+    from genesis.autograd.variable import Variable
 
 __all__ = [
     "CheckpointError",
@@ -55,6 +56,7 @@ __all__ = [
     "OutsideGraphWarning",
     "RemovableHandle",
     "Tape",
+    "Variable",
     "accumulate_gradients",
     "backward",
     "check_finite",
@@ -153,6 +155,7 @@ _HOME = {
     "Gradients": "tape",
     "NonFiniteError": "_anomaly",
     "Tape": "tape",
+    "Variable": "variable",
     "accumulate_gradients": "tape",
     "check_finite": "_anomaly",
     "checkpoint": "_checkpoint",

@@ -11,6 +11,7 @@ from genesis.debug._model import Vertex
 from genesis.debug._summary import Row, Summary, summary
 from genesis.debug._tape import Entry, Tape, get_tape, print_tape
 from genesis.debug._trace import trace
+from genesis.debug._workers import get_worker_stats, print_worker_stats
 
 __all__ = [
     "Entry",
@@ -20,8 +21,10 @@ __all__ = [
     "Tape",
     "Vertex",
     "get_tape",
+    "get_worker_stats",
     "graph",
     "print_tape",
+    "print_worker_stats",
     "summary",
     "trace",
 ]

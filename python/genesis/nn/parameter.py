@@ -14,15 +14,17 @@ __all__ = ["Buffer", "Parameter"]
 
 
 def _require_tensor(name: str, data: object) -> Tensor:
-    if not isinstance(data, Tensor):
-        raise TypeError(
-            f"{name}: data must be a Tensor, got {type(data).__name__}; use genesis.tensor()"
-        )
-    return data
+    if isinstance(data, Tensor):
+        return data
+    if hasattr(data, "__array__"):  # a NumPy array, converted as genesis.tensor() does
+        return _C.tensor(data)
+    raise TypeError(
+        f"{name}: data must be a Tensor, got {type(data).__name__}; use genesis.tensor()"
+    )
 
 
 class Parameter(Tensor):
-    """A leaf that requires grad. It shares the memory of ``data``.
+    """A leaf that requires grad. It shares the memory of ``data``, if that is a tensor.
 
     As an attribute of a module it is one of the module's ``parameters()``. Unlike other leaves, it
     may be updated in place by what is outside the graph:
@@ -32,13 +34,11 @@ class Parameter(Tensor):
     >>> w -= 0.1 * w.grad
     """
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
-        if data is None:
-            data = _C.empty(0)
-        data = _require_tensor("Parameter", data)
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
+        data = _require_tensor("Parameter", _C.empty(0) if data is None else data)
         return _C._make_subclass(cls, data.detach(), requires_grad, True)
 
-    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         pass
 
     def __repr__(self) -> str:

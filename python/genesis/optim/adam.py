@@ -7,7 +7,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis.optim.optimizer import Optimizer, ParamGroup
+from genesis.optim.optimizer import Optimizer, ParamGroup, betas_apart
 
 
 class Adam(Optimizer):
@@ -27,6 +27,7 @@ class Adam(Optimizer):
     [0.999, 0.999]
     """
 
+    @betas_apart
     def __init__(
         self,
         params: Iterable[Any],
@@ -87,6 +88,7 @@ class AdamW(Adam):
     [0.4, 0.4]
     """
 
+    @betas_apart
     def __init__(
         self,
         params: Iterable[Any],

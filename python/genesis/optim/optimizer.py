@@ -129,7 +129,7 @@ class Optimizer:
         if "step" in cls.__dict__:
             cls.step = _hooked(cls.step)  # type: ignore[method-assign]
 
-    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any] | None = None) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
                 f"{type(self).__name__}: params must be an iterable of tensors or dicts, got a "
@@ -142,7 +142,7 @@ class Optimizer:
                 f"{type(self).__name__}: params must be an iterable of tensors or dicts, got "
                 f"{came}; pass model.parameters() first, then the options"
             )
-        self.defaults = defaults
+        self.defaults = {} if defaults is None else defaults
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[ParamGroup] = []
         self._make_hooks()
@@ -242,6 +242,15 @@ class Optimizer:
         """Drop all gradients, or fill them with zeros."""
         for group in self.param_groups:
             _C._zero_grads(group["params"], set_to_none)
+
+    def reset_grad(self) -> None:
+        """Another name of `zero_grad`."""
+        self.zero_grad()
+
+    @property
+    def params(self) -> list[Tensor]:
+        """The parameters of all groups."""
+        return [p for group in self.param_groups for p in group["params"]]
 
     def _look_for_old_gradients(self) -> None:
         """Warn if all that happened to a gradient since the last step is that more was added."""
@@ -429,3 +438,32 @@ def _adapted(value: Any, param: Tensor | None, key: str | None) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_adapted(v, param, None) for v in value)
     return copy.deepcopy(value)
+
+
+def betas_apart(init: Any) -> Any:
+    """Decorates ``__init__``: callers may write ``beta1=`` and ``beta2=`` for ``betas=``."""
+
+    @functools.wraps(init)
+    def joined(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "beta1" in kwargs or "beta2" in kwargs:
+            if "betas" in kwargs or len(args) > 2:
+                raise TypeError(
+                    f"{type(self).__name__}: betas and beta1, beta2 are two names of the same "
+                    "options; pass one of them"
+                )
+            kwargs["betas"] = kwargs.pop("beta1", 0.9), kwargs.pop("beta2", 0.999)
+        init(self, *args, **kwargs)
+
+    return joined
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SGD":
+        from genesis.optim.sgd import SGD
+
+        return SGD
+    if name in ("Adam", "AdamW"):
+        from genesis.optim import adam
+
+        return getattr(adam, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

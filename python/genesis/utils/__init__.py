@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from genesis.utils import checkpoint as checkpoint
     from genesis.utils import data as data
+    from genesis.utils import profile as profile
     from genesis.utils import random_state as random_state
     from genesis.utils import training as training
 
-_SUBMODULES = ("checkpoint", "data", "random_state", "training")
+_SUBMODULES = ("checkpoint", "data", "profile", "random_state", "training")
 
 __all__ = [*_SUBMODULES]
 

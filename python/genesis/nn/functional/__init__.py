@@ -1,4 +1,9 @@
-"""The operations that layers are made of, as functions; a file for each family."""
+"""The operations that layers are made of, as functions; a file for each family.
+
+All operators of the package can be reached here too (``F.exp``), as earlier programs expect.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from genesis.nn.functional import (
     activation,
@@ -62,3 +67,20 @@ __all__: list[str] = [
     *upsampling.__all__,
     *vision.__all__,
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        import importlib
+
+        from genesis import _C, _tensor
+
+        tensors = importlib.import_module("genesis.nn.functional.tensors")
+        if name in tensors.NAMES:
+            value = getattr(tensors, name)
+        elif name[0] == "_" or name in _tensor.NOT_PUBLIC or not hasattr(_C, name):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        else:
+            value = getattr(_C, name)
+        globals()[name] = value
+        return value

@@ -31,6 +31,22 @@ def _channels(
     return input.mul_(noise) if inplace else input * noise
 
 
+def _expect_dims(name: str, input: Tensor, dims: int) -> None:
+    """Warn, as PyTorch does, about an input without ``dims`` dimensions besides its channels."""
+    if input.ndim < 2:
+        raise ValueError(
+            f"{name}: expected (N, C, ...) with {dims} more dimensions, got shape "
+            f"{tuple(input.shape)}; dropout() zeroes single elements"
+        )
+    if input.ndim not in (dims + 1, dims + 2):
+        warnings.warn(
+            f"{name}: Received a {input.ndim}-D input, of which dimension 1 is taken for the "
+            f"channels; {name} expects {dims + 1}-D or {dims + 2}-D inputs. Use dropout to zero "
+            "single elements",
+            stacklevel=3,
+        )
+
+
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -53,16 +69,13 @@ def dropout2d(
 ) -> Tensor:
     """Zero whole channels of (N, C, H, W) with probability p, and scale the others up.
 
-    As in PyTorch, a tensor of three dimensions is taken for (N, C, L).
+    As in PyTorch, a tensor of three dimensions is taken for (N, C, L), and one of another number
+    than three or four gets a warning: channels are then dimension 1.
 
     >>> sorted(set(dropout2d(genesis.ones(1, 100, 2, 2)).sum((2, 3)).flatten().tolist()))
     [0.0, 8.0]
     """
-    if input.ndim not in (3, 4):
-        raise ValueError(
-            f"dropout2d: expected (N, C, H, W), got shape {tuple(input.shape)}; dropout() zeroes "
-            "single elements"
-        )
+    _expect_dims("dropout2d", input, 2)
     if input.ndim == 3:
         warnings.warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
@@ -80,12 +93,9 @@ def dropout3d(
     >>> sorted(set(dropout3d(genesis.ones(100, 1, 2, 2)).sum((1, 2, 3)).tolist()))
     [0.0, 8.0]
     """
-    if input.ndim not in (4, 5):
-        raise ValueError(
-            f"dropout3d: expected (N, C, D, H, W) or (C, D, H, W), got shape {tuple(input.shape)}; "
-            "dropout() zeroes single elements"
-        )
-    return _channels("dropout3d", input, 3, p, training, inplace)
+    _expect_dims("dropout3d", input, 3)
+    dims = 3 if input.ndim in (4, 5) else input.ndim - 2
+    return _channels("dropout3d", input, dims, p, training, inplace)
 
 
 def _alpha_dropout(input: Tensor, shape: tuple[int, ...], p: float, inplace: bool) -> Tensor:

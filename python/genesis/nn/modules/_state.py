@@ -136,7 +136,7 @@ class ModuleState:
     # ---- out ------------------------------------------------------------------------------------
 
     def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+        self, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
         """All parameters and persistent buffers by name, sharing their memory.
 

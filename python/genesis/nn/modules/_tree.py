@@ -62,6 +62,18 @@ class ModuleTree:
                 path = f"{prefix}.{name}" if prefix else name
                 yield from module.named_modules(memo, path, remove_duplicate)
 
+    def num_parameters(self) -> int:
+        """How many numbers the module learns.
+
+        >>> genesis.nn.Linear(2, 3).num_parameters()
+        9
+        """
+        return sum(p.numel() for p in self.parameters())
+
+    def vars(self) -> list[Tensor]:
+        """All tensors of the module and of those below it: parameters and buffers."""
+        return [*self.parameters(), *self.buffers()]
+
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below it, each once."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from genesis import _C
 from genesis._C import Tensor
 from genesis.nn import functional as F
@@ -16,6 +18,7 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "Mish",
+    "Residual",
     "SiLU",
     "Sigmoid",
     "Softmax",
@@ -283,3 +286,18 @@ class Softmax2d(Module):
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected 3D or 4D input (got {input.ndim}D input)")
         return _C.softmax(input, -3)
+
+
+class Residual(Module):
+    """``x + fn(x)``, where ``fn`` is a module or a function.
+
+    >>> Residual(genesis.nn.ReLU())(genesis.tensor([-1.0, 2.0]))
+    tensor([-1.,  4.])
+    """
+
+    def __init__(self, fn: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.fn = fn
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.fn(x)

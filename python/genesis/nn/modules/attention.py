@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
 from genesis.nn import functional as F
 from genesis.nn import init
+from genesis.nn.modules._aliases import also_called
 from genesis.nn.modules.linear import Linear
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
 
-__all__ = ["MultiheadAttention", "RotaryEmbedding"]
+__all__ = ["FusedMultiheadAttention", "MultiheadAttention", "RotaryEmbedding"]
 
 
 class NonDynamicallyQuantizableLinear(Linear):
     """The output projection of MultiheadAttention, under the name that PyTorch shows."""
+
+
+def _alone_to_itself(forward: Any) -> Any:
+    """Decorates the forward of attention: a call with one argument attends to itself."""
+
+    @functools.wraps(forward)
+    def call(self: MultiheadAttention, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs.keys() & {"key", "value"}:
+            return self._to_itself(*args, **kwargs)
+        return forward(self, *args, **kwargs)
+
+    return call
 
 
 class MultiheadAttention(Module):
@@ -33,6 +47,14 @@ class MultiheadAttention(Module):
     >>> out, weights = layer(x, x, x)
     >>> out.shape, weights.shape
     (genesis.Size([3, 5, 8]), genesis.Size([3, 5, 5]))
+
+    Earlier programs write ``MultiheadAttention(dim=8, heads=2)``, which has no bias, and call it
+    with one argument, (batch, sequence, features): causal attention to itself, with the weights of
+    each head. Its matrices are ``w_qkv`` and ``w_out``, the transposes of those here.
+
+    >>> out, weights = MultiheadAttention(dim=8, heads=2)(x)
+    >>> out.shape, weights.shape
+    (genesis.Size([3, 5, 8]), genesis.Size([3, 2, 5, 5]))
     """
 
     in_proj_weight: Parameter | None
@@ -43,6 +65,13 @@ class MultiheadAttention(Module):
     bias_k: Parameter | None
     bias_v: Parameter | None
 
+    @also_called(
+        {"dim": "embed_dim", "heads": "num_heads"},
+        embed_dim=64,
+        num_heads=1,
+        bias=False,
+        batch_first=True,
+    )
     def __init__(
         self,
         embed_dim: int,
@@ -106,6 +135,42 @@ class MultiheadAttention(Module):
             if bias is not None:
                 init.xavier_normal_(bias)
 
+    @property
+    def w_qkv(self) -> Tensor:
+        """The matrix that features are multiplied by to give queries, keys and values."""
+        assert self.in_proj_weight is not None
+        return self.in_proj_weight.t()
+
+    @property
+    def w_out(self) -> Tensor:
+        """The matrix that the results of all heads are multiplied by."""
+        return self.out_proj.weight.t()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "w_qkv":
+            self.in_proj_weight = Parameter(value.detach().t().contiguous(), value.requires_grad)
+        elif name == "w_out":
+            self.out_proj.weight = Parameter(value.detach().t().contiguous(), value.requires_grad)
+        else:
+            super().__setattr__(name, value)
+
+    def _to_itself(self, x: Tensor, need_weights: bool = True) -> tuple[Tensor, Tensor | None]:
+        """Causal attention of (batch, sequence, features) to itself."""
+        batch, length, width = x.shape
+        assert self.in_proj_weight is not None
+        projected = F.linear(x, self.in_proj_weight, self.in_proj_bias)
+        q, k, v = projected.reshape(batch, length, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4)
+        weights = None
+        if need_weights:
+            ahead = _C.ones(length, length, dtype=_C.bool).triu(1)
+            scores = (q @ k.mT / self.head_dim**0.5).masked_fill(ahead, -float("inf"))
+            weights = scores.softmax(-1)
+            mixed = weights @ v
+        else:
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out_proj(mixed.transpose(1, 2).reshape(batch, length, width)), weights
+
+    @_alone_to_itself
     def forward(
         self,
         query: Tensor,
@@ -151,6 +216,23 @@ class MultiheadAttention(Module):
         return out.transpose(0, 1) if swapped else out, weights
 
 
+class FusedMultiheadAttention(MultiheadAttention):
+    """``MultiheadAttention(dim=, heads=)`` that never stores the weights and returns none.
+
+    >>> out, weights = FusedMultiheadAttention(dim=8, heads=2)(genesis.ones(3, 5, 8))
+    >>> out.shape, weights
+    (genesis.Size([3, 5, 8]), None)
+    """
+
+    def __init__(
+        self, dim: int = 64, heads: int = 1, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(dim, heads, bias=False, batch_first=True, device=device, dtype=dtype)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        return self._to_itself(x, need_weights=False)
+
+
 class RotaryEmbedding(Module):
     """Turns pairs of features by angles that grow with the position, pair i by base^(-2i / dim).
 
@@ -163,12 +245,25 @@ class RotaryEmbedding(Module):
     >>> q = rotary(genesis.ones(2, 8, 4))  # (heads, positions, features)
     >>> genesis.allclose(q[:, 3] @ q[0, 1], q[:, 6] @ q[0, 4])
     True
+
+    Earlier programs want the angles instead: with ``max_position_embeddings``, or ``seq_len`` in
+    the call, the result is a pair, cosines and sines of (1, 1, seq_len, dim). All positions are in
+    ``cos_cached`` and ``sin_cached``.
+
+    >>> cos, sin = RotaryEmbedding(4, max_position_embeddings=16)(q, seq_len=8)
+    >>> cos.shape
+    genesis.Size([1, 1, 8, 4])
     """
 
     def __init__(
-        self, dim: int | None = None, base: float = 10000.0, interleaved: bool = False
+        self,
+        dim: int | None = None,
+        max_position_embeddings: int | None = None,
+        base: float = 10000.0,
+        interleaved: bool = False,
     ) -> None:
         super().__init__()
+        self.max_position_embeddings = max_position_embeddings
         if dim is not None and (dim <= 0 or dim % 2 != 0):
             raise ValueError(f"RotaryEmbedding: dim must be positive and even, got {dim}")
         self.dim = dim
@@ -192,7 +287,33 @@ class RotaryEmbedding(Module):
             angles = positions.detach().to(_C.float64).unsqueeze(-1) * rates
             return angles.cos().to(dtype), angles.sin().to(dtype)
 
-    def forward(self, input: Tensor, positions: Tensor | None = None, offset: int = 0) -> Tensor:
+    def _cached(self, which: int) -> Tensor:
+        if self.dim is None:
+            raise ValueError("RotaryEmbedding: cos_cached and sin_cached need dim=")
+        count = 2048 if self.max_position_embeddings is None else self.max_position_embeddings
+        table = self._tables(_C.empty(0), self.dim, 0, count)[which]
+        return _C.cat((table, table), -1).reshape(1, 1, count, self.dim)
+
+    @property
+    def cos_cached(self) -> Tensor:
+        """Cosines of the angles of all positions, (1, 1, positions, dim)."""
+        return self._cached(0)
+
+    @property
+    def sin_cached(self) -> Tensor:
+        """Sines of the angles of all positions, (1, 1, positions, dim)."""
+        return self._cached(1)
+
+    def forward(
+        self,
+        input: Tensor,
+        positions: Tensor | None = None,
+        offset: int = 0,
+        *,
+        seq_len: int | None = None,
+    ) -> Any:
+        if seq_len is not None or self.max_position_embeddings is not None:
+            return self.cos_cached[:, :, :seq_len], self.sin_cached[:, :, :seq_len]
         dim = input.shape[-1] if self.dim is None else self.dim
         if dim % 2 != 0:
             raise ValueError(

@@ -9,6 +9,7 @@ from genesis import _C
 from genesis._C import Tensor
 from genesis.nn import functional as F
 from genesis.nn import init
+from genesis.nn.modules._aliases import also_called
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
 
@@ -111,6 +112,7 @@ class _ChannelNorm(Module):
 
 
 class _BatchNorm(_ChannelNorm):
+    @also_called({"dim": "num_features"})
     def __init__(
         self,
         num_features: int,

@@ -28,6 +28,7 @@ __all__ = [
     "NLLLoss",
     "PoissonNLLLoss",
     "SmoothL1Loss",
+    "SoftmaxLoss",
 ]
 
 
@@ -206,6 +207,17 @@ class CrossEntropyLoss(_WeightedLoss):
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
         )
+
+
+class SoftmaxLoss(Module):
+    """`CrossEntropyLoss` under the name of earlier programs.
+
+    >>> SoftmaxLoss()(genesis.zeros(1, 2), genesis.tensor([1]))
+    tensor(0.6931)
+    """
+
+    def forward(self, logits: Tensor, y: Tensor) -> Tensor:
+        return F.cross_entropy(logits, y)
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):

@@ -9,10 +9,11 @@ from genesis import _C
 from genesis._C import Tensor
 from genesis.nn import functional as F
 from genesis.nn import init
+from genesis.nn.modules._aliases import also_called
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
 
-__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = ["FusedLayerNorm", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 def _sizes(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
@@ -32,6 +33,7 @@ class LayerNorm(Module):
     weight: Parameter | None
     bias: Parameter | None
 
+    @also_called({"dim": "normalized_shape"})
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -67,8 +69,21 @@ class LayerNorm(Module):
         )
 
 
+class FusedLayerNorm(LayerNorm):
+    """`LayerNorm` of the last dimension with the eps of earlier programs.
+
+    >>> FusedLayerNorm(4)
+    FusedLayerNorm((4,), eps=1e-06, elementwise_affine=True, bias=True)
+    """
+
+    def __init__(self, dim: int, eps: float = 1e-6) -> None:
+        super().__init__(dim, eps)
+
+
 class RMSNorm(Module):
     """Mean square 1 over the last dimensions, then ``* weight``. Without eps, the dtype's own.
+
+    ``RMSNorm(dim=4)`` is that of earlier programs, whose eps is 1e-6.
 
     >>> RMSNorm(2)(genesis.tensor([3.0, 4.0]))
     tensor([0.8485, 1.1314], grad_fn=<RmsNormBackward>)
@@ -77,6 +92,7 @@ class RMSNorm(Module):
     normalized_shape: tuple[int, ...]
     weight: Parameter | None
 
+    @also_called({"dim": "normalized_shape"}, eps=1e-6)
     def __init__(
         self,
         normalized_shape: int | Sequence[int],

@@ -181,7 +181,7 @@ class PReLU(Module):
         dtype: _C.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.num_parameters = num_parameters
+        self.num_parameters = num_parameters  # type: ignore[method-assign,assignment]
         self.init = init
         self.weight = Parameter(_C.empty(num_parameters, dtype=dtype, device=device))
         self.reset_parameters()

@@ -11,6 +11,7 @@ from genesis import _C
 from genesis._C import Tensor
 from genesis.nn import functional as F
 from genesis.nn import init
+from genesis.nn.modules.attention import FusedMultiheadAttention as FusedMultiheadAttention
 from genesis.nn.modules.attention import MultiheadAttention
 from genesis.nn.modules.container import ModuleList
 from genesis.nn.modules.dropout import Dropout
@@ -19,6 +20,7 @@ from genesis.nn.modules.module import Module
 from genesis.nn.modules.normalization import LayerNorm
 
 __all__ = [
+    "FeedFowardSwiGLU",
     "Transformer",
     "TransformerDecoder",
     "TransformerDecoderLayer",
@@ -396,3 +398,23 @@ class Transformer(Module):
         for parameter in self.parameters():
             if parameter.ndim > 1:
                 init.xavier_uniform_(parameter)
+
+
+class FeedFowardSwiGLU(Module):
+    """``down(silu(gate(x)) * up(x))`` and dropout (Shazeer, 2020), under the name that it has in
+    earlier programs.
+
+    >>> FeedFowardSwiGLU(4, 8)(genesis.ones(2, 4)).shape
+    genesis.Size([2, 4])
+    """
+
+    def __init__(self, dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.gate = Linear(dim, hidden_dim, bias=False)
+        self.down = Linear(hidden_dim, dim, bias=False)
+        self.up = Linear(dim, hidden_dim, bias=False)
+        self.dropout = Dropout(0.1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.dropout(self.down(F.silu(self.gate(x)) * self.up(x)))
+        return y

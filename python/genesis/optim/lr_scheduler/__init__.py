@@ -11,6 +11,7 @@ from genesis.optim.lr_scheduler.cosine import (
     CosineAnnealingLR,
     CosineAnnealingWarmRestarts,
     WarmupCosineLR,
+    get_cosine_schedule_with_warmup,
 )
 from genesis.optim.lr_scheduler.cycle import CyclicLR, OneCycleLR
 from genesis.optim.lr_scheduler.factor import (
@@ -43,4 +44,5 @@ __all__ = [
     "SequentialLR",
     "StepLR",
     "WarmupCosineLR",
+    "get_cosine_schedule_with_warmup",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from genesis.optim.lr_scheduler.base import LRScheduler, Rate, rates
+from genesis.optim.lr_scheduler.factor import LambdaLR
 from genesis.optim.optimizer import Optimizer
 
 
@@ -178,3 +179,27 @@ class WarmupCosineLR(LRScheduler):
         done = (t - self.warmup_steps) / max(1, self.total_steps - self.warmup_steps)
         height = _half_wave(min(1.0, done))
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+
+
+def get_cosine_schedule_with_warmup(
+    optimizer: Optimizer,
+    num_warmup_steps: int,
+    num_training_steps: int,
+    num_cycles: float = 0.5,
+    last_epoch: int = -1,
+) -> LambdaLR:
+    """A `LambdaLR`: up a line in the warm-up, then down ``num_cycles`` waves of a cosine to 0.
+
+    >>> optimizer = genesis.optim.SGD([genesis.nn.Parameter(genesis.ones(1))], lr=1.0)
+    >>> scheduler = get_cosine_schedule_with_warmup(optimizer, 2, 4)
+    >>> [scheduler.lr_lambdas[0](step) for step in range(5)]
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+
+    def factor(step: int) -> float:
+        if step < num_warmup_steps:
+            return step / max(1, num_warmup_steps)
+        done = (step - num_warmup_steps) / max(1, num_training_steps - num_warmup_steps)
+        return max(0.0, _half_wave(2 * num_cycles * done))
+
+    return LambdaLR(optimizer, factor, last_epoch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from genesis.optim.lr_scheduler.base import LRScheduler, Rate, for_each_group, rates, state_of
@@ -219,9 +219,14 @@ class _WithFactors(LRScheduler):
     lr_lambdas: list[Factor]
 
     def __init__(
-        self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Factor | list[Factor],
+        last_epoch: int = -1,
+        verbose: bool = False,
     ) -> None:
         self._require_optimizer(optimizer)
+        self.verbose = verbose
         self.lr_lambdas = for_each_group(f"{type(self).__name__}: lr_lambda", optimizer, lr_lambda)
         for factor in self.lr_lambdas:
             if not callable(factor):
@@ -231,8 +236,14 @@ class _WithFactors(LRScheduler):
                 )
         super().__init__(optimizer, last_epoch)
 
+    def _set(self, values: Sequence[Rate]) -> None:
+        super()._set(values)
+        if self.verbose:
+            print(f"{type(self).__name__}: step {self.last_epoch}, learning rates {self._last_lr}")
+
     def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "lr_lambdas": [state_of(f) for f in self.lr_lambdas]}
+        state = {key: value for key, value in super().state_dict().items() if key != "verbose"}
+        return {**state, "lr_lambdas": [state_of(f) for f in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "lr_lambdas"})

@@ -1,0 +1,96 @@
+"""Functions of tensors, those of ``nn.functional`` among them.
+
+``triu`` and ``tril`` take the diagonal as ``k`` too, and ``arange`` takes its bounds by position.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from genesis import _C
+from genesis._C import (
+    Tensor,
+    argsort,
+    bincount,
+    eq,
+    ge,
+    gt,
+    isfinite,
+    isinf,
+    isnan,
+    le,
+    lt,
+    ne,
+    nonzero,
+)
+from genesis._tensor import allclose
+
+__all__ = [
+    "allclose",
+    "arange",
+    "argsort",
+    "bincount",
+    "empty",
+    "eq",
+    "ge",
+    "gt",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "le",
+    "lt",
+    "ne",
+    "nonzero",
+    "tril",
+    "triu",
+]
+
+
+def triu(a: Tensor, k: int = 0, device: Any = None) -> Tensor:
+    """The elements on and above the k-th diagonal, zeros elsewhere.
+
+    >>> triu(genesis.ones(2, 2), k=1)
+    tensor([[0., 1.],
+            [0., 0.]])
+    """
+    return _C.triu(a if device is None else a.to(device), k)
+
+
+def tril(a: Tensor, k: int = 0, device: Any = None) -> Tensor:
+    """The elements on and below the k-th diagonal, zeros elsewhere.
+
+    >>> tril(genesis.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    return _C.tril(a if device is None else a.to(device), k)
+
+
+def empty(
+    *shape: Any, device: Any = None, dtype: Any = _C.float32, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of new memory, with whatever values are in it.
+
+    >>> empty(2, 3).shape
+    genesis.Size([2, 3])
+    """
+    return _C.empty(*shape, device=device, dtype=dtype, requires_grad=requires_grad)
+
+
+def arange(*args: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """``arange(end)``, ``arange(start, end)`` or ``arange(start, end, step)``.
+
+    >>> arange(1, 7, 2)
+    tensor([1, 3, 5])
+    """
+    if not 1 <= len(args) <= 3:
+        raise TypeError(f"arange: expected 1 to 3 numbers, got {len(args)}")
+    return _C.arange(*args, dtype=dtype, device=device)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from genesis.nn import functional
+
+        return getattr(functional, name)
