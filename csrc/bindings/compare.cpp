@@ -60,7 +60,7 @@ static const Family family([] {
   def<"isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
       [](Args& a) { return ops::isclose(a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)); }>(
       kBoth, "Where abs(input - other) <= atol + rtol * abs(other).");
-  def<"allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
+  def<"allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Any",
       [](Args& a) { return ops::allclose(a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)); }>(
       kBoth, "Whether isclose is true everywhere.");
   def<"equal(Tensor input, Tensor other) -> bool", [](Args& a) { return ops::equal(a.tensor(0), a.tensor(1)); }>(

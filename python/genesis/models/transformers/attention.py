@@ -13,8 +13,6 @@ from genesis.models.transformers.components import (
 )
 from genesis.models.transformers.config import TransformerConfig
 
-__all__ = ["SelfAttention"]
-
 KeyValue = tuple[Tensor, Tensor]
 
 

@@ -9,10 +9,8 @@ import genesis
 from genesis import Tensor, nn
 
 __all__ = [
-    "KeyValueCache",
     "RotaryEmbedding",
     "apply_rotary_pos_emb",
-    "attention_mask_for",
     "find_multiple",
     "rotate_half",
 ]

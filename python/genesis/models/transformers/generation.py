@@ -8,8 +8,6 @@ from collections.abc import Callable
 import genesis
 from genesis import Tensor
 
-__all__ = ["extend", "sample"]
-
 
 def _filtered(logits: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
     """-inf for all but the ``top_k`` best, and all behind the first that reach ``top_p``."""

@@ -12,8 +12,6 @@ import genesis
 from genesis import Tensor, nn
 from genesis.serialization import load_file
 
-__all__ = ["load_weights", "read_weights", "renamed"]
-
 # Names of models whose parts are called otherwise: Mixtral's, and Qwen's shared expert.
 _RENAMED = [
     (re.compile(pattern), name)
