@@ -57,11 +57,20 @@ bool watched_by_tape(const Tensor& x) {
   return false;
 }
 
+// Whether the node that made x takes part in what is recorded now. A result that only tapes watched does so as long as
+// one of them records; to others it is a value without history.
+static bool has_history(const Tensor& x) {
+  if (requires_grad(x)) return true;
+  for (const Recorder* r = grad_mode.recorder; r; r = r->outer)
+    if (r->made(x)) return true;
+  return false;
+}
+
 Edge gradient_edge(const Tensor& x) {
   Edge edge;
   edge.dtype = x.dtype();
   if (!x->grad_fn && !x->extras && !watched(x)) return edge;
-  if (Node* node = grad_fn(x)) {
+  if (Node* node = grad_fn(x); node && has_history(x)) {
     edge.node = Ref<Node>(node);
     edge.index = x->output_index;
   } else if (x->requires_grad || (grad_mode.recorder && watched_by_tape(x))) {
@@ -87,10 +96,14 @@ void set_requires_grad(const Tensor& x, bool value) {
   require<GraphError>(!(value && x->inference),
                       "requires_grad_: a tensor made in inference_mode cannot enter a graph; "
                       "clone() it outside inference_mode");
-  require<GraphError>(value || !grad_fn(x),
+  require<GraphError>(value || !grad_fn(x) || !requires_grad(x),
                       "requires_grad_: requires_grad can only be turned off on a leaf, and this tensor of "
                       "shape ",
                       x.shape(), " was computed; use detach()");
+  if (value && !requires_grad(x) && x->grad_fn && !grad_mode.recorder) {  // only tapes watched it: a leaf from now on
+    x->grad_fn = Ref<Counted>();
+    x->output_index = 0;
+  }
   x->requires_grad = value;
 }
 
@@ -104,7 +117,7 @@ void detach_inplace(const Tensor& x) {
 }
 
 Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook) {
-  require<GraphError>(watched(x),
+  require<GraphError>(watched(x) || x->grad_fn,
                       "register_hook: the tensor does not require grad, so no gradient will reach it; "
                       "call requires_grad_() first");
   if (Node* node = grad_fn(x)) node->extras().output_hooks.push_back({x->output_index, hook});
@@ -113,7 +126,7 @@ Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook) {
 }
 
 void retain_grad(const Tensor& x) {
-  require<GraphError>(requires_grad(x), "retain_grad: the tensor does not require grad");
+  require<GraphError>(watched(x), "retain_grad: the tensor does not require grad");
   Node* node = grad_fn(x);
   if (!node || meta(x).retains_grad) return;  // a leaf keeps its gradient anyway
   meta(x).retains_grad = true;

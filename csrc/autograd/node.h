@@ -145,6 +145,7 @@ class Node : public Counted {
   uint32_t num_outputs = 1;
   Look look;              // of the first output
   bool released = false;  // saved tensors are gone: a second backward is an error
+  bool taped = false;     // only tapes watched its inputs: its outputs require grad while one of these records
 
   // Scratch space of the backward pass that runs (engine/backward.cpp).
   uint32_t pass_slot = 0;

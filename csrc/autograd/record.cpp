@@ -14,7 +14,7 @@ static void pack(Node& node, size_t index, const ToSave& what) {
                                 .shape = t.shape(),
                                 .dtype = t.dtype(),
                                 .unpacked = {}};
-  if (!what.output && requires_grad(t)) packed.edge = gradient_edge(t);
+  if (!what.output) packed.edge = gradient_edge(t);
   const uint32_t version = t->storage->version;
   packed.what = grad_mode.saved_hooks->pack(alias(t));
   require<GraphError>(t->storage->version == version, "saved_tensors_hooks: the pack hook changed a tensor of shape ",
@@ -34,7 +34,18 @@ void fill(Node& node, size_t index, const ToSave& what) {
   slot.version = slot.tensor->storage->version;
 }
 
+// Whether gradients of this edge reach only what tapes watch.
+static bool taped(const Edge& edge) {
+  if (!edge.node) return true;
+  if (edge.node->is_leaf()) return !static_cast<const AccumulateGrad&>(*edge.node).leaf->requires_grad;
+  return edge.node->taped;
+}
+
 void tell_recorders(Node& node, const Tensor& y, uint32_t index) {
+  if (index == 0 || !node.taped) {
+    node.taped = true;
+    for (const Edge& edge : node.edges()) node.taped = node.taped && taped(edge);
+  }
   for (Recorder* r = grad_mode.recorder; r; r = r->outer) r->recorded(node, y, index);
 }
 

@@ -57,7 +57,12 @@ class Tape final : public Recorder {
   };
 
   bool watches(const Tensor& x) const override {
-    return !abandoned && (watch_all ? !excluded.has(x) : included.has(x));
+    if (abandoned) return false;
+    return watch_all ? !excluded.has(x) : included.has(x) || (made(x) && !excluded.has(x));
+  }
+  bool made(const Tensor& x) const override {
+    const Node* node = node_of(x);
+    return node && !abandoned && tensors.contains({node->sequence, x->output_index});
   }
   void recorded(Node& node, const Tensor& y, uint32_t index) override {
     if (abandoned) return;
@@ -96,12 +101,25 @@ class Tape final : public Recorder {
     home = &grad_mode;
     outer = grad_mode.recorder;
     grad_mode.recorder = this;
+    for (const auto& [place, entry] : tensors) require_grad(entry, true);
   }
   void stop() {
     Recorder** at = &grad_mode.recorder;  // tapes may be stopped in any order
     while (*at != this) at = &(*at)->outer;
     *at = outer;
     home = nullptr;
+    for (const auto& [place, entry] : tensors) require_grad(entry, false);
+  }
+
+  // A result that only tapes watched requires grad while one of them records, and not outside: what is computed from
+  // it then is not recorded.
+  static void require_grad(const Known& entry, bool on) {
+    if (!entry.weak || !alive(entry.weak)) return;
+    const Tensor& t = unwrap(PyWeakref_GetObject(entry.weak.get()));
+    const Node* node = node_of(t);
+    if (!node || !node->taped) return;
+    for (const Recorder* r = grad_mode.recorder; r && !on; r = r->outer) on = r->made(t);
+    t->requires_grad = on;
   }
 
   bool watch_all = true;

@@ -22,6 +22,17 @@ namespace genesis::engine {
 
 namespace {
 
+// Where a pass begins or ends. What only a tape recorded counts here also after the tape has stopped.
+Edge recorded_edge(const Tensor& x) {
+  Node* node = grad_fn(x);
+  if (!node) return gradient_edge(x);
+  Edge edge;
+  edge.dtype = x.dtype();
+  edge.node = Ref<Node>(node);
+  edge.index = x->output_index;
+  return edge;
+}
+
 struct Slot {
   Node* node;
   uint32_t pending = 0;     // gradients still to come
@@ -35,7 +46,7 @@ class Pass {
  public:
   Pass(std::span<const Tensor> wanted, Options options) : wanted_(wanted), options_(options), id_(++last_id) {
     results_.resize(wanted.size());
-    for (const Tensor& t : wanted) targets_.push_back(gradient_edge(t));
+    for (const Tensor& t : wanted) targets_.push_back(recorded_edge(t));
     exclusive_ = running++ == 0;
     outer_ = std::exchange(current, this);
     outer_unwanted_ = std::exchange(unwanted_inputs, 0);
@@ -346,7 +357,7 @@ std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, 
   for (size_t i = 0; i < roots.size(); ++i) {
     const Tensor& root = roots[i];
     Tensor grad = i < grads.size() ? grads[i] : Tensor();
-    Edge edge = gradient_edge(root);
+    Edge edge = recorded_edge(root);
     require<GraphError>(
         static_cast<bool>(edge.node), caller, ": tensor ", i, " of shape ", root.shape(),
         " does not require grad and has no grad_fn; call requires_grad_() on an input before computing it");

@@ -89,21 +89,18 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
   }
   if (base->parameter && !others_watched && x.same(base)) return false;
   fail<GraphError>(op,
-                   x.same(base) ? ": a leaf tensor that requires grad" : ": a view of a leaf tensor that requires grad",
+                   x.same(base) ? ": a leaf tensor that requires grad (a leaf Variable)"
+                                : ": a view of a leaf tensor that requires grad (a leaf Variable)",
                    " cannot be changed in place, since its gradient would be lost; wrap the change in "
                    "`with genesis.no_grad():`, or use the out-of-place form");
 }
 
 Tensor stand_in(const Tensor& x) {
   Tensor t = alias(x);
-  if (Node* node = grad_fn(x)) {
-    t->grad_fn = Ref<Counted>(node);
-    t->output_index = x->output_index;
-    t->requires_grad = true;
-  } else if (watched(x)) {
-    // A tape watches x itself, not the stand-in: gradients must arrive at x.
-    Edge edge = gradient_edge(x);
+  // Of a leaf that is its accumulator: gradients must arrive at x itself, not at the stand-in.
+  if (const Edge edge = gradient_edge(x); edge.node) {
     t->grad_fn = Ref<Counted>(edge.node.get());
+    t->output_index = edge.index;
     t->requires_grad = true;
   }
   return t;

@@ -1,5 +1,6 @@
 """Tape: gradients of whatever was computed while it recorded."""
 
+import copy
 import gc
 import threading
 import weakref
@@ -62,10 +63,10 @@ def test_start_and_stop():
     tape.start_recording()
     assert tape.recording
     x = genesis.ones(2)
-    y = x * 2
+    y = (x * 2).sum()
     tape.stop_recording()
     assert (genesis.ones(2) * 2).grad_fn is None
-    same(tape.backward(y.sum())[x], [2, 2])
+    same(tape.backward(y)[x], [2, 2])
     with pytest.raises(RuntimeError, match="not recording"):
         tape.stop_recording()
     with tape, pytest.raises(RuntimeError, match="recording already"):
@@ -426,3 +427,100 @@ def test_a_tape_abandoned_by_its_thread_is_harmless():
     del tape
     gc.collect()
     assert (genesis.ones(1) * 2).grad_fn is None
+
+
+# ---- outside the block ------------------------------------------------------------------------
+
+
+def test_what_only_a_tape_watched_is_not_recorded_outside():
+    x, tape = genesis.ones(2), Tape()
+    with tape:
+        loss = (x * x).sum()
+        assert loss.requires_grad
+    assert not loss.requires_grad and loss.is_leaf
+    after = loss * 2
+    assert not after.requires_grad and after.grad_fn is None
+    assert float(loss.numpy()) == 2  # an array loses no gradient
+    same(tape.backward(loss)[x], [2, 2])
+
+
+def test_what_requires_grad_itself_is_recorded_outside():
+    w, x, tape = genesis.ones(2, requires_grad=True), genesis.ones(2), Tape()
+    with tape:
+        hidden = x * 3
+        loss = (hidden * w).sum()
+    assert loss.requires_grad and not hidden.requires_grad
+    (loss * 2).backward()
+    same(w.grad, [6, 6])
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_running_sum_outside_grows_no_graph(again):
+    x, tape, total = genesis.ones(2), Tape(), genesis.zeros(())
+    for _ in range(5):
+        tape = tape if again else Tape()
+        with tape:
+            loss = (x * x).sum()
+        total = total + loss
+        same(tape.backward(loss)[x], [2, 2])
+    assert total.item() == 10 and not total.requires_grad and total.grad_fn is None
+
+
+def test_a_loss_of_the_step_before_is_a_value_to_the_next_tape():
+    x, loss = genesis.tensor([2.0]), genesis.tensor(0.0)
+    for _ in range(3):
+        tape = Tape()
+        with tape:
+            new = (x * x).sum() + loss
+        grads = tape.backward(new)
+        same(grads[x], [4])
+        assert grads[loss].item() == 1  # a leaf to this tape, though another one made it
+        loss = new
+    assert loss.item() == 12
+
+
+def test_a_paused_tape_goes_on_where_it_stopped():
+    x, tape = genesis.tensor([2.0]), Tape()
+    with tape:
+        y = x * x
+    assert not y.requires_grad
+    between = y * 100  # not seen
+    with tape:
+        assert y.requires_grad
+        z = (y * 3 + between).sum()
+    same(tape.backward(z)[x], [12])
+
+
+def test_an_inner_tape_leaves_to_the_outer_what_both_saw():
+    x, outer, inner = genesis.tensor([2.0]), Tape(), Tape()
+    with outer:
+        with inner:
+            y = x * x
+        assert y.requires_grad
+        z = (y * y).sum()
+    assert not y.requires_grad and not z.requires_grad
+    same(outer.backward(z)[x], [32])
+
+
+def test_a_result_of_a_tape_may_become_a_leaf():
+    x, tape = genesis.ones(2), Tape()
+    with tape:
+        y = x * 2
+    y.requires_grad_()
+    assert y.is_leaf
+    (y * 3).sum().backward()
+    same(y.grad, [3, 3])
+    assert copy.deepcopy(y).tolist() == [2, 2]
+
+
+def test_a_tape_that_watches_some_follows_their_results():
+    x, c = genesis.tensor([3.0]), genesis.tensor([5.0])
+    tape = Tape(watch_all=False)
+    tape.watch(x)
+    with tape:
+        y = x * x
+        z = (y * c).sum()
+    assert not z.requires_grad
+    grads = tape.backward(z)
+    same(grads[x], [30])
+    assert c not in grads
