@@ -170,6 +170,7 @@ Tensor adopt(PyObject* capsule, bool writable) {
   require(bytes == 0 || reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(itemsize(dtype)) == 0,
           "from_dlpack: the memory is not aligned for ", dtype, "; copy the array first");
   // From here on the memory is ours to give back.
+  PyCapsule_SetName(capsule, Managed::used);
   Storage* storage = Storage::borrow(data, bytes, m, [](void* managed) {
     auto* taken = static_cast<Managed*>(managed);
     if (taken->deleter) taken->deleter(taken);
@@ -180,7 +181,6 @@ Tensor adopt(PyObject* capsule, bool writable) {
   impl->shape = shape;
   impl->strides = strides;
   impl->geometry_changed();
-  PyCapsule_SetName(capsule, Managed::used);
   return t;
 }
 

@@ -99,11 +99,11 @@ static Tensor share_buffer(PyObject* exporter, std::string& why) {
   const size_t bytes = numel(shape) == 0 ? 0 : static_cast<size_t>((last + 1) * itemsize(dtype));
   Storage* storage = Storage::borrow(buffer->buf, bytes, buffer, release_buffer);
   storage->writable = !buffer->readonly;
-  TensorImpl* impl = TensorImpl::create(storage, storage->data, dtype);
-  impl->shape = shape;
-  impl->strides = strides;
-  impl->geometry_changed();
-  return Tensor::adopt(impl);
+  Tensor t = Tensor::adopt(TensorImpl::create(storage, storage->data, dtype));
+  t->shape = shape;
+  t->strides = strides;
+  t->geometry_changed();
+  return t;
 }
 
 // The same memory as another dtype of the same width.

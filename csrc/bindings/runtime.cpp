@@ -31,6 +31,8 @@ static const Family family([] {
     empty_cache();
     Py_RETURN_NONE;
   }>(kFunction | kTool);
+  def<"_fail_allocations(int first, int last) -> int",
+      [](Args& a) { return fail_allocations(a.integer(0), a.integer(1)); }>(kFunction | kTool);
   def<"get_default_dtype() -> dtype", [](Args&) {
     PyObject* o = dtype_object(default_dtype);
     Py_INCREF(o);

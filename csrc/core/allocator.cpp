@@ -166,6 +166,26 @@ void count_free() {
   }
 }
 
+struct Faults {
+  int64_t counted = 0, first = -1, last = -1;
+};
+constinit Faults faults;
+
+// The inline paths come here for every allocation while heap.floor is set, and else only for lack
+// of a free block.
+void fail_if_told(size_t bytes) {
+  if (!heap.floor) [[likely]]
+    return;
+  const int64_t number = faults.counted++;
+  if (number >= faults.first && number < faults.last) throw OutOfMemory(bytes);
+}
+
+void* pop(FreeBlock*& list) {
+  FreeBlock* block = list;
+  list = block->next;
+  return block;
+}
+
 void count_allocated(size_t bytes, size_t used) {
   heap.used += used;
   heap.allocated += bytes;
@@ -176,6 +196,7 @@ void count_allocated(size_t bytes, size_t used) {
 
 void* allocate_slow(size_t bytes) {
   if (bytes > kMaxBytes) throw OutOfMemory(bytes);
+  fail_if_told(bytes);
   const SizeClass size = class_of(bytes);
   void* p = nullptr;
   if (!kCacheMemory) {
@@ -188,9 +209,8 @@ void* allocate_slow(size_t bytes) {
     } else {
       p = obtain(size.bytes, bytes);
     }
-  } else if (FreeBlock* block = large.medium[size.index]) {  // always empty for the small classes
-    large.medium[size.index] = block->next;
-    p = block;
+  } else if (FreeBlock*& list = size.bytes <= kSmallMax ? heap.small[size.index] : large.medium[size.index]) {
+    p = pop(list);
   } else {
     p = carve(large.tensors, size.bytes);
   }
@@ -215,6 +235,8 @@ void deallocate_slow(void* p, size_t bytes) {
 }
 
 void* pool_slow(size_t bytes) {
+  fail_if_told(bytes);
+  if (FreeBlock*& list = heap.pool[bytes / 16 - 1]) return pop(list);
   void* p = carve(large.objects, bytes);
   heap.used += bytes;  // an object's block stays with the pool: it is not cached tensor memory
   return p;
@@ -234,6 +256,13 @@ size_t memory_peak() { return detail::heap.peak; }
 void reset_memory_peak() { detail::heap.peak = detail::heap.allocated; }
 
 size_t memory_cached() { return kCacheMemory ? detail::large.reserved - detail::heap.used : 0; }
+
+int64_t fail_allocations(int64_t first, int64_t last) {
+  const int64_t counted = detail::faults.counted;
+  detail::faults = {0, first, last};
+  detail::heap.floor = first < 0 ? 0 : UINTPTR_MAX;
+  return counted;
+}
 
 void empty_cache() {
   while (detail::large.oldest) detail::release_oldest();

@@ -55,12 +55,17 @@ struct Heap {
   size_t used = 0;  // the same, rounded up to classes
   FreeBlock* small[kSmallClasses] = {};
   FreeBlock* pool[kPoolMax / 16] = {};
+  // The inline paths take blocks above this address only: 0, so any block, or while allocations are
+  // counted (fail_allocations) the last address, so none.
+  uintptr_t floor = 0;
 };
 extern Heap heap;
 
 void* allocate_slow(size_t bytes);
 void deallocate_slow(void* p, size_t bytes);
 void* pool_slow(size_t bytes);
+
+inline bool takes(const FreeBlock* block) { return reinterpret_cast<uintptr_t>(block) > heap.floor; }
 
 inline size_t small_class(size_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / kAlignment; }
 
@@ -72,7 +77,7 @@ inline void* allocate(size_t bytes) {
   if (kCacheMemory && bytes <= detail::kSmallMax) [[likely]] {
     detail::Heap& heap = detail::heap;
     const size_t index = detail::small_class(bytes);
-    if (detail::FreeBlock* block = heap.small[index]) [[likely]] {
+    if (detail::FreeBlock* block = heap.small[index]; detail::takes(block)) [[likely]] {
       heap.small[index] = block->next;
       heap.used += (index + 1) * kAlignment;
       heap.allocated += bytes;
@@ -104,5 +109,10 @@ void reset_memory_peak();
 size_t memory_cached();
 /// Returns cached blocks above 8 KB to the system.
 void empty_cache();
+
+/// For tests: from now on allocations are counted, of tensor memory and of pooled objects, and those
+/// numbered first to last - 1 fail. A negative `first` ends this. Returns how many were counted
+/// since the last call.
+int64_t fail_allocations(int64_t first, int64_t last);
 
 }  // namespace genesis

@@ -21,7 +21,7 @@ struct Pool {
     if (!kCacheMemory) return ::operator new(Size);
     detail::FreeBlock*& head = detail::heap.pool[kBytes / 16 - 1];
     detail::FreeBlock* block = head;
-    if (!block) [[unlikely]]
+    if (!detail::takes(block)) [[unlikely]]
       return detail::pool_slow(kBytes);
     head = block->next;
     return block;

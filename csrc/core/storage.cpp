@@ -27,9 +27,14 @@ Storage* Storage::allocate(size_t nbytes) {
     s->data = block + kHeader;
     s->free = free_together;
   } else {
-    char* data = static_cast<char*>(genesis::allocate(nbytes));
-    s = new (Pool<sizeof(Storage)>::take()) Storage;
-    s->data = data;
+    void* header = Pool<sizeof(Storage)>::take();
+    try {
+      s = new (header) Storage;
+      s->data = static_cast<char*>(genesis::allocate(nbytes));
+    } catch (...) {
+      Pool<sizeof(Storage)>::give(header);
+      throw;
+    }
     s->free = free_apart;
   }
   s->nbytes = nbytes;
@@ -43,7 +48,14 @@ struct Borrowed : Storage {
 }  // namespace
 
 Storage* Storage::borrow(void* data, size_t nbytes, void* owner, void (*done)(void* owner)) {
-  auto* s = new (Pool<sizeof(Borrowed)>::take()) Borrowed;
+  void* place;
+  try {
+    place = Pool<sizeof(Borrowed)>::take();
+  } catch (...) {
+    done(owner);
+    throw;
+  }
+  auto* s = new (place) Borrowed;
   s->data = static_cast<char*>(data);
   s->nbytes = nbytes;
   s->owner = owner;

@@ -7,7 +7,14 @@
 namespace genesis {
 
 TensorImpl* TensorImpl::create(Storage* storage, char* data, DType dtype) {
-  auto* impl = new (Pool<sizeof(TensorImpl)>::take()) TensorImpl(storage, data, dtype);
+  void* place;
+  try {
+    place = Pool<sizeof(TensorImpl)>::take();
+  } catch (...) {
+    if (storage->refs == 0) storage->free(storage);  // it was made for this tensor
+    throw;
+  }
+  auto* impl = new (place) TensorImpl(storage, data, dtype);
   impl->retain();
   return impl;
 }
@@ -65,12 +72,12 @@ static Tensor make(const Dims& shape, Dims strides, DType dtype, bool contiguous
   int64_t bytes;
   require(!__builtin_mul_overflow(n, itemsize(dtype), &bytes), "empty: shape ", shape, " is too large");
   Storage* storage = Storage::allocate(static_cast<size_t>(bytes));
-  TensorImpl* impl = TensorImpl::create(storage, storage->data, dtype);
-  impl->shape = shape;
-  impl->strides = std::move(strides);
-  impl->numel = n;
-  impl->contiguous = contiguous;
-  return Tensor::adopt(impl);
+  Tensor out = Tensor::adopt(TensorImpl::create(storage, storage->data, dtype));
+  out->shape = shape;
+  out->strides = std::move(strides);
+  out->numel = n;
+  out->contiguous = contiguous;
+  return out;
 }
 
 Tensor empty(const Dims& shape, DType dtype) { return make(shape, contiguous_strides(shape), dtype, true); }

@@ -10,7 +10,7 @@ Tensor begin_view(const char* op, const Tensor& x) {
                       ": a tensor made in inference_mode cannot be changed in place outside it; clone() it first");
   if (!tracked(x)) return alias(x);
   const Tensor base = base_of(x);
-  require<GraphError>(!(base->requires_grad && !grad_fn(base)), op,
+  require<GraphError>(!(base->requires_grad && !grad_fn(base)) && !(x->requires_grad && !grad_fn(x)), op,
                       x.same(base) ? ": a leaf tensor that requires grad (a leaf Variable)"
                                    : ": a view of a leaf tensor that requires grad (a leaf Variable)",
                       " cannot be changed in place, since its gradient would be lost; use the out-of-place form");

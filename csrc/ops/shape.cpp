@@ -169,7 +169,7 @@ std::vector<Tensor> broadcast_tensors(std::span<const Tensor> xs) {
   Dims shape;
   for (const Tensor& x : xs) shape = broadcast_shapes("broadcast_tensors", shape, x.shape());
   std::vector<Tensor> ys;
-  for (const Tensor& x : xs) ys.push_back(expand(x, shape));
+  for (const Tensor& x : xs) ys.push_back(x.shape() == shape ? x : expand(x, shape));
   return ys;
 }
 
@@ -302,7 +302,8 @@ Tensor repeat_interleave(const Tensor& x_in, int64_t count, std::optional<int64_
   wide = shape;
   wide.insert(d + 1, count);
   shape[d] *= count;
-  return reshape(expand(unsqueeze(x.dim() == 0 ? reshape(x, {1}) : x, d + 1), wide), shape);
+  const Tensor y = reshape(expand(unsqueeze(x.dim() == 0 ? reshape(x, {1}) : x, d + 1), wide), shape);
+  return y->storage == x->storage ? clone(y) : y;  // never a view: the caller may write to it
 }
 
 Tensor repeat_positions(const Tensor& counts) {

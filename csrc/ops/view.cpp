@@ -431,6 +431,7 @@ Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
   const int start = wrap_dim("flatten", start_dim, x.dim()), end = wrap_dim("flatten", end_dim, x.dim());
   require(start <= end, "flatten: start_dim ", start_dim, " comes after end_dim ", end_dim);
   if (x.dim() == 0) return reshape(x, {1});
+  if (start == end) return x;
   Dims shape;
   int64_t merged = 1;
   for (int d = 0; d < x.dim(); ++d) {

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 NPY_START = b"\x93NUMPY"
 
 
+class _Stream:
+    """A file that NumPy writes to by its method only.
+
+    To a real file NumPy writes through a copy of its own, and drops the error if the last part of
+    the data finds no room.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write = file.write
+
+
 def write_npy(file: IO[bytes], x: Any) -> None:
     import numpy as np
 
@@ -26,7 +37,7 @@ def write_npy(file: IO[bytes], x: Any) -> None:
             f"save: a .npy file holds one tensor, got {type(x).__name__}; use .npz for a dict of "
             "tensors, or .safetensors for everything else"
         )
-    np.save(file, _array(x), allow_pickle=False)
+    np.save(_Stream(file), _array(x), allow_pickle=False)
 
 
 def write_npz(file: IO[bytes], x: Any) -> None:

@@ -1,0 +1,118 @@
+"""The command `tools/soak`: every target one after the other, with progress and a summary."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+
+from tests.fuzz import libfuzzer
+from tests.fuzz.finding import Finding
+from tests.fuzz.known import known
+from tests.fuzz.runner import Result, run
+from tests.fuzz.targets import SHARES, SHORT, TARGETS
+
+NAMES = [*TARGETS, "libfuzzer"]
+PROGRESS = 10.0  # seconds between two lines
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="tools/soak",
+        description="Random calls, programs, files and faults. Every finding is printed with the command that reproduces it.",
+        epilog="targets: " + ", ".join(NAMES),
+    )
+    parser.add_argument("--minutes", type=float, default=60.0, help="for all targets together (60)")
+    parser.add_argument("--only", default="", metavar="TARGETS", help="names with commas between")
+    parser.add_argument("--seed", type=int, help="else a fresh one, which is printed")
+    parser.add_argument("--case", type=int, help="this one case of the seed only")
+    parser.add_argument("--short", action="store_true", help="what CI runs: few cases, a fixed seed")
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes (2)")
+    parser.add_argument("--names", action="store_true", help="also list errors that name no operation")
+    return parser.parse_args()
+
+
+class Progress:
+    """Prints findings as they come, those of one kind and place once, and a line now and then."""
+
+    def __init__(self, name: str, names: bool) -> None:
+        self.name, self.names = name, names
+        self.seen: set[tuple[str, str, str]] = set()
+        self.last = time.monotonic()
+
+    def __call__(self, result: Result) -> None:
+        self.show(result.findings)
+        if time.monotonic() - self.last >= PROGRESS:
+            self.last = time.monotonic()
+            speed = result.cases / max(result.seconds, 1e-9)
+            print(
+                f"{self.name}: {result.cases:,} cases, {speed:,.0f} per second, "
+                f"{len(self.seen)} kinds of findings, {result.seconds:.0f} s",
+                flush=True,
+            )
+
+    def show(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            if finding.group in self.seen or (finding.kind == "unnamed error" and not self.names):
+                continue
+            self.seen.add(finding.group)
+            reason = known(finding)
+            print(f"KNOWN ({reason})" if reason else "FOUND", finding.report(), flush=True)
+
+
+def summary(name: str, result: Result) -> bool:
+    """Prints what came out; True if nothing unexpected did."""
+    new = [f for f in result.findings if not known(f) and f.kind != "unnamed error"]
+    old = [f for f in result.findings if known(f)]
+    speed = result.cases / max(result.seconds, 1e-9)
+    line = f"{name:12} {result.cases:>10,} cases  {result.seconds:7.0f} s  {speed:8,.1f}/s"
+    if result.findings and not new and not old:
+        line += "  clean"
+    kinds = Counter(f.kind for f in new)
+    found = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or "nothing found"
+    print(f"{line}  {found}" + (f"; {len(old)} known" if old else ""))
+    for what, count in result.counts.items():
+        print(f"{'':12} {count:>10,} {what}")
+    return not new
+
+
+def main() -> int:
+    options = arguments()
+    chosen = [name for name in options.only.split(",") if name] or list(SHARES)
+    unknown = [name for name in chosen if name not in NAMES]
+    if unknown:
+        sys.exit(f"tools/soak: no target {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    seed = options.seed
+    if seed is None:
+        seed = 1 if options.short else random.SystemRandom().randrange(10**9)
+    print(f"seed {seed}", flush=True)
+    whole = sum(SHARES.get(name, 1.0) for name in chosen)
+    good = True
+    results = {}
+    for name in chosen:
+        progress = Progress(name, options.names)
+        seconds = 60 * options.minutes * SHARES.get(name, 1.0) / whole
+        if name == "libfuzzer":
+            if not libfuzzer.available():
+                print("libfuzzer: left out, as Atheris is not there: pip install atheris")
+                continue
+            result = libfuzzer.run(seed, min(seconds, 10) if options.short else seconds)
+        elif options.case is not None:
+            result = run(name, seed=seed, cases=1, jobs=1, first=options.case, progress=progress)
+        elif options.short:
+            result = run(name, seed=seed, cases=SHORT[name], jobs=options.jobs, progress=progress)
+        else:
+            result = run(name, seed=seed, seconds=seconds, jobs=options.jobs, progress=progress)
+        progress.show(result.findings)
+        results[name] = result
+    print(f"\nseed {seed}")
+    for name, result in results.items():
+        good = summary(name, result) and good
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
