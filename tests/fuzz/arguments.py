@@ -15,7 +15,18 @@ import numpy as np
 from tests.fuzz.guard import Regions
 
 Made = tuple[Any, str]
-DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+]
 _NUMPY = {name: np.dtype(name) for name in DTYPES if name != "bfloat16"}
 EDGES = [2**31, 2**32, 2**62, 2**63, 2**61, 2**40, 2**16, 2**64]
 MEDIUM = [7, 10, 33, 64, 100, 257, 1000]
@@ -196,9 +207,40 @@ class Arguments:
 
     def word(self) -> Made:
         value = self.rng.choice(
-            "mean sum none max min amin amax prod reflect replicate constant circular nearest "
-            "bilinear bicubic linear area tanh floor trunc ij xy same valid left right fro nuc "
-            "reduced complete euclid".split() + ["ij,jk->ik", "...i,i->...", "ii->i", "", "é" * 3]
+            [
+                "mean",
+                "sum",
+                "none",
+                "max",
+                "min",
+                "amin",
+                "amax",
+                "prod",
+                "reflect",
+                "replicate",
+                "constant",
+                "circular",
+                "nearest",
+                "bilinear",
+                "bicubic",
+                "linear",
+                "area",
+                "tanh",
+                "floor",
+                "trunc",
+                "ij",
+                "xy",
+                "same",
+                "valid",
+                "left",
+                "right",
+                "fro",
+                "nuc",
+                "reduced",
+                "complete",
+                "euclid",
+            ]
+            + ["ij,jk->ik", "...i,i->...", "ii->i", "", "é" * 3]
         )
         return value, repr(value)
 

@@ -34,14 +34,48 @@ MODULES = {
 
 # These change the process, so that the next case would not be the same alone; or they write files.
 LEFT_OUT = set(
-    "set_num_threads set_default_dtype set_printoptions set_rng_state set_autocast_dtype seed "
-    "set_autocast_cache_enabled set_autocast_enabled load save clear_autocast_cache "
-    "autocast_increment_nesting autocast_decrement_nesting printoptions fork_rng "
-    "__class__ __init__ __new__ __init_subclass__ __subclasshook__ __getattribute__ __setattr__ "
-    "__delattr__ __del__ __dir__ __sizeof__ __buffer__ __release_buffer__ __class_getitem__ "
-    "share_memory_ register_hook register_post_accumulate_grad_hook data_ptr __dlpack__ "
-    "_set_parameter "
-    "set_grad_enabled set_detect_anomaly set_multithreading_enabled inference_mode checkpoint".split()
+    [
+        "set_num_threads",
+        "set_default_dtype",
+        "set_printoptions",
+        "set_rng_state",
+        "set_autocast_dtype",
+        "seed",
+        "set_autocast_cache_enabled",
+        "set_autocast_enabled",
+        "load",
+        "save",
+        "clear_autocast_cache",
+        "autocast_increment_nesting",
+        "autocast_decrement_nesting",
+        "printoptions",
+        "fork_rng",
+        "__class__",
+        "__init__",
+        "__new__",
+        "__init_subclass__",
+        "__subclasshook__",
+        "__getattribute__",
+        "__setattr__",
+        "__delattr__",
+        "__del__",
+        "__dir__",
+        "__sizeof__",
+        "__buffer__",
+        "__release_buffer__",
+        "__class_getitem__",
+        "share_memory_",
+        "register_hook",
+        "register_post_accumulate_grad_hook",
+        "data_ptr",
+        "__dlpack__",
+        "_set_parameter",
+        "set_grad_enabled",
+        "set_detect_anomaly",
+        "set_multithreading_enabled",
+        "inference_mode",
+        "checkpoint",
+    ]
 )
 
 # Which of Arguments makes a parameter of a name.
@@ -88,7 +122,7 @@ class Public:
         """It is meant to change what it is given."""
         name = self.name
         if name.startswith("__"):
-            return name.startswith("__i") and name not in ("__invert__", "__int__", "__index__", "__iter__") or name in ("__setitem__", "__setstate__")  # fmt: skip
+            return (name.startswith("__i") and name not in ("__invert__", "__int__", "__index__", "__iter__")) or name in ("__setitem__", "__setstate__")  # fmt: skip
         return name.endswith("_") or self.path.startswith(("genesis.nn.init", "genesis.nn.utils")) or name in ("backward", "retain_grad")  # fmt: skip
 
     def names(self) -> list[str]:
@@ -141,7 +175,10 @@ def public() -> list[Public]:
                 value, (types.FunctionType, types.BuiltinFunctionType)
             ):
                 continue
-            if name not in getattr(module, "__all__", [name]) or value.__module__ in ("typing", "math"):
+            if name not in getattr(module, "__all__", [name]) or value.__module__ in (
+                "typing",
+                "math",
+            ):
                 continue
             add(f"{path}.{name}", value)
     for name in sorted(dir(genesis.Tensor)):

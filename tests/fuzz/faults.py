@@ -28,7 +28,9 @@ def _train(model: nn.Module, optimizer: Any, x: genesis.Tensor, y: genesis.Tenso
     optimizer.step()
 
 
-def _step(make: Callable[[], nn.Module], optimizer: str, shape: tuple[int, ...]) -> Callable[[], Any]:
+def _step(
+    make: Callable[[], nn.Module], optimizer: str, shape: tuple[int, ...]
+) -> Callable[[], Any]:
     """A whole step of training of a new model, so that nothing is left of the one before."""
 
     def run() -> None:
@@ -77,7 +79,9 @@ def _views() -> None:
 def _linalg() -> None:
     a = genesis.eye(5) * 3 + genesis.ones(5, 5)
     a.requires_grad_()
-    (genesis.linalg.inv(a).sum() + genesis.linalg.svdvals(a).sum() + genesis.linalg.det(a)).backward()
+    (
+        genesis.linalg.inv(a).sum() + genesis.linalg.svdvals(a).sum() + genesis.linalg.det(a)
+    ).backward()
 
 
 def _save_and_load() -> None:
@@ -128,7 +132,9 @@ class Counting:
         return _C._fail_allocations(-1, -1)
 
 
-def run_failing(counting: Any, run: Callable[[], Any], first: int, last: int) -> tuple[int, BaseException | None]:
+def run_failing(
+    counting: Any, run: Callable[[], Any], first: int, last: int
+) -> tuple[int, BaseException | None]:
     """How many allocations there were, and what came of it."""
     error: BaseException | None = None
     counting.arm(first, last)

@@ -73,7 +73,9 @@ class Files(Target):
                 yield Finding("unnamed error", f"{how} {kind}", one_line(error), repr(data[:300]))
         except Exception as error:
             text = one_line(error)
-            yield Finding("other error", f"{how} {kind} {type(error).__name__}", text, repr(data[:2000]))
+            yield Finding(
+                "other error", f"{how} {kind} {type(error).__name__}", text, repr(data[:2000])
+            )
 
     def readers(self, data: bytes) -> list[tuple[str, Callable[[], Any]]]:
         def at_path(read: Callable[[str], Any]) -> Callable[[], Any]:
@@ -104,7 +106,11 @@ class Files(Target):
             holder.load_state_dict(bad)
         except (TypeError, ValueError, RuntimeError, KeyError) as error:
             if isinstance(error, RecursionError):
-                yield Finding("other error", f"{name}.load_state_dict", one_line(error), repr(bad)[:500])
+                yield Finding(
+                    "other error", f"{name}.load_state_dict", one_line(error), repr(bad)[:500]
+                )
         except Exception as error:
-            yield Finding("other error", f"{name}.load_state_dict", one_line(error), repr(bad)[:500])
+            yield Finding(
+                "other error", f"{name}.load_state_dict", one_line(error), repr(bad)[:500]
+            )
         holder.load_state_dict(good)

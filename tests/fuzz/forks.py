@@ -64,7 +64,9 @@ class Forks(Target):
             yield Finding("child hangs", "fork", f"more than {LIMIT} s", code)
             return
         if status != 0:
-            how = {1: "an exception", 2: "another result"}.get(os.waitstatus_to_exitcode(status), f"status {status}")
+            how = {1: "an exception", 2: "another result"}.get(
+                os.waitstatus_to_exitcode(status), f"status {status}"
+            )
             yield Finding("child fails", "fork", how, code)
 
     def in_child(self, threads: int, nested: bool) -> None:

@@ -49,7 +49,9 @@ def run(seed: int, seconds: float) -> Result:
             left = sorted(pathlib.Path(folder).glob("*-*"))
             code = left[0].read_bytes()[:2000].hex() if left else ""
             kind = "hang" if "timeout" in done.stderr else "crash"
-            result.findings.append(Finding(kind, "load", done.stderr[-2000:], code, "libfuzzer", seed))
+            result.findings.append(
+                Finding(kind, "load", done.stderr[-2000:], code, "libfuzzer", seed)
+            )
     return result
 
 
@@ -62,7 +64,9 @@ def instrument(one: Callable[[Any], Any]) -> None:
         module = importlib.import_module(info.name)
         for owner in (module, *(v for v in vars(module).values() if isinstance(v, type))):
             for value in list(vars(owner).values()):
-                function = inspect.unwrap(getattr(value, "fget", None) or getattr(value, "__func__", value))
+                function = inspect.unwrap(
+                    getattr(value, "fget", None) or getattr(value, "__func__", value)
+                )
                 if isinstance(function, types.FunctionType) and function.__module__ == info.name:
                     one(function)
 
@@ -98,7 +102,13 @@ def main() -> None:
                 found = Finding("other error", f"{where} {type(error).__name__}", one_line(error), data.hex()[:4000], "libfuzzer", int(seed))  # fmt: skip
                 print(found.to_json(), flush=True)
 
-    options = [f"-seed={seed}", f"-max_total_time={seconds}", "-max_len=20000", "-timeout=20", "-rss_limit_mb=3000"]
+    options = [
+        f"-seed={seed}",
+        f"-max_total_time={seconds}",
+        "-max_len=20000",
+        "-timeout=20",
+        "-rss_limit_mb=3000",
+    ]
     atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={folder}/", str(corpus)], one_input)
     atheris.Fuzz()
 

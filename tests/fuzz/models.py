@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.fuzz.compare import to_array
 
-ACTIVATIONS = "ReLU() GELU() Tanh() Sigmoid() SiLU() ELU() LeakyReLU(0.2) Softplus() Hardtanh() Mish() CELU() SELU() Softsign() PReLU() Hardswish() LogSigmoid() Tanhshrink() Softshrink() ReLU6() Identity() Dropout(0.0) Hardsigmoid() Threshold(0.1,0.2)".split()  # fmt: skip
+ACTIVATIONS = ["ReLU()", "GELU()", "Tanh()", "Sigmoid()", "SiLU()", "ELU()", "LeakyReLU(0.2)", "Softplus()", "Hardtanh()", "Mish()", "CELU()", "SELU()", "Softsign()", "PReLU()", "Hardswish()", "LogSigmoid()", "Tanhshrink()", "Softshrink()", "ReLU6()", "Identity()", "Dropout(0.0)", "Hardsigmoid()", "Threshold(0.1,0.2)"]  # fmt: skip
 OPTIMIZERS = {
     "SGD": ["lr=0.05", "lr=0.05, momentum=0.9", "lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.01", "lr=0.01, momentum=0.5, dampening=0.1", "lr=0.01, maximize=True"],
     "Adam": ["lr=0.01", "lr=0.01, amsgrad=True", "lr=0.01, betas=(0.5, 0.9), weight_decay=0.1", "lr=0.01, eps=1e-3"],
@@ -96,7 +96,11 @@ def train(library: Any, text: str, optimizer: str, scheduler: str, state: dict[s
     model = eval(text, names)
     if state is not None:
         model.load_state_dict({k: library.tensor(v) for k, v in state.items()})
-    o = eval(f"optim.{optimizer}", names | {"parameters": list(model.parameters())}) if list(model.parameters()) else None
+    o = (
+        eval(f"optim.{optimizer}", names | {"parameters": list(model.parameters())})
+        if list(model.parameters())
+        else None
+    )
     s = eval(f"optim.lr_scheduler.{scheduler}", names | {"o": o}) if o and scheduler else None
     losses = []
 

@@ -10,7 +10,6 @@ import io
 import random
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import genesis
 import numpy as np
@@ -34,11 +33,16 @@ class Modules(Target):
     def __init__(self) -> None:
         warnings.simplefilter("ignore")
         torch.set_num_threads(1)
+        torch.optim.Adam([torch.ones(1, requires_grad=True)]).step()  # imports much
         self.regions = Regions()
         self.calls = Calls()
         self.classes = [
             (f"genesis.{place}.{name}", cls)
-            for place, module in (("nn", genesis.nn), ("optim", genesis.optim), ("optim.lr_scheduler", genesis.optim.lr_scheduler))
+            for place, module in (
+                ("nn", genesis.nn),
+                ("optim", genesis.optim),
+                ("optim.lr_scheduler", genesis.optim.lr_scheduler),
+            )
             for name, cls in sorted(vars(module).items())
             if isinstance(cls, type) and not name.startswith("_")
         ]
@@ -77,19 +81,35 @@ class Modules(Target):
         ours, theirs = results
         if isinstance(ours, str) or isinstance(theirs, str):
             if isinstance(ours, str) != isinstance(theirs, str):
-                yield Finding("raises", optimizer.split("(")[0], f"{ours}\nPyTorch: {theirs}"[:400], self.text)
+                yield Finding(
+                    "raises", optimizer.split("(")[0], f"{ours}\nPyTorch: {theirs}"[:400], self.text
+                )
             return
         # Steps divide by small gradients, and sharp turns (ReLU, max) amplify: a nudge says how much.
         nudged = train(torch, text, optimizer, scheduler, state, x * np.float32(1 + 1e-6), steps)
         for key in theirs[0]:
             a, b, c = ours[0].get(key), theirs[0][key], nudged[0][key]
             if a is None or a.shape != b.shape:
-                yield Finding("state_dict", key, f"{None if a is None else a.shape}, PyTorch {b.shape}", self.text)
-            elif differs(a, b, 1e-3).any() and np.nanmax(np.abs(a - b)) > 10 * np.nanmax(np.abs(b - c)):
-                yield Finding("training differs", f"{optimizer.split('(')[0]} {key.rpartition('.')[2]}", f"{a.tolist()}\nPyTorch {b.tolist()}"[:500], self.text)
+                yield Finding(
+                    "state_dict",
+                    key,
+                    f"{None if a is None else a.shape}, PyTorch {b.shape}",
+                    self.text,
+                )
+            elif differs(a, b, 1e-3).any() and np.nanmax(np.abs(a - b)) > 10 * np.nanmax(
+                np.abs(b - c)
+            ):
+                yield Finding(
+                    "training differs",
+                    f"{optimizer.split('(')[0]} {key.rpartition('.')[2]}",
+                    f"{a.tolist()}\nPyTorch {b.tolist()}"[:500],
+                    self.text,
+                )
         yield from self.round_trip(text, state, x)
 
-    def round_trip(self, text: str, state: dict[str, np.ndarray], x: np.ndarray) -> Iterator[Finding]:
+    def round_trip(
+        self, text: str, state: dict[str, np.ndarray], x: np.ndarray
+    ) -> Iterator[Finding]:
         """Copies and files give the same model."""
         model = eval(text, {"nn": genesis.nn})
         model.load_state_dict({k: genesis.tensor(v) for k, v in state.items()})
@@ -117,16 +137,28 @@ class Modules(Target):
         args, kwargs = [], {}
         for parameter in parameters:
             required = parameter.default is inspect.Parameter.empty
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or (not required and rng.random() < 0.6):
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or (
+                not required and rng.random() < 0.6
+            ):
                 continue
             kind = KINDS.get(parameter.name) or ("integer" if required else "anything")
-            if parameter.name in ("params", "optimizer", "module", "encoder_layer", "decoder_layer") and rng.random() < 0.8:
+            if (
+                parameter.name
+                in ("params", "optimizer", "module", "encoder_layer", "decoder_layer")
+                and rng.random() < 0.8
+            ):
                 weight = genesis.nn.Parameter(genesis.ones(2, 2))
                 weight.grad = genesis.ones(2, 2)
-                value = {"params": [weight], "optimizer": genesis.optim.SGD([weight], lr=0.1)}.get(parameter.name, genesis.nn.Linear(2, 2))
+                value = {"params": [weight], "optimizer": genesis.optim.SGD([weight], lr=0.1)}.get(
+                    parameter.name, genesis.nn.Linear(2, 2)
+                )
                 made = value, "an object"
             else:
-                made = (rng.randint(1, 4), "small") if kind == "integer" and rng.random() < 0.7 else getattr(make, kind)()
+                made = (
+                    (rng.randint(1, 4), "small")
+                    if kind == "integer" and rng.random() < 0.7
+                    else getattr(make, kind)()
+                )
             if required and not kwargs:
                 args.append(made)
             else:
@@ -148,5 +180,7 @@ class Modules(Target):
                 made.step()
         except Exception as error:
             missing = isinstance(error, AttributeError) and "object has no attribute" in str(error)
-            if (not isinstance(error, (*EXPECTED, KeyError)) and not missing) or (isinstance(error, INTERNAL) and "forward" not in str(error)):
+            if (not isinstance(error, (*EXPECTED, KeyError)) and not missing) or (
+                isinstance(error, INTERNAL) and "forward" not in str(error)
+            ):
                 yield Finding("internal error", path, one_line(error), self.text)

@@ -28,7 +28,9 @@ def flip(rng: random.Random, data: bytes) -> bytes:
 
 def cut(rng: random.Random, data: bytes) -> bytes:
     a, b = sorted(rng.randrange(len(data) + 1) for _ in range(2))
-    return rng.choice([data[:a], data[a:], data[:a] + data[b:], data[:b] + data[a:], data + data[a:b]])
+    return rng.choice(
+        [data[:a], data[a:], data[:a] + data[b:], data[:b] + data[a:], data + data[a:b]]
+    )
 
 
 def number(rng: random.Random, data: bytes) -> bytes:
@@ -64,7 +66,9 @@ def change_json(rng: random.Random, value: Any) -> Any:
         if kind < 0.2:
             return rest | {str(any_json(rng)): value[key]}
         if kind < 0.3:
-            return value | {rng.choice(["dtype", "shape", "__metadata__", "tensor", "b"]): value[key]}
+            return value | {
+                rng.choice(["dtype", "shape", "__metadata__", "tensor", "b"]): value[key]
+            }
         return value | {key: change_json(rng, value[key])}
     if isinstance(value, list) and value and rng.random() < 0.85:
         i = rng.randrange(len(value))
@@ -84,7 +88,11 @@ def safetensors(rng: random.Random, data: bytes) -> bytes:
     header = json.loads(data[8 : 8 + length])
     for _ in range(rng.choice([1, 1, 2, 3])):
         metadata = header.get("__metadata__") if isinstance(header, dict) else None
-        if isinstance(metadata, dict) and isinstance(metadata.get("genesis"), str) and rng.random() < 0.6:
+        if (
+            isinstance(metadata, dict)
+            and isinstance(metadata.get("genesis"), str)
+            and rng.random() < 0.6
+        ):
             try:
                 tree = change_json(rng, json.loads(metadata["genesis"]))
             except ValueError:
@@ -162,7 +170,9 @@ def zipped(rng: random.Random, data: bytes) -> bytes:
     else:
         records[name] = content
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", rng.choice([zipfile.ZIP_STORED] * 3 + [zipfile.ZIP_DEFLATED])) as archive:
+    with zipfile.ZipFile(
+        out, "w", rng.choice([zipfile.ZIP_STORED] * 3 + [zipfile.ZIP_DEFLATED])
+    ) as archive:
         for key, value in records.items():
             archive.writestr(key, value)
     return out.getvalue() if rng.random() < 0.9 else rng.choice(BYTES)(rng, out.getvalue())

@@ -10,7 +10,24 @@ from typing import Any
 import numpy as np
 import torch
 
-UNARY = "exp sin cos tanh sigmoid abs neg square erf atan expm1 relu floor sign trunc round".split()
+UNARY = [
+    "exp",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "abs",
+    "neg",
+    "square",
+    "erf",
+    "atan",
+    "expm1",
+    "relu",
+    "floor",
+    "sign",
+    "trunc",
+    "round",
+]
 SAFE_UNARY = ["{}.abs().sqrt()", "{}.abs().log1p()", "({}.abs() + 1).log()", "({}.abs() + 0.5).rsqrt()", "({}.abs() + 0.5).reciprocal()",
               "F.gelu({})", "F.silu({})", "F.softplus({})", "F.leaky_relu({}, 0.1)", "F.elu({})", "F.hardtanh({})", "{}.clamp(-1, 0.5)",
               "F.hardswish({})", "F.logsigmoid({})", "{}.logit(eps=0.1)", "{}.nan_to_num()", "F.softshrink({})"]  # fmt: skip
@@ -20,7 +37,18 @@ BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / ({}.abs() + 1)", "L.maximum({},
           "F.mse_loss({}, {}, reduction='none')", "F.smooth_l1_loss({}, {})", "L.addcdiv({0}, {0}, {1}.abs() + 1)"]  # fmt: skip
 COMPARE = ["{} > {}", "{} <= {}", "{} == {}", "{} != {}", "L.isclose({}, {})"]
 REDUCE = ["sum", "mean", "amax", "amin", "prod", "logsumexp", "std", "var", "norm", "nansum"]
-INPLACE_UNARY = ["exp_", "sin_", "tanh_", "sigmoid_", "neg_", "abs_", "zero_", "relu_", "square_", "round_"]
+INPLACE_UNARY = [
+    "exp_",
+    "sin_",
+    "tanh_",
+    "sigmoid_",
+    "neg_",
+    "abs_",
+    "zero_",
+    "relu_",
+    "square_",
+    "round_",
+]
 NUMBERS = ["0.5", "2", "-1.5", "3", "0", "1"]
 
 

@@ -105,11 +105,16 @@ def compare(steps: list[str]) -> Disagreement | None:
     for key, kind in theirs.types.items():
         mine = ours.types.get(key)
         if mine is None or mine[:2] != kind[:2]:
-            return Disagreement("dtype or shape", last_change(steps, key), f"{key}: {mine}, PyTorch {kind}")
+            return Disagreement(
+                "dtype or shape", last_change(steps, key), f"{key}: {mine}, PyTorch {kind}"
+            )
         if mine[2] != kind[2]:
-            return Disagreement("requires_grad", last_change(steps, key), f"{key}: {mine}, PyTorch {kind}")
-        if ours.shared.get(key) != theirs.shared.get(key):
-            text = f"{key}: {ours.shared.get(key)}, PyTorch {theirs.shared.get(key)}"
+            return Disagreement(
+                "requires_grad", last_change(steps, key), f"{key}: {mine}, PyTorch {kind}"
+            )
+    for key in reversed(theirs.shared):  # the last is the one that shares, or does not
+        if ours.shared.get(key) != theirs.shared[key]:
+            text = f"{key}: {ours.shared.get(key)}, PyTorch {theirs.shared[key]}"
             return Disagreement("shared memory", last_change(steps, key), text)
     nudged = None
     pairs = [("value", k, ours.arrays[k], theirs.arrays[k]) for k in theirs.arrays]
@@ -123,7 +128,11 @@ def compare(steps: list[str]) -> Disagreement | None:
     narrow = min((d for d, _, _ in theirs.types.values() if d in TOLERANCE), key=lambda d: -TOLERANCE[d], default="float64")  # fmt: skip
     for kind, key, a, b in pairs:
         if a.shape != b.shape:
-            return Disagreement(f"{kind} of another shape", last_change(steps, key), f"{key}: {a.shape}, PyTorch {b.shape}")
+            return Disagreement(
+                f"{kind} of another shape",
+                last_change(steps, key),
+                f"{key}: {a.shape}, PyTorch {b.shape}",
+            )
         wrong = differs(a, b, TOLERANCE[narrow])
         if not wrong.any():
             continue
@@ -137,7 +146,12 @@ def compare(steps: list[str]) -> Disagreement | None:
 
 
 def sensitive(
-    kind: str, key: str, ours: np.ndarray, theirs: np.ndarray, wrong: np.ndarray, nudged: list[Outcome]
+    kind: str,
+    key: str,
+    ours: np.ndarray,
+    theirs: np.ndarray,
+    wrong: np.ndarray,
+    nudged: list[Outcome],
 ) -> bool:
     """PyTorch itself gives something else when its inputs change a little: a tie, a border, or a
     sum of large numbers that cancel."""
@@ -156,9 +170,8 @@ def sensitive(
 
 def compare_errors(steps: list[str], ours: Outcome, theirs: Outcome) -> Disagreement | None:
     steps = [*steps, LOSS]
-    if ours.error and theirs.error:
-        if ours.failed_at == theirs.failed_at:
-            return None
+    if ours.error and theirs.error and ours.failed_at == theirs.failed_at:
+        return None
     if ours.error and (not theirs.error or ours.failed_at < theirs.failed_at):
         return Disagreement("raises", steps[ours.failed_at], ours.error)
     return Disagreement("does not raise", steps[theirs.failed_at], f"PyTorch: {theirs.error}")
@@ -175,6 +188,7 @@ def minimised(steps: list[str], kind: str, operation: str) -> list[str]:
 
     size = max(1, len(steps) // 2)
     while True:
+        before = len(steps)
         i = 0
         while i < len(steps):
             candidate = steps[:i] + steps[i + size :]
@@ -182,9 +196,10 @@ def minimised(steps: list[str], kind: str, operation: str) -> list[str]:
                 steps = candidate
             else:
                 i += size
-        if size == 1:
+        if size > 1:
+            size //= 2
+        elif len(steps) == before:  # with a step gone, one before it may go too
             return steps
-        size //= 2
 
 
 def operation_of(step: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -31,7 +32,9 @@ class Result:
 class Worker:
     """One process, started anew after the case that killed it."""
 
-    def __init__(self, name: str, seed: int, first: int, step: int, folder: str, environment: dict[str, str]) -> None:
+    def __init__(
+        self, name: str, seed: int, first: int, step: int, folder: str, environment: dict[str, str]
+    ) -> None:
         self.name, self.seed, self.first, self.step = name, seed, first, step
         self.environment = environment
         self.path = os.path.join(folder, f"{name}-{first}")
@@ -58,7 +61,7 @@ class Worker:
         )
         self.reader = threading.Thread(target=self.read, args=(self.process.stdout,), daemon=True)
         self.reader.start()
-        self.seen, self.since, self.cpu = case, time.monotonic(), 0.0
+        self.seen, self.since, self.cpu = -1, time.monotonic(), 0.0
 
     def read(self, pipe: Iterable[str]) -> None:
         for line in pipe:
@@ -79,22 +82,27 @@ class Worker:
         return self.done + (self.case() - self.started_at) // self.step
 
     def kill(self) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.process.wait()
+        self.close()
+
+    def close(self) -> None:
         self.reader.join(5)
+        if self.process.stdout:
+            self.process.stdout.close()
+        self.errors.close()
 
     def stuck(self, seconds: float) -> bool:
         """The same case for longer than its limit, of computing or, on a busy machine, of waiting."""
         now = time.monotonic()
-        if self.case() != self.seen:
-            self.seen, self.since, self.cpu = self.case(), now, self.cpu_seconds()
+        case, text = self.board.read()
+        if text == STARTING:  # imports take a while
+            return now - self.since > 120
+        if case != self.seen:
+            self.seen, self.since, self.cpu = case, now, self.cpu_seconds()
         used = self.cpu_seconds() - self.cpu
-        # The first case waits for imports.
-        more = 60 if self.seen == self.started_at else 0
-        return used > seconds + more or now - self.since > 4 * seconds + more
+        return used > seconds or now - self.since > 4 * seconds
 
     def stack(self) -> str:
         self.errors.seek(0)
@@ -108,7 +116,7 @@ class Worker:
 
     def next(self) -> None:
         self.done += (self.case() - self.started_at) // self.step + 1
-        self.errors.close()
+        self.close()
         self.start(self.case() + self.step)
 
 
@@ -192,7 +200,6 @@ def run(
         finally:
             for worker in workers:
                 worker.kill()
-                worker.errors.close()
         collect(result, workers, stop_at)
     result.findings.sort(key=lambda f: f.case)
     return result

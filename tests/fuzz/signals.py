@@ -129,7 +129,9 @@ class Signals(Target):
         x = genesis.load(self.path)["x"]
         if not ((x == 0).all() or (x == 1).all()):
             yield Finding("damaged", name, "the file is neither the old nor the new one", code)
-        left_over = [entry for entry in os.listdir(self.folder.name) if entry != "state.safetensors"]
+        left_over = [
+            entry for entry in os.listdir(self.folder.name) if entry != "state.safetensors"
+        ]
         if left_over:
             yield Finding("left over", name, str(left_over), code)
             for entry in left_over:

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from tests.fuzz.finding import Finding
 
-
 COUNTS = 4
 
 
@@ -16,7 +15,9 @@ class Target:
     """Something to be tried at random, made anew in every worker process."""
 
     seconds: ClassVar[float] = 20.0  # a case that takes longer is a hang
-    memory: ClassVar[int] = 4 << 30  # bytes of address space that cases may add to what imports need
+    memory: ClassVar[int] = (
+        4 << 30
+    )  # bytes of address space that cases may add to what imports need
     cases: ClassVar[int] = 2**62  # there are no more than these
     count_names: ClassVar[tuple[str, ...]] = ()  # what `counts` counts, up to COUNTS of them
     counts: list[int]

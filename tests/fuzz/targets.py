@@ -18,6 +18,7 @@ _CLASSES = {
     "signals": "signals.Signals",
     "forks": "forks.Forks",
     "life": "life.Life",
+    "canary": "canary.Canary",
 }
 
 # Parts of the time of a run of all; how many cases the tests run, and `tools/soak --short`.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import mmap
 import os
 import random
@@ -46,7 +47,9 @@ class Board:
 
 def limit_memory(more: int) -> None:
     """No more address space than now and `more` bytes."""
-    if {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ):  # sanitizers map most of the address space
+    if {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(
+        os.environ
+    ):  # sanitizers map most of the address space
         return
     with open("/proc/self/statm") as file:
         now = int(file.read().split()[0]) * resource.getpagesize()
@@ -74,6 +77,7 @@ def main() -> None:
     board.read()  # the counts of a worker before this one
     target = TARGETS[name]()
     target.counts = board.counts
+    gc.freeze()  # what imports made is not looked at again by every collection
     limit_memory(target.memory)
     while case < target.cases:
         board.write(case)

@@ -290,7 +290,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         drawn = _C.empty(rows, columns, dtype=wide).normal_(0, 1, generator=generator)
         q, r = _C.linalg_qr(drawn.T if rows < columns else drawn)
         q = q * r.diagonal().sign()  # makes the distribution uniform
-        return tensor.copy_((q.T if rows < columns else q).reshape(tensor.shape)).mul_(gain)
+        return tensor.copy_((q.T if rows < columns else q).reshape(tensor.shape) * gain)
 
 
 def sparse_(

@@ -382,6 +382,11 @@ class Optimizer:
 
         Floating tensors take the dtype of their parameter, except the counter "step".
         """
+        if not isinstance(state_dict, dict):
+            raise TypeError(
+                f"load_state_dict: expected a dict, what state_dict() of an optimizer returns, "
+                f"got {type(state_dict).__name__}"
+            )
         state_dict = state_dict.copy()
         for hook in self._load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)

@@ -99,6 +99,8 @@ def _read(source: Source, file: IO[bytes], where: str, size: int) -> Tensor:
             f"{where}it holds Python objects, which are pickled, and Genesis runs no code of "
             "files; convert the array to numbers with astype() and save it again"
         )
+    if dtype.itemsize == 0 or any(type(n) is not int for n in shape):
+        raise source.fail(f"{where}its header says shape {shape} of {dtype}; it is damaged")
     needed = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or len(shape) > 64 or needed > size:
         raise source.fail(

@@ -31,8 +31,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, temporary_name(name))
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temporary, flags, 0o666)
-    try:
+    try:  # from here on, as a signal may come as soon as the file is there
+        descriptor = os.open(temporary, flags, 0o666)
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()

@@ -70,14 +70,15 @@ def instance_norm(
             "instance_norm: expected more than 1 element in each channel of each sample, "
             f"got input of shape {tuple(input.shape)}"
         )
-    if running_mean is not None or running_var is not None:
+    out = group_norm(input, input.shape[1], weight, bias, eps)
+    if running_mean is not None or running_var is not None:  # once nothing else can fail
         dims = tuple(range(2, input.ndim))
         with _C.no_grad():
             var, mean = _C.var_mean(input, dims, correction=1)
             for running, seen in ((running_mean, mean), (running_var, var)):
                 if running is not None:
                     running.mul_(1 - momentum).add_(seen.mean(0).to(running.dtype), alpha=momentum)
-    return group_norm(input, input.shape[1], weight, bias, eps)
+    return out
 
 
 def local_response_norm(
