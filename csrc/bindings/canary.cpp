@@ -20,4 +20,28 @@ static const Family family([] {
 
 }  // namespace genesis::py
 
+#elif defined(__SANITIZE_THREAD__)
+
+#include <thread>
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+static const Family family([] {
+  def<"_canary_thread() -> int", [](Args&) {
+    int64_t shared = 0;
+    const auto add = [&] {
+      for (int i = 0; i < 1000; ++i) *const_cast<volatile int64_t*>(&shared) = shared + 1;
+    };
+    std::thread one(add), two(add);
+    one.join();
+    two.join();
+    return shared;
+  }>(kFunction);
+});
+
+}  // namespace genesis::py
+
 #endif

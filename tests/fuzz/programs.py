@@ -54,7 +54,8 @@ def run_program(name: str, steps: list[str], nudge: float = 0.0) -> Outcome:
     result = Outcome()
     number = -1
     try:
-        for number, step in enumerate(steps):
+        for step in steps:
+            number += 1
             exec(step, space)
             if nudge and re.match(r"w\d = L\.tensor", step):
                 leaf = space[step.split(" ")[0]]
