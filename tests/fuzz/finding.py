@@ -30,6 +30,8 @@ class Finding:
         return self.target, self.kind, self.where
 
     def command(self) -> str:
+        if self.case < 0:
+            return "genesis.load(io.BytesIO(bytes.fromhex('...'))) of the bytes above"
         return f"tools/soak --only {self.target} --seed {self.seed} --case {self.case}"
 
     def report(self) -> str:

@@ -27,6 +27,7 @@ class Result:
     seconds: float = 0.0
     findings: list[Finding] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    stopped: bool = False  # by Ctrl-C
 
 
 class Worker:
@@ -197,6 +198,8 @@ def run(
                     progress(result)
                 if seconds is not None and result.seconds > seconds:
                     break
+        except KeyboardInterrupt:
+            result.stopped = True
         finally:
             for worker in workers:
                 worker.kill()

@@ -73,14 +73,29 @@ def summary(name: str, result: Result) -> bool:
     old = [f for f in result.findings if known(f)]
     speed = result.cases / max(result.seconds, 1e-9)
     line = f"{name:12} {result.cases:>10,} cases  {result.seconds:7.0f} s  {speed:8,.1f}/s"
-    if result.findings and not new and not old:
-        line += "  clean"
     kinds = Counter(f.kind for f in new)
     found = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or "nothing found"
     print(f"{line}  {found}" + (f"; {len(old)} known" if old else ""))
     for what, count in result.counts.items():
         print(f"{'':12} {count:>10,} {what}")
     return not new
+
+
+def run_target(name: str, seed: int, seconds: float, options: argparse.Namespace) -> Result | None:
+    progress = Progress(name, options.names)
+    if name == "libfuzzer":
+        if not libfuzzer.available():
+            print("libfuzzer: left out, as Atheris is not there: pip install atheris")
+            return None
+        result = libfuzzer.run(seed, min(seconds, 10) if options.short else seconds)
+    elif options.case is not None:
+        result = run(name, seed=seed, cases=1, jobs=1, first=options.case, progress=progress)
+    elif options.short:
+        result = run(name, seed=seed, cases=SHORT[name], jobs=options.jobs, progress=progress)
+    else:
+        result = run(name, seed=seed, seconds=seconds, jobs=options.jobs, progress=progress)
+    progress.show(result.findings)
+    return result
 
 
 def main() -> int:
@@ -94,28 +109,17 @@ def main() -> int:
         seed = 1 if options.short else random.SystemRandom().randrange(10**9)
     print(f"seed {seed}", flush=True)
     whole = sum(SHARES.get(name, 1.0) for name in chosen)
-    good = True
     results = {}
     for name in chosen:
-        progress = Progress(name, options.names)
         seconds = 60 * options.minutes * SHARES.get(name, 1.0) / whole
-        if name == "libfuzzer":
-            if not libfuzzer.available():
-                print("libfuzzer: left out, as Atheris is not there: pip install atheris")
-                continue
-            result = libfuzzer.run(seed, min(seconds, 10) if options.short else seconds)
-        elif options.case is not None:
-            result = run(name, seed=seed, cases=1, jobs=1, first=options.case, progress=progress)
-        elif options.short:
-            result = run(name, seed=seed, cases=SHORT[name], jobs=options.jobs, progress=progress)
-        else:
-            result = run(name, seed=seed, seconds=seconds, jobs=options.jobs, progress=progress)
-        progress.show(result.findings)
-        results[name] = result
+        result = run_target(name, seed, seconds, options)
+        if result is not None:
+            results[name] = result
+            if result.stopped:
+                break
     print(f"\nseed {seed}")
-    for name, result in results.items():
-        good = summary(name, result) and good
-    return 0 if good else 1
+    good = [summary(name, result) for name, result in results.items()]
+    return 0 if all(good) else 1
 
 
 if __name__ == "__main__":
