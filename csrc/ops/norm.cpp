@@ -3,10 +3,11 @@
 #include "ops/norm.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <vector>
 
 #include "autograd/record.h"
-#include "kernels/convert.h"
 #include "kernels/norm.h"
 #include "ops/create.h"
 #include "ops/memory_format.h"
@@ -270,6 +271,8 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
                 });
 }
 
+static size_t bytes_of(const Tensor& t) { return static_cast<size_t>(t.numel() * itemsize(t.dtype())); }
+
 static void require_running(const char* argument, const Tensor& running, int64_t channels) {
   if (!running.defined()) return;
   require_floating("batch_norm", argument, running);
@@ -304,13 +307,20 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
                             flat(b), eps, {flat(to_mean), flat(to_var), momentum});
     };
     const WithGradMode off(false);
-    const auto copy = [](const Tensor& t) { return t.defined() ? clone(t) : t; };
-    const Tensor old_mean = copy(running_mean), old_var = copy(running_var);
+    // The running statistics as they are now, should the operator be repeated.
+    std::vector<char> before;
+    for (const Tensor* t : {&running_mean, &running_var})
+      if (t->defined() && x.dtype() == DType::Float32)
+        before.insert(before.end(), (*t)->data, (*t)->data + bytes_of(*t));
     run(from, running_mean, running_var);
     if (x.numel() > 0) {
       if (doubtful(x, mean, rstd)) {
-        if (old_mean.defined()) kernels::copy(running_mean.view(), old_mean.view());
-        if (old_var.defined()) kernels::copy(running_var.view(), old_var.view());
+        const char* from_before = before.data();
+        for (const Tensor* t : {&running_mean, &running_var})
+          if (t->defined()) {
+            std::memcpy((*t)->data, from_before, bytes_of(*t));
+            from_before += bytes_of(*t);
+          }
         run(cast(from, DType::Float64), running_mean, running_var);
       }
       if (running_mean.defined()) running_mean->storage->written("batch_norm");

@@ -122,3 +122,12 @@ def test_binary_cross_entropy_of_an_infinite_logit(target, sign, loss):
     y = genesis.tensor([float(target)])
     assert F.binary_cross_entropy_with_logits(x, y).item() == float(loss)
     assert F.binary_cross_entropy_with_logits(x, y, reduction="none").item() == float(loss)
+
+
+def test_running_statistics_are_updated_once_where_the_norm_is_repeated_in_float64():
+    x = genesis.tensor(INPUTS["offset 1e+06"].astype("float32"))
+    mean, var = genesis.zeros(CLASSES), genesis.ones(CLASSES)
+    F.batch_norm(x, mean, var, training=True, momentum=0.5)
+    wide = x.double()
+    np.testing.assert_allclose(mean.numpy(), 0.5 * wide.mean(0).numpy(), rtol=1e-6)
+    np.testing.assert_allclose(var.numpy(), 0.5 + 0.5 * wide.var(0).numpy(), rtol=1e-5)
