@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from genesis import config as config
     from genesis import cuda as cuda
     from genesis import debug as debug
+    from genesis import distributed as distributed
     from genesis import distributions as distributions
     from genesis import dtypes as dtypes
     from genesis import func as func
@@ -96,6 +97,7 @@ _SUBMODULES = (
     "debug",
     "distributions",
     "dtypes",
+    "distributed",
     "func",
     "function",
     "functional",

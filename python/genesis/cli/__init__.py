@@ -16,6 +16,7 @@ __all__ = ["main"]
 
 COMMANDS = {
     "train": "train a model on data that comes with the package, and write a report",
+    "run": "run a script on several ranks, over MPI",
     "info": "say what is installed here: version, processor, threads, memory",
     "doctor": "check the installation: gradients of many operations, files, threads",
     "bench": "time operations and training steps, beside PyTorch where it is installed",
