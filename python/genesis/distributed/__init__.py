@@ -4,6 +4,9 @@
 `init_process_group` is called in a process that a launcher started.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from genesis.distributed._call import CollectiveError
 from genesis.distributed._collectives import (
     all_gather,
@@ -53,13 +56,20 @@ from genesis.distributed._world import (
     new_group,
 )
 
+if TYPE_CHECKING:
+    from genesis.distributed import algorithms, nn, parallel, process_group
+    from genesis.distributed._ddp import DistributedDataParallel
+
 __all__ = [
+    "DDP",
     "CollectiveError",
+    "DistributedDataParallel",
     "GroupMember",
     "P2POp",
     "ProcessGroup",
     "ReduceOp",
     "Work",
+    "algorithms",
     "all_gather",
     "all_gather_into_tensor",
     "all_gather_object",
@@ -94,6 +104,9 @@ __all__ = [
     "isend",
     "monitored_barrier",
     "new_group",
+    "nn",
+    "parallel",
+    "process_group",
     "recv",
     "reduce",
     "reduce_scatter",
@@ -102,3 +115,16 @@ __all__ = [
     "scatter_object_list",
     "send",
 ]
+
+# What needs modules and optimizers is imported when it is first used.
+_SUBMODULES = ("algorithms", "nn", "parallel", "process_group")
+_HOME = {"DDP": "_ddp", "DistributedDataParallel": "_ddp"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _HOME:
+        home = importlib.import_module(f"{__name__}.{_HOME[name]}")
+        return getattr(home, "DistributedDataParallel" if name == "DDP" else name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,9 +17,11 @@ from genesis.distributed._world import member
 _INVALID = _call.record("nothing", None, ())
 
 
-def _run(group: ProcessGroup, record: bytes, steps: Steps, async_op: bool) -> Work | None:
+def _run(
+    group: ProcessGroup, record: bytes, steps: Steps, async_op: bool, *outputs: Tensor
+) -> Work | None:
     """Start an operation, and wait for it unless it is to go on in the background."""
-    work = Work(group.queue, record, steps)
+    work = Work(group.queue, record, steps, lambda: list(outputs))
     if async_op:
         return work
     work.wait()
@@ -105,7 +107,7 @@ def all_reduce(
     record = _call.record("all_reduce", tensor.dtype, tensor.shape, reduction)
     if not async_op and found.all_reduce_now(tensor, reduction, record):
         return None
-    return _run(found, record, found.all_reduce(tensor, reduction, record), async_op)
+    return _run(found, record, found.all_reduce(tensor, reduction, record), async_op, tensor)
 
 
 def broadcast(
@@ -126,7 +128,7 @@ def broadcast(
 
     root = _checked(found, check)
     record = _call.record("broadcast", tensor.dtype, tensor.shape, root=root)
-    return _run(found, record, found.broadcast(tensor, root, record), async_op)
+    return _run(found, record, found.broadcast(tensor, root, record), async_op, tensor)
 
 
 def reduce(
@@ -149,7 +151,7 @@ def reduce(
 
     reduction, root = _checked(found, check)
     record = _call.record("reduce", tensor.dtype, tensor.shape, reduction, root)
-    return _run(found, record, found.reduce(tensor, reduction, root, record), async_op)
+    return _run(found, record, found.reduce(tensor, reduction, root, record), async_op, tensor)
 
 
 def all_gather(
@@ -175,7 +177,7 @@ def all_gather(
         for i, output in enumerate(outputs):
             output.detach().copy_(into[i])
 
-    return _run(found, record, steps(), async_op)
+    return _run(found, record, steps(), async_op, *outputs)
 
 
 def all_gather_into_tensor(
@@ -209,7 +211,7 @@ def all_gather_into_tensor(
         if whole is not into:
             into.copy_(whole)
 
-    return _run(found, record, steps(), async_op)
+    return _run(found, record, steps(), async_op, output_tensor)
 
 
 def reduce_scatter(
@@ -233,7 +235,9 @@ def reduce_scatter(
     reduction, parts = _checked(found, check)
     flat = _C.stack([p.detach() for p in parts]).reshape(-1)
     record = _call.record("reduce_scatter", output.dtype, output.shape, reduction)
-    return _run(found, record, found.reduce_scatter(output, flat, reduction, record), async_op)
+    return _run(
+        found, record, found.reduce_scatter(output, flat, reduction, record), async_op, output
+    )
 
 
 def reduce_scatter_tensor(
@@ -264,7 +268,9 @@ def reduce_scatter_tensor(
     reduction = _checked(found, check)
     flat = input.detach().clone().reshape(-1)
     record = _call.record("reduce_scatter", output.dtype, output.shape, reduction)
-    return _run(found, record, found.reduce_scatter(output, flat, reduction, record), async_op)
+    return _run(
+        found, record, found.reduce_scatter(output, flat, reduction, record), async_op, output
+    )
 
 
 def all_to_all(
@@ -298,7 +304,7 @@ def all_to_all(
             output.detach().copy_(into[begin : begin + count].reshape(output.shape))
             begin += count
 
-    return _run(found, record, steps(), async_op)
+    return _run(found, record, steps(), async_op, *outputs)
 
 
 def all_to_all_single(
@@ -345,7 +351,7 @@ def all_to_all_single(
         yield from found.all_to_all(into, counts_in, out, counts_out, record)
         output.detach().copy_(into.reshape(output.shape))
 
-    return _run(found, record, steps(), async_op)
+    return _run(found, record, steps(), async_op, output)
 
 
 def gather(
@@ -382,7 +388,7 @@ def gather(
         for i, output in enumerate(outputs):
             output.detach().copy_(into[i])  # type: ignore[index]
 
-    return _run(found, record, steps(), async_op)
+    return _run(found, record, steps(), async_op, *outputs)
 
 
 def scatter(
@@ -413,7 +419,7 @@ def scatter(
 
     root, parts = _checked(found, check)
     record = _call.record("scatter", tensor.dtype, tensor.shape, root=root)
-    return _run(found, record, found.scatter(tensor, parts, root, record), async_op)
+    return _run(found, record, found.scatter(tensor, parts, root, record), async_op, tensor)
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:

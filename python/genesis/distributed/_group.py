@@ -72,6 +72,10 @@ class ProcessGroup:
         """The memory of a contiguous tensor, for MPI."""
         return self.mpi.buffer.fromaddress(tensor.data_ptr(), tensor.nbytes)
 
+    def _comm(self, checked: bool) -> Any:
+        """The communicator for data: the first thing an operation starts has one of its own."""
+        return self.later if checked else self.first
+
     # ---- agreement ------------------------------------------------------------------------------
 
     def agree(self, record: bytes, others: bool = False) -> Steps:
@@ -145,11 +149,12 @@ class ProcessGroup:
             if checked:
                 yield from self.agree(record)
             if not self.deterministic and self._native(flat.dtype, reduction) is not None:
-                yield from self._all_reduce_native(flat, reduction)
+                yield from self._all_reduce_native(flat, reduction, self._comm(checked))
             else:
                 step = PIECE // flat.itemsize
                 for begin in range(0, flat.numel(), step):
-                    yield from self._all_reduce_piece(flat[begin : begin + step], reduction)
+                    comm = self._comm(checked or begin > 0)
+                    yield from self._all_reduce_piece(flat[begin : begin + step], reduction, comm)
         if whole is not tensor:
             tensor.detach().copy_(whole)
         else:
@@ -177,17 +182,17 @@ class ProcessGroup:
         ops = (mpi.SUM, mpi.PROD, mpi.MIN, mpi.MAX, mpi.SUM, mpi.BAND, mpi.BOR, mpi.BXOR)
         return (types[dtype], ops[reduction]) if dtype in types else None
 
-    def _all_reduce_native(self, flat: Tensor, reduction: int) -> Steps:
+    def _all_reduce_native(self, flat: Tensor, reduction: int, comm: Any) -> Steps:
         kind, op = self._native(flat.dtype, reduction)
         spec = [self.memory(flat), flat.numel(), kind]
-        yield [self.later.Iallreduce(self.mpi.IN_PLACE, spec, op)]
+        yield [comm.Iallreduce(self.mpi.IN_PLACE, spec, op)]
         if reduction == _reduce.AVG:
             flat.div_(self._size)
 
-    def _all_reduce_piece(self, flat: Tensor, reduction: int) -> Steps:
+    def _all_reduce_piece(self, flat: Tensor, reduction: int, comm: Any) -> Steps:
         """Each rank reduces its part of what all sent, and all get all parts."""
         bounds = self.bounds(flat.numel())
-        yield from self._reduce_parts(flat, bounds, reduction)
+        yield from self._reduce_parts(flat, bounds, reduction, comm)
         begin, end = bounds[self._rank]
         if self._size == 2:
             other_begin, other_end = bounds[self.peer]
@@ -207,7 +212,9 @@ class ProcessGroup:
         edges = [min(i * step, count) for i in range(self._size + 1)]
         return list(itertools.pairwise(edges))
 
-    def _reduce_parts(self, flat: Tensor, bounds: list[tuple[int, int]], reduction: int) -> Steps:
+    def _reduce_parts(
+        self, flat: Tensor, bounds: list[tuple[int, int]], reduction: int, comm: Any
+    ) -> Steps:
         """After this, the part of this rank holds the reduction over all ranks."""
         begin, end = bounds[self._rank]
         own = flat[begin:end]
@@ -228,7 +235,7 @@ class ProcessGroup:
         spots = [i * length * item for i in range(self._size)]
         byte = self.mpi.BYTE
         yield [
-            self.later.Ialltoallv(
+            comm.Ialltoallv(
                 [self.memory(flat), counts, places, byte], [self.memory(parts), into, spots, byte]
             )
         ]
@@ -244,7 +251,7 @@ class ProcessGroup:
         flat = tensor.detach().contiguous().reshape(-1)
         flat = flat.clone() if flat.data_ptr() == tensor.data_ptr() else flat
         bounds = self.bounds(flat.numel())
-        yield from self._reduce_parts(flat, bounds, reduction)
+        yield from self._reduce_parts(flat, bounds, reduction, self.later)
         item = flat.itemsize
         begin, end = bounds[self._rank]
         counts = [(e - b) * item for b, e in bounds]
@@ -266,20 +273,22 @@ class ProcessGroup:
         length = flat.numel() // self._size
         if self._size > 1:
             bounds = [(i * length, (i + 1) * length) for i in range(self._size)]
-            yield from self._reduce_parts(flat, bounds, reduction)
+            yield from self._reduce_parts(flat, bounds, reduction, self._comm(checked))
         begin = self._rank * length
         output.detach().copy_(flat[begin : begin + length].reshape(output.shape))
 
     # ---- moving data ----------------------------------------------------------------------------
 
-    def broadcast(self, tensor: Tensor, root: int, record: bytes, checked: bool = True) -> Steps:
+    def broadcast(
+        self, tensor: Tensor, root: int, record: bytes, checked: bool = True, comm: Any = None
+    ) -> Steps:
         """The tensor of ``root``, on all ranks."""
         if self._size == 1:
             return
         if checked:
             yield from self.agree(record)
         whole = tensor.detach().contiguous()
-        yield [self.later.Ibcast(self.memory(whole), root)]
+        yield [(comm or self._comm(checked)).Ibcast(self.memory(whole), root)]
         if self._rank != root:
             if whole.data_ptr() != tensor.data_ptr():
                 tensor.detach().copy_(whole)
@@ -304,9 +313,9 @@ class ProcessGroup:
             yield self._swap(self.memory(mine), self.memory(rows[self.peer]), _TAG_DATA)
         else:
             if into.data_ptr() + self._rank * whole.nbytes == whole.data_ptr():
-                yield [self.later.Iallgather(self.mpi.IN_PLACE, self.memory(into))]
+                yield [self._comm(checked).Iallgather(self.mpi.IN_PLACE, self.memory(into))]
             else:
-                yield [self.later.Iallgather(self.memory(whole), self.memory(into))]
+                yield [self._comm(checked).Iallgather(self.memory(whole), self.memory(into))]
         increment_version(into)
 
     def all_to_all(

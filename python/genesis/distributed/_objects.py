@@ -74,13 +74,13 @@ def _broadcast_bytes(group: ProcessGroup, data: bytes, root: int, record: bytes)
 
     def steps() -> Steps:
         yield from group.agree(record)
-        yield from group.broadcast(length, root, record, checked=False)
+        yield from group.broadcast(length, root, record, False, group.later)
         if group.rank() == root:
             body = _C.tensor(list(data), dtype=_C.uint8) if len(data) < 64 else _own(data)
         else:
             body = _C.empty(int(length.item()), dtype=_C.uint8)
         if body.numel():
-            yield from group.broadcast(body, root, record, checked=False)
+            yield from group.broadcast(body, root, record, False, group.later)
         out.append(bytes(memoryview(body)) if body.numel() else b"")
 
     _run(group, record, steps(), False)

@@ -152,12 +152,42 @@ class Work:
         self.wait()
         return None if self._result is None else self._result()
 
-    def get_future(self) -> Work:
-        """The handle itself, which has ``wait``, ``done`` and ``value`` as a future has."""
-        return self
+    def get_future(self) -> Future:
+        """A future whose value is the list of tensors that the operation writes."""
+        return Future(self.result, self.is_completed)
+
+
+class Future:
+    """A value that will be known; ``then`` makes another one of it.
+
+    >>> Future(lambda: 3).then(lambda future: future.value() + 1).wait()
+    4
+    """
+
+    def __init__(self, get: Callable[[], Any], ready: Callable[[], bool] | None = None) -> None:
+        self._get = get
+        self._ready = ready
+        self._known = False
+        self._value: Any = None
+
+    def wait(self) -> Any:
+        """The value, once it is known."""
+        if not self._known:
+            self._value = self._get()
+            self._known = True
+        return self._value
 
     def value(self) -> Any:
-        return self.result()
+        """The same as ``wait()``."""
+        return self.wait()
+
+    def done(self) -> bool:
+        """Whether the value is known."""
+        return self._known or self._ready is None or self._ready()
+
+    def then(self, callback: Callable[[Future], Any]) -> Future:
+        """The future of what ``callback`` makes of this one."""
+        return Future(lambda: callback(self), self.done)
 
 
 class Finished(Work):

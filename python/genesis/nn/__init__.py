@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # mypy follows a star import and its __all__ one level deep, 
     from genesis.nn.modules.rnn import *  # noqa: F403
     from genesis.nn.modules.rnn_cell import *  # noqa: F403
     from genesis.nn.modules.sparse import *  # noqa: F403
+    from genesis.nn.modules.sync_batchnorm import *  # noqa: F403
     from genesis.nn.modules.transformer import *  # noqa: F403
     from genesis.nn.modules.upsampling import *  # noqa: F403
     from genesis.nn.uninitialized import UninitializedBuffer, UninitializedParameter
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     __all__ += modules.rnn.__all__
     __all__ += modules.rnn_cell.__all__
     __all__ += modules.sparse.__all__
+    __all__ += modules.sync_batchnorm.__all__
     __all__ += modules.transformer.__all__
     __all__ += modules.upsampling.__all__
 
@@ -90,4 +92,8 @@ def __getattr__(name: str) -> Any:
         return getattr(modules, name)
     if name in ("UninitializedBuffer", "UninitializedParameter"):
         return getattr(parameter, name)
+    if name == "parallel":
+        import importlib
+
+        return importlib.import_module("genesis.nn.parallel")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

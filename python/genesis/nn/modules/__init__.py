@@ -25,6 +25,7 @@ from genesis.nn.modules import (
     rnn,
     rnn_cell,
     sparse,
+    sync_batchnorm,
     transformer,
     upsampling,
 )
@@ -51,6 +52,7 @@ from genesis.nn.modules.rearrange import *  # noqa: F403
 from genesis.nn.modules.rnn import *  # noqa: F403
 from genesis.nn.modules.rnn_cell import *  # noqa: F403
 from genesis.nn.modules.sparse import *  # noqa: F403
+from genesis.nn.modules.sync_batchnorm import *  # noqa: F403
 from genesis.nn.modules.transformer import *  # noqa: F403
 from genesis.nn.modules.upsampling import *  # noqa: F403
 
@@ -78,6 +80,7 @@ __all__: list[str] = [
     *rnn.__all__,
     *rnn_cell.__all__,
     *sparse.__all__,
+    *sync_batchnorm.__all__,
     *transformer.__all__,
     *upsampling.__all__,
 ]

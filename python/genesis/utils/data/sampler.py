@@ -192,8 +192,26 @@ class BatchSampler(Sampler[list[int]]):
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
 
+def place_in_group(name: str, num_replicas: int | None, rank: int | None) -> tuple[int, int]:
+    """How many processes there are and which one this is; asked of `genesis.distributed`."""
+    if num_replicas is None or rank is None:
+        from genesis import distributed
+
+        if not distributed.is_initialized():
+            raise ValueError(
+                f"{name}: num_replicas and rank must be given: there is no process group to ask; "
+                "or call genesis.distributed.init_process_group() first"
+            )
+        size, own = distributed.get_world_size(), distributed.get_rank()
+        num_replicas = size if num_replicas is None else num_replicas
+        rank = own if rank is None else rank
+    return num_replicas, rank
+
+
 class DistributedSampler(Sampler[int]):
     """The share of one of several processes that train together, each with other samples.
+
+    Without ``num_replicas`` and ``rank`` they are those of the process group.
 
     All processes shuffle alike, by ``seed`` and the epoch: call `set_epoch` before each. The shares
     are of equal length: some samples are repeated, or with ``drop_last`` some are left out.
@@ -211,11 +229,7 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        if num_replicas is None or rank is None:
-            raise ValueError(
-                "DistributedSampler: num_replicas and rank must be given: Genesis starts no "
-                "process group to ask"
-            )
+        num_replicas, rank = place_in_group("DistributedSampler", num_replicas, rank)
         _count("DistributedSampler", "num_replicas", num_replicas)
         if not 0 <= rank < num_replicas:
             raise ValueError(
