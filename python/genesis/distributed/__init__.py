@@ -57,7 +57,7 @@ from genesis.distributed._world import (
 )
 
 if TYPE_CHECKING:
-    from genesis.distributed import algorithms, nn, parallel, process_group
+    from genesis.distributed import algorithms, checkpoint, nn, parallel, process_group
     from genesis.distributed._ddp import DistributedDataParallel
 
 __all__ = [
@@ -80,6 +80,7 @@ __all__ = [
     "batch_isend_irecv",
     "broadcast",
     "broadcast_object_list",
+    "checkpoint",
     "default_pg_timeout",
     "destroy_process_group",
     "gather",
@@ -117,7 +118,7 @@ __all__ = [
 ]
 
 # What needs modules and optimizers is imported when it is first used.
-_SUBMODULES = ("algorithms", "nn", "parallel", "process_group")
+_SUBMODULES = ("algorithms", "checkpoint", "nn", "parallel", "process_group")
 _HOME = {"DDP": "_ddp", "DistributedDataParallel": "_ddp"}
 
 

@@ -46,8 +46,9 @@ class ProcessGroup:
         self.mpi = mpi
         self.queue = Queue(status, mpi)
         self.comm = comm
-        if comm is not None:
-            self.first, self.later, self.direct = comm.Dup(), comm.Dup(), comm.Dup()
+        self.first, self.later, self.direct = (
+            None if comm is None else comm.Dup() for _ in range(3)
+        )
         if self._size == 2:
             self.peer = 1 - rank
             self._out = memoryview(bytearray(HEAD + INLINE))

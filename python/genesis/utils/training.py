@@ -136,18 +136,21 @@ class Checkpoint:
                 f"Checkpoint.restore: {self.path} has no step {step}; there are {steps}"
             )
         state = load(self.file(step))
-        missing = sorted(set(self.parts) - set(state))
-        unknown = sorted(set(state) - set(self.parts) - set(_RESERVED))
-        if missing or unknown:
-            raise ValueError(
-                f"Checkpoint.restore: {self.file(step)} does not fit: it lacks {missing} and has "
-                f"{unknown} besides; pass the same parts as when it was saved"
-            )
+        self._check_parts(state, self.file(step))
         for name, part in self.parts.items():
             part.set(state[name])
         random_state.restore(state["random"])
         found: dict[str, Any] = {**state["values"], "step": step}
         return found
+
+    def _check_parts(self, state: dict[str, Any], file: str) -> None:
+        missing = sorted(set(self.parts) - set(state))
+        unknown = sorted(set(state) - set(self.parts) - set(_RESERVED))
+        if missing or unknown:
+            raise ValueError(
+                f"Checkpoint.restore: {file} does not fit: it lacks {missing} and has "
+                f"{unknown} besides; pass the same parts as when it was saved"
+            )
 
 
 @dataclass
