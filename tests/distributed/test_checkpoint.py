@@ -40,7 +40,7 @@ def test_a_lost_rank_restarts_the_run_with_fewer_ranks(tmp_path):
 @needs_mpi
 def test_random_kills_lose_nothing(tmp_path):
     """GENESIS_TEST_KILLS=100 makes it long."""
-    steps = str(6 + KILLS)
+    steps = str(10 + 8 * KILLS)
     whole = result(passes(1, "resume", str(tmp_path / "whole"), steps))
     outcome = run(
         2, "resume", str(tmp_path / "a"), steps, "random", str(KILLS),

@@ -1,0 +1,5 @@
+"""Optimizers whose state is divided among the ranks."""
+
+from genesis.distributed.optim.zero import ZeroRedundancyOptimizer
+
+__all__ = ["ZeroRedundancyOptimizer"]
