@@ -77,3 +77,20 @@ def test_a_checkpoint_that_cannot_be_written_leaves_nothing(tmp_path):
     with pytest.raises(TypeError):
         checkpoint.save({"x": object()}, tmp_path / "c")
     assert os.listdir(tmp_path) == []
+
+
+@needs_mpi
+@pytest.mark.parametrize("kind", ["zero", "shard"])
+def test_divided_states_go_on_on_fewer_ranks(tmp_path, kind):
+    passes(1, "sharded_resume", str(tmp_path / "whole"), "6", kind)
+    passes(4, "sharded_resume", str(tmp_path / "a"), "3", kind)
+    passes(2, "sharded_resume", str(tmp_path / "a"), "5", kind)
+    passes(1, "sharded_resume", str(tmp_path / "a"), "6", kind)
+    ours, whole = (
+        checkpoint.read(next((tmp_path / name).glob("step-000000006*"))) for name in ("a", "whole")
+    )
+    for key, value in whole["model"].items():
+        assert genesis.equal(ours["model"][key], value), key
+    for number, values in whole["optimizer"]["state"].items():
+        for key, value in values.items():
+            assert genesis.equal(ours["optimizer"]["state"][number][key], value), (number, key)

@@ -57,12 +57,26 @@ from genesis.distributed._world import (
 )
 
 if TYPE_CHECKING:
-    from genesis.distributed import algorithms, checkpoint, nn, parallel, process_group
+    from genesis.distributed import (
+        algorithms,
+        checkpoint,
+        device_mesh,
+        fsdp,
+        nn,
+        optim,
+        parallel,
+        process_group,
+        tensor,
+    )
     from genesis.distributed._ddp import DistributedDataParallel
+    from genesis.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+    DDP = DistributedDataParallel
 
 __all__ = [
     "DDP",
     "CollectiveError",
+    "DeviceMesh",
     "DistributedDataParallel",
     "GroupMember",
     "P2POp",
@@ -83,6 +97,8 @@ __all__ = [
     "checkpoint",
     "default_pg_timeout",
     "destroy_process_group",
+    "device_mesh",
+    "fsdp",
     "gather",
     "gather_object",
     "get_backend",
@@ -94,6 +110,7 @@ __all__ = [
     "get_rank",
     "get_world_size",
     "group",
+    "init_device_mesh",
     "init_process_group",
     "irecv",
     "is_available",
@@ -106,6 +123,7 @@ __all__ = [
     "monitored_barrier",
     "new_group",
     "nn",
+    "optim",
     "parallel",
     "process_group",
     "recv",
@@ -115,11 +133,27 @@ __all__ = [
     "scatter",
     "scatter_object_list",
     "send",
+    "tensor",
 ]
 
 # What needs modules and optimizers is imported when it is first used.
-_SUBMODULES = ("algorithms", "checkpoint", "nn", "parallel", "process_group")
-_HOME = {"DDP": "_ddp", "DistributedDataParallel": "_ddp"}
+_SUBMODULES = (
+    "algorithms",
+    "checkpoint",
+    "device_mesh",
+    "fsdp",
+    "nn",
+    "optim",
+    "parallel",
+    "process_group",
+    "tensor",
+)
+_HOME = {
+    "DDP": "_ddp",
+    "DeviceMesh": "device_mesh",
+    "DistributedDataParallel": "_ddp",
+    "init_device_mesh": "device_mesh",
+}
 
 
 def __getattr__(name: str) -> Any:

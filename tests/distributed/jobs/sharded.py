@@ -1,6 +1,5 @@
 """Optimizers and models that are divided among the ranks, against plain ones."""
 
-
 import genesis
 import genesis.distributed as dist
 import models

@@ -1,6 +1,18 @@
 """Checkpoints that several ranks write together and any number of ranks can read."""
 
+from typing import TYPE_CHECKING, Any
+
 from genesis.distributed.checkpoint._files import Piece, load, read, save
-from genesis.distributed.checkpoint._runs import Checkpoint
+
+if TYPE_CHECKING:
+    from genesis.distributed.checkpoint._runs import Checkpoint
 
 __all__ = ["Checkpoint", "Piece", "load", "read", "save"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Checkpoint":  # needs models and optimizers, which use this package themselves
+        from genesis.distributed.checkpoint._runs import Checkpoint
+
+        return Checkpoint
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
 from typing import Any
 
 from genesis.distributed.checkpoint import _files
+from genesis.distributed.checkpoint.state_dict import (
+    get_model_state_dict,
+    load_numbered_state,
+    numbered_state,
+    set_model_state_dict,
+)
+from genesis.nn.modules.module import Module
+from genesis.optim.optimizer import Optimizer
 from genesis.utils import random_state
 from genesis.utils.training import Checkpoint as _Single
+from genesis.utils.training import _Part
 
 _NAME = re.compile(r"step-(\d+)-(\d+)")
 _LEFT_OVER = re.compile(r"\.step-\d+-\d+\.[0-9a-f]+\.(tmp|old)")
@@ -19,7 +29,8 @@ class Checkpoint(_Single):
     """`genesis.utils.training.Checkpoint` for a run on several ranks.
 
     All ranks call `save` and `restore`. Each writes a share, and a checkpoint is there whole or not
-    at all. It can be restored on another number of ranks. The random state of each rank is kept;
+    at all. It can be restored on another number of ranks, also where models and optimizers are
+    divided among ranks. The random state of each rank is kept;
     on another number of ranks all of them continue with that of rank 0.
 
     >>> model = genesis.nn.Linear(2, 1)
@@ -28,6 +39,19 @@ class Checkpoint(_Single):
     >>> Checkpoint("job", model=model).restore()
     {'epoch': 1, 'step': 10}
     """
+
+    def __init__(self, path: str | os.PathLike[str], *, keep: int | None = 3, **parts: Any) -> None:
+        super().__init__(path, keep=keep, **parts)
+        for name, x in parts.items():
+            if isinstance(x, Module):
+                self.parts[name] = _Part(
+                    functools.partial(get_model_state_dict, x),
+                    functools.partial(set_model_state_dict, x),
+                )
+            elif isinstance(x, Optimizer):
+                self.parts[name] = _Part(
+                    functools.partial(numbered_state, x), functools.partial(load_numbered_state, x)
+                )
 
     def _found(self) -> list[tuple[int, int, str]]:
         """(serial, step, name) of the checkpoints, the latest saved last."""

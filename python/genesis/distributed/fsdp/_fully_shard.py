@@ -75,8 +75,8 @@ class _Unit:
         kinds = {m.local.dtype for m in self.members}
         if len(kinds) > 1:
             raise ValueError(
-                f"fully_shard: the parameters of a module must have one dtype, got {sorted(map(str, kinds))}; "
-                "call fully_shard on the parts"
+                "fully_shard: the parameters of a module must have one dtype, got "
+                f"{sorted(map(str, kinds))}; call fully_shard on the parts"
             )
         self.dtype = self.members[0].local.dtype
         self.total = sum(m.size for m in self.members)

@@ -17,7 +17,7 @@ __all__ = ["ZeroRedundancyOptimizer"]
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """An optimizer that updates the parameters of this rank's share and gets the others from theirs.
+    """An optimizer that updates a share of the parameters and gets the others from their ranks.
 
     ``optimizer_class(params, **defaults)`` is made for the share, so its state takes 1/N of the
     memory on each of N ranks. Gradients must be the same on all ranks, as
@@ -156,10 +156,11 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def _packed_groups(self) -> list[dict[str, Any]]:
         number = {id(p): i for i, p in enumerate(self._order)}
-        return [
-            {**{k: v for k, v in g.items() if k != "params"}, "params": [number[id(p)] for p in g["params"]]}
-            for g in self.param_groups
-        ]  # fmt: skip
+        packed = []
+        for group in self.param_groups:
+            plain = {k: v for k, v in group.items() if k != "params"}
+            packed.append({**plain, "params": [number[id(p)] for p in group["params"]]})
+        return packed
 
     def local_state_dict(self) -> dict[int, dict[str, Any]]:
         """The state of this rank's share, by the number of the parameter."""
