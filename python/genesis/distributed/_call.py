@@ -46,7 +46,7 @@ def record(
             count = 1
             for d in dims:
                 count *= d
-            dims = [count]
+            dims = [count] + [1] * (_MAX_DIMS - 1)
         dims += [0] * (_MAX_DIMS - len(dims))
         packed = _LAYOUT.pack(
             CODES[operation], reduction, code, min(len(shape), _MAX_DIMS), root, 0, *dims
@@ -83,6 +83,17 @@ def describe(packed: bytes) -> str:
 def operation_of(packed: bytes) -> str:
     """The name of the operation alone."""
     return OPERATIONS[packed[0]] if packed[0] < len(OPERATIONS) else "?"
+
+
+def reduced_bytes(packed: bytes) -> int:
+    """How many bytes an all_reduce is about; 0 for another operation."""
+    code, _, dtype, ndim, _, _, *dims = _LAYOUT.unpack_from(packed)
+    if code != CODES["all_reduce"] or not 0 <= dtype < len(DTYPES):
+        return 0
+    count = DTYPES[dtype].itemsize
+    for d in dims[:ndim]:
+        count *= d
+    return count
 
 
 class CollectiveError(RuntimeError, ValueError):

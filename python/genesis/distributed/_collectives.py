@@ -98,6 +98,11 @@ def all_reduce(
     found = member(group, "all_reduce")
     if found is None:
         return None
+    if not async_op and isinstance(tensor, Tensor):
+        quick = found.channels.get((tensor.dtype, tensor.shape, op))
+        if quick is not None and not found.queue.works:
+            quick.run(tensor)
+            return None
 
     def check() -> int:
         _tensor("all_reduce", "tensor", tensor)
@@ -105,7 +110,9 @@ def all_reduce(
 
     reduction = _checked(found, check)
     record = _call.record("all_reduce", tensor.dtype, tensor.shape, reduction)
-    if not async_op and found.all_reduce_now(tensor, reduction, record):
+    quick = found.channel(tensor, op, reduction, record)
+    if quick is not None and not async_op and not found.queue.works:
+        quick.run(tensor)
         return None
     return _run(found, record, found.all_reduce(tensor, reduction, record), async_op, tensor)
 

@@ -9,19 +9,22 @@ message as the record.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
 from genesis.autograd.graph import increment_version
 from genesis.distributed import _call, _reduce
+from genesis.distributed._quick import LIMIT, Channel, fold
 from genesis.distributed._status import Status
 from genesis.distributed._work import Queue, Steps
 
 INLINE = 1 << 17  # bytes that travel together with the record between two ranks
+PAIR = 1 << 21  # bytes up to which two ranks exchange all of their data at once
 PIECE = 1 << 28  # bytes that are reduced at a time, which bounds the memory for it
 HEAD = _call.SIZE
-_TAG_FIRST, _TAG_DATA, _TAG_RESULT = 1, 2, 3
+_TAG_FIRST, _TAG_DATA, _TAG_RESULT, _TAG_PAIR = 1, 2, 3, 4
 
 
 class ProcessGroup:
@@ -46,14 +49,14 @@ class ProcessGroup:
         self.mpi = mpi
         self.queue = Queue(status, mpi)
         self.comm = comm
-        self.first, self.later, self.direct = (
-            None if comm is None else comm.Dup() for _ in range(3)
-        )
+        self.channels: dict[Any, Channel] = {}
+        # For the start of operations, for what comes later in them, and for messages.
+        self.first: Any = None if comm is None else comm.Dup()
+        self.later: Any = None if comm is None else comm.Dup()
+        self.direct: Any = None if comm is None else comm.Dup()
         if self._size == 2:
             self.peer = 1 - rank
-            self._out = memoryview(bytearray(HEAD + INLINE))
-            self._in = _C.empty(HEAD + INLINE, dtype=_C.uint8)
-            self._in_memory = memoryview(self._in)
+            self.inbox = _C.empty(HEAD + INLINE, dtype=_C.uint8)
 
     def rank(self) -> int:
         """The rank of this process in the group."""
@@ -87,8 +90,7 @@ class ProcessGroup:
             theirs = bytearray(HEAD + INLINE)
             yield self._swap(record, theirs)
             if theirs[:HEAD] != record:
-                pair = [record, bytes(theirs[:HEAD])]
-                raise _call.mismatch(pair if self._rank == 0 else pair[::-1], self.ranks)
+                yield from self._disagree(record, bytes(theirs[:HEAD]))
             return
         table = bytearray(HEAD * self._size)
         yield [self.first.Iallgather(record, table)]
@@ -103,38 +105,15 @@ class ProcessGroup:
 
     # ---- reductions -----------------------------------------------------------------------------
 
-    def all_reduce_now(self, tensor: Tensor, reduction: int, record: bytes) -> bool:
-        """The quick way for short data between two ranks; False if it does not apply."""
-        size = tensor.nbytes
-        if self._size != 2 or size > INLINE or self.queue.works or not tensor.is_contiguous():
-            return False
-        flat = tensor.detach().reshape(-1)
-        out = self._out
-        out[:HEAD] = record
-        end = HEAD + size
-        out[HEAD:end] = memoryview(flat.view(_C.uint8))
-        peer, status = self.peer, self.status
-        status.begin(record)
-        try:
-            self.first.Sendrecv(out[:end], peer, _TAG_FIRST, self._in_memory, peer, _TAG_FIRST)
-        finally:
-            status.end()
-        if self._in_memory[:HEAD] != record:
-            pair = [record, bytes(self._in_memory[:HEAD])]
-            raise _call.mismatch(pair if self._rank == 0 else pair[::-1], self.ranks)
-        self._fold(flat, self._in[HEAD:end].view(flat.dtype), reduction)
-        return True
-
-    def _fold(self, mine: Tensor, theirs: Tensor, reduction: int) -> None:
-        """Reduce what the other of two ranks sent into this rank's memory, rank 0 first."""
-        if reduction in (0, _reduce.AVG) and mine.dtype != _C.bool:
-            mine.add_(theirs)  # commutes, bit for bit
-        elif self._rank == 0:
-            _reduce.combine([mine, theirs], reduction)
-        else:
-            mine.copy_(_reduce.combine([theirs, mine], reduction))
-        if reduction == _reduce.AVG:
-            mine.div_(2)
+    def channel(self, tensor: Tensor, op: Any, reduction: int, record: bytes) -> Channel | None:
+        """The quick way for such tensors, if there is one; it is kept for the next call."""
+        if self._size != 2 or tensor.nbytes > INLINE or not tensor.numel():
+            return None
+        if len(self.channels) >= LIMIT:  # a program whose shapes never repeat
+            self.channels.clear()
+        made = Channel(self, tensor, reduction, record)
+        self.channels[tensor.dtype, tensor.shape, op] = made
+        return made
 
     def all_reduce(
         self, tensor: Tensor, reduction: int, record: bytes, checked: bool = True
@@ -146,6 +125,8 @@ class ProcessGroup:
         flat = whole.detach().reshape(-1)
         if self._size == 2 and checked and flat.nbytes <= INLINE:
             yield from self._all_reduce_inline(flat, reduction, record)
+        elif self._size == 2 and checked and self._announced(record):
+            yield from self._all_reduce_pair(flat, reduction, record)
         else:
             if checked:
                 yield from self.agree(record)
@@ -163,14 +144,44 @@ class ProcessGroup:
 
     def _all_reduce_inline(self, flat: Tensor, reduction: int, record: bytes) -> Steps:
         out = bytearray(record)
-        out += memoryview(flat.view(_C.uint8))
+        out += memoryview(flat.view(dtype=_C.uint8))
         arrived = _C.empty(HEAD + INLINE, dtype=_C.uint8)
         yield self._swap(out, memoryview(arrived))
         theirs = bytes(memoryview(arrived[:HEAD]))
         if theirs != record:
-            pair = [record, theirs]
-            raise _call.mismatch(pair if self._rank == 0 else pair[::-1], self.ranks)
-        self._fold(flat, arrived[HEAD : HEAD + flat.nbytes].view(flat.dtype), reduction)
+            yield from self._disagree(record, theirs)
+        fold(self._rank, flat, arrived[HEAD : HEAD + flat.nbytes].view(dtype=flat.dtype), reduction)
+
+    def _announced(self, record: bytes) -> int:
+        """How many bytes follow the record of the other one of two ranks without being asked for."""
+        size = _call.reduced_bytes(record)
+        return size if self.deterministic and INLINE < size <= PAIR else 0
+
+    def _disagree(self, mine: bytes, theirs: bytes, sent: Sequence[Any] = ()) -> Steps:
+        """Take in what the other rank has sent already, then raise."""
+        size = self._announced(theirs)
+        requests = list(sent)
+        scratch = bytearray(size)
+        if size:
+            requests.append(self.later.Irecv(scratch, self.peer, _TAG_PAIR))
+        yield requests
+        pair = [mine, theirs]
+        raise _call.mismatch(pair if self._rank == 0 else pair[::-1], self.ranks)
+
+    def _all_reduce_pair(self, flat: Tensor, reduction: int, record: bytes) -> Steps:
+        """Between two ranks: the data follows the record at once, which saves two exchanges."""
+        theirs = bytearray(HEAD + INLINE)
+        heading, *sent = [
+            self.first.Irecv(theirs, self.peer, _TAG_FIRST),
+            self.first.Isend(record, self.peer, _TAG_FIRST),
+            self.later.Isend(self.memory(flat), self.peer, _TAG_PAIR),
+        ]
+        yield [heading]
+        if theirs[:HEAD] != record:
+            yield from self._disagree(record, bytes(theirs[:HEAD]), sent)
+        arrived = _C.empty(flat.numel(), dtype=flat.dtype)
+        yield [self.later.Irecv(self.memory(arrived), self.peer, _TAG_PAIR), *sent]
+        fold(self._rank, flat, arrived, reduction)
 
     def _native(self, dtype: _C.dtype, reduction: int) -> Any:
         """MPI's own types for a reduction; None where MPI has none."""
@@ -225,7 +236,7 @@ class ProcessGroup:
             out = self.memory(flat[other_begin:other_end])
             yield self._swap(out, self.memory(arrived), _TAG_DATA)
             if end > begin:
-                self._fold(own, arrived, reduction)
+                fold(self._rank, own, arrived, reduction)
             return
         item = flat.itemsize
         length = end - begin

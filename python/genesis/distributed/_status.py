@@ -18,6 +18,7 @@ VARIABLE = "GENESIS_RUN_STATUS"
 RUNNING, WAITING, FAILED, FINISHED = range(4)
 _HEAD = struct.Struct("<qqd")
 _ENTRY = struct.Struct(f"<qqd{_call.SIZE}s")
+_pack, _now = _ENTRY.pack_into, time.time
 SIZE = 4096
 _NOTE = _ENTRY.size  # a text of the rank itself: the last line of its traceback
 
@@ -32,7 +33,6 @@ class Status:
         directory = os.environ.get(VARIABLE)
         self.memory: Any = bytearray(SIZE)
         self.count = 0
-        self.wait_began = 0.0  # 0 while the rank does not wait; the watchdog reads this
         if directory:
             try:
                 path = os.path.join(directory, f"rank-{rank}")
@@ -47,12 +47,14 @@ class Status:
     def begin(self, record: bytes) -> None:
         """The rank starts to wait for an operation."""
         self.count += 1
-        self.wait_began = time.monotonic()
-        _ENTRY.pack_into(self.memory, 0, WAITING, self.count, time.time(), record)
+        _pack(self.memory, 0, WAITING, self.count, _now(), record)
+
+    def waits_in(self) -> int:
+        """The number of the operation that the rank waits in; 0 if it does not wait."""
+        return self.count if self.memory[0] == WAITING else 0
 
     def end(self) -> None:
         """The operation has completed."""
-        self.wait_began = 0.0
         self.memory[0] = RUNNING
 
     def note(self, state: int, text: str = "") -> None:

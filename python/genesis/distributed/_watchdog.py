@@ -28,9 +28,12 @@ class Watchdog(threading.Thread):
         self.stopped = threading.Event()
 
     def run(self) -> None:
+        operation, since = 0, time.monotonic()
         while not self.stopped.wait(min(_INTERVAL, self.timeout / 4)):
-            began = self.status.wait_began
-            if began and time.monotonic() - began > self.timeout:
+            present = self.status.waits_in()
+            if present != operation or not present:
+                operation, since = present, time.monotonic()
+            elif time.monotonic() - since > self.timeout:
                 self._end()
 
     def _end(self) -> None:

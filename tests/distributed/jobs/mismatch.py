@@ -28,7 +28,7 @@ for later in (False, True):
         if work is not None:
             work.wait()
 
-    for n in (4, 70_000):
+    for n in (4, 70_000, 600_000):
         mine = genesis.ones(n + 1 if last else n)
         refused(
             lambda: run(dist.all_reduce(mine, async_op=later)),
@@ -37,6 +37,14 @@ for later in (False, True):
             f"({n},)",
             "float32",
         )
+    mine = genesis.ones(40_000 if last else 100_000)
+    refused(lambda: run(dist.all_reduce(mine, async_op=later)), other, "(40000,)")
+    refused(
+        lambda: run(
+            dist.barrier(async_op=later) if last else dist.all_reduce(mine, async_op=later)
+        ),
+        "barrier",
+    )
     mine = genesis.ones(40_000 if last else 4)
     refused(lambda: run(dist.all_reduce(mine, async_op=later)), other, "(40000,)")
     mine = genesis.ones(4, dtype=genesis.float64 if last else genesis.float32)
