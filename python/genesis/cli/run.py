@@ -47,6 +47,9 @@ def _parser() -> Parser:
         "--launcher-exec", metavar="FILE", help="used in place of ssh to reach a host"
     )
     parser.add_argument(
+        "--address", help="address of this host that the other hosts can reach, if its name is not"
+    )
+    parser.add_argument(
         "--interface", metavar="NAME", help="network interface to use, for example eth0"
     )
     parser.add_argument(
@@ -148,6 +151,7 @@ class _Job:
                 hosts=options.hosts.split(",") if options.hosts else (),
                 agent=options.launcher_exec,
                 interface=options.interface,
+                address=options.address,
                 tagged=not options.no_prefix,
                 variables=names,
             )
@@ -197,14 +201,19 @@ class _Job:
         finally:
             shutil.rmtree(self.directory, ignore_errors=True)
 
-    @staticmethod
-    def _wait(process: subprocess.Popen[bytes], stop: list[int]) -> int:
+    def _wait(self, process: subprocess.Popen[bytes], stop: list[int]) -> int:
+        failed: float | None = None
         while True:
             try:
-                return process.wait(timeout=0.2 if not stop else _GRACE)
+                return process.wait(timeout=0.3 if not stop else _GRACE)
             except subprocess.TimeoutExpired:
                 if stop:
                     return 128 + stop[0]
+            # mpiexec waits for ever for a host that it cannot reach, so it is not left alone.
+            if failed is None and _status.any_failed(self.directory):
+                failed = time.monotonic()
+            if failed is not None and time.monotonic() - failed > _GRACE:
+                return 1
 
     def _report(self, code: int, seconds: float) -> None:
         """Who failed, and what the other ranks waited for."""

@@ -153,7 +153,7 @@ class ProcessGroup:
         fold(self._rank, flat, arrived[HEAD : HEAD + flat.nbytes].view(dtype=flat.dtype), reduction)
 
     def _announced(self, record: bytes) -> int:
-        """How many bytes follow the record of the other one of two ranks without being asked for."""
+        """How many bytes follow a record at once, between two ranks."""
         size = _call.reduced_bytes(record)
         return size if self.deterministic and INLINE < size <= PAIR else 0
 

@@ -43,6 +43,7 @@ class MPI:
         hosts: Sequence[str] = (),
         agent: str | None = None,
         interface: str | None = None,
+        address: str | None = None,
         tagged: bool = True,
         variables: Sequence[str] = (),
     ) -> list[str]:
@@ -53,6 +54,7 @@ class MPI:
             words += ["-hosts", ",".join(hosts)] if hosts else []
             words += ["-launcher", "ssh", "-launcher-exec", agent] if agent else []
             words += ["-iface", interface] if interface else []
+            words += ["-localhost", address] if address else []
         else:
             # Threads of a rank need several cores, so ranks are not bound to one.
             words += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
@@ -61,6 +63,7 @@ class MPI:
             words += ["--host", ",".join(hosts)] if hosts else []
             words += ["--prtemca", "plm_ssh_agent", agent] if agent else []
             words += ["--mca", "btl_tcp_if_include", interface] if interface else []
+            words += ["--prtemca", "prte_if_include", address] if address else []
             for name in variables:
                 words += ["-x", name]
         return [*words, "-n", str(ranks), *program]

@@ -61,6 +61,11 @@ class ShardSpec:
         return Piece(local, tuple(begin), self.shape, local.dtype)
 
 
+def mark(parameter: Tensor, spec: ShardSpec) -> None:
+    """Note on a parameter how it is divided."""
+    parameter.__dict__["_shard_spec"] = spec
+
+
 def spec_of(parameter: Any) -> ShardSpec | None:
     """How a parameter is divided; None for one that every rank has."""
     found: ShardSpec | None = getattr(parameter, "_shard_spec", None)

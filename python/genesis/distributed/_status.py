@@ -15,7 +15,7 @@ from typing import Any
 from genesis.distributed import _call
 
 VARIABLE = "GENESIS_RUN_STATUS"
-RUNNING, WAITING, FAILED, FINISHED = range(4)
+RUNNING, WAITING, FAILED, FINISHED, TIMED_OUT = range(5)
 _HEAD = struct.Struct("<qqd")
 _ENTRY = struct.Struct(f"<qqd{_call.SIZE}s")
 _pack, _now = _ENTRY.pack_into, time.time
@@ -71,7 +71,7 @@ def describe(memory: bytes) -> str:
     """A slot in words."""
     state, count, since, record = _ENTRY.unpack_from(memory)
     operation = _call.describe(record)
-    if state == WAITING:
+    if state in (WAITING, TIMED_OUT):
         return (
             f"waiting for {max(0.0, time.time() - since):.1f} s in operation {count}, {operation}"
         )
@@ -84,13 +84,22 @@ def describe(memory: bytes) -> str:
     return f"not waiting; {last}"
 
 
-def read(directory: str) -> dict[int, str]:
-    """The slots of all ranks in words, by rank."""
-    found: dict[int, str] = {}
+def _slots(directory: str) -> dict[int, bytes]:
+    found: dict[int, bytes] = {}
     for name in os.listdir(directory):
         if name.startswith("rank-") and name[5:].isdigit():
             with open(os.path.join(directory, name), "rb") as file:
                 memory = file.read()
             if len(memory) == SIZE:
-                found[int(name[5:])] = describe(memory)
+                found[int(name[5:])] = memory
     return dict(sorted(found.items()))
+
+
+def read(directory: str) -> dict[int, str]:
+    """The slots of all ranks in words, by rank."""
+    return {rank: describe(memory) for rank, memory in _slots(directory).items()}
+
+
+def any_failed(directory: str) -> bool:
+    """Whether a rank says that the job has to end."""
+    return any(memory[0] in (FAILED, TIMED_OUT) for memory in _slots(directory).values())

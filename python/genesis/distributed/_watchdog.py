@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from genesis.distributed._status import Status
+from genesis.distributed._status import TIMED_OUT, Status
 
 EXIT_CODE = 86
 _INTERVAL = 0.25
@@ -37,6 +37,7 @@ class Watchdog(threading.Thread):
                 self._end()
 
     def _end(self) -> None:
+        self.status.memory[0] = TIMED_OUT
         print(
             f"genesis.distributed: rank {self.rank}: timeout of {self.timeout:g} s: "
             f"{self.status.text()}; a rank does not respond, ending the job",

@@ -63,8 +63,8 @@ class DistributedDataParallel(_DataParallel):
     def named_modules(self, *args: Any, **kwargs: Any) -> Any:
         return self.module.named_modules(*args, **kwargs)
 
-    def modules(self) -> Any:
-        return self.module.modules()
+    def modules(self, remove_duplicate: bool = True) -> Any:
+        return self.module.modules(remove_duplicate)
 
 
 DDP = DistributedDataParallel

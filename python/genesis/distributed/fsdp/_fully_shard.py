@@ -12,7 +12,7 @@ from genesis.autograd.graph import saved_tensors_hooks
 from genesis.distributed import _call, _reduce
 from genesis.distributed._ddp import broadcast_coalesced, verify_same
 from genesis.distributed._group import ProcessGroup
-from genesis.distributed._shards import ShardSpec
+from genesis.distributed._shards import ShardSpec, mark
 from genesis.distributed._work import Work
 from genesis.distributed._world import member
 from genesis.nn.modules.module import Module
@@ -48,7 +48,7 @@ class _Member:
         self.width = p.numel() // p.shape[0] if p.shape[0] else 0
         self.size = self.rows * self.width  # elements in the buffer of a rank, padded
         self.local = Parameter(self.spec.cut(p.detach()).clone(), p.requires_grad)
-        self.local._shard_spec = self.spec
+        mark(self.local, self.spec)
         self.places: list[tuple[Module, str]] = []
 
 
@@ -67,9 +67,9 @@ class _Unit:
             by_id[id(p)] = _Member(name, p, group)
             self.members.append(by_id[id(p)])
         for owner in module.modules():
-            for name, p in list(owner._parameters.items()):
-                if p is not None and id(p) in by_id:
-                    found = by_id[id(p)]
+            for name, own in list(owner._parameters.items()):
+                if own is not None and id(own) in by_id:
+                    found = by_id[id(own)]
                     found.places.append((owner, name))
                     setattr(owner, name, found.local)
         kinds = {m.local.dtype for m in self.members}

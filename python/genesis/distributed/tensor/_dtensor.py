@@ -81,11 +81,25 @@ class DTensor:
 
     # ---- what it is -----------------------------------------------------------------------------
 
-    dtype = property(lambda self: self._local_tensor.dtype)
-    device = property(lambda self: self._local_tensor.device)
-    requires_grad = property(lambda self: self._local_tensor.requires_grad)
-    ndim = property(lambda self: len(self.shape))
-    T = property(lambda self: self.transpose(0, 1))
+    @property
+    def dtype(self) -> _C.dtype:
+        return self._local_tensor.dtype
+
+    @property
+    def device(self) -> Any:
+        return self._local_tensor.device
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._local_tensor.requires_grad
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def T(self) -> DTensor:
+        return self.transpose(0, 1)
 
     @property
     def grad(self) -> DTensor | None:
@@ -229,10 +243,10 @@ class DTensor:
         return self._binary(other, lambda a, b: a**b, "pow")
 
     def __radd__(self, other: Any) -> DTensor:
-        return self + other
+        return self.__add__(other)
 
     def __rmul__(self, other: Any) -> DTensor:
-        return self * other
+        return self.__mul__(other)
 
     def __rsub__(self, other: Any) -> DTensor:
         return self._pointwise(lambda x: other - x)

@@ -32,12 +32,11 @@ def allreduce_hook(process_group: Any, bucket: Any) -> Future:
 
 
 def _compressed(dtype: _C.dtype, process_group: Any, bucket: Any) -> Future:
-    buffer = bucket.buffer()
+    buffer: Tensor = bucket.buffer()
     small = buffer.to(dtype)
 
     def expand(future: Future) -> Tensor:
-        buffer.copy_(future.value())
-        return buffer  # type: ignore[no-any-return]
+        return buffer.copy_(future.value())
 
     return _mean(process_group, small).then(expand)
 
@@ -73,8 +72,8 @@ def _wrapper(dtype: _C.dtype, hook: Callable[[Any, Any], Any]) -> Callable[[Any,
         def expand(future: Future) -> Tensor:
             value = future.value()
             value = value[0] if isinstance(value, (list, tuple)) else value
-            bucket.buffer().copy_(value)
-            return bucket.buffer()  # type: ignore[no-any-return]
+            buffer: Tensor = bucket.buffer()
+            return buffer.copy_(value)
 
         result: Future = hook(state, Small(bucket)).then(expand)
         return result

@@ -7,7 +7,7 @@ from typing import Any
 from genesis._C import Tensor
 from genesis.distributed import _call
 from genesis.distributed._group import ProcessGroup
-from genesis.distributed._shards import ShardSpec, rows_of
+from genesis.distributed._shards import ShardSpec, mark, rows_of
 from genesis.distributed._work import Work
 from genesis.distributed.device_mesh import DeviceMesh
 from genesis.distributed.tensor import _redistribute as move
@@ -72,7 +72,7 @@ def _share(
             f"dimension {dim} among {group.size()} ranks"
         )
     part = Parameter(spec.cut(whole).clone(), p.requires_grad)
-    part._shard_spec = spec
+    mark(part, spec)
     setattr(module, name, part)
 
 
@@ -210,7 +210,7 @@ class SequenceParallel(ParallelStyle):
                 module.__dict__.update(kept)
             return _output(mesh, y, layout, self.use_local_output)
 
-        module.forward = forward  # type: ignore[method-assign]
+        module.forward = forward
 
 
 def _each(layouts: Any, count: int) -> list[Any]:
