@@ -12,7 +12,7 @@ from genesis.distributed._group import ProcessGroup
 from genesis.distributed._reduce import Tree
 from genesis.distributed._work import Work
 
-FIRST_BYTES = 1 << 20  # a small first bucket starts to travel early
+FIRST_BYTES = 1 << 18  # a small first bucket starts to travel early
 Hook = Callable[[Any, "GradBucket"], Any]
 
 

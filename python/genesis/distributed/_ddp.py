@@ -18,7 +18,7 @@ from genesis.distributed._work import Work
 from genesis.distributed._world import member
 from genesis.nn.modules.module import Module
 
-BUCKET_MB = 4.0
+BUCKET_MB = 1.0
 
 
 def broadcast_coalesced(group: ProcessGroup, tensors: list[Tensor], root: int) -> None:

@@ -24,7 +24,7 @@ INLINE = 1 << 17  # bytes that travel together with the record between two ranks
 PAIR = 1 << 21  # bytes up to which two ranks exchange all of their data at once
 PIECE = 1 << 28  # bytes that are reduced at a time, which bounds the memory for it
 HEAD = _call.SIZE
-_TAG_FIRST, _TAG_DATA, _TAG_RESULT, _TAG_PAIR = 1, 2, 3, 4
+_TAG_FIRST, _TAG_DATA, _TAG_RESULT, _TAG_PAIR, _TAG_WHOLE = 1, 2, 3, 4, 5
 
 
 class ProcessGroup:
@@ -127,6 +127,10 @@ class ProcessGroup:
             yield from self._all_reduce_inline(flat, reduction, record)
         elif self._size == 2 and checked and self._announced(record):
             yield from self._all_reduce_pair(flat, reduction, record)
+        elif self._size == 2 and self.deterministic and 0 < flat.nbytes <= PAIR:
+            arrived = _C.empty(flat.numel(), dtype=flat.dtype)
+            yield self._swap(self.memory(flat), self.memory(arrived), _TAG_WHOLE)
+            fold(self._rank, flat, arrived, reduction)
         else:
             if checked:
                 yield from self.agree(record)

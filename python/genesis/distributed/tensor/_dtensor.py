@@ -446,7 +446,7 @@ def distribute_tensor(
 ) -> DTensor:
     """A tensor of rank 0 of the mesh, divided as ``placements`` say. The result is a leaf.
 
-    >>> mesh = init_device_mesh("cpu", (1,))
+    >>> mesh = genesis.distributed.init_device_mesh("cpu", (1,))
     >>> distribute_tensor(genesis.ones(4, 2), mesh, [Shard(0)]).shape
     genesis.Size([4, 2])
     >>> genesis.distributed.destroy_process_group()

@@ -22,6 +22,7 @@ def parallelize_module(
     Names may have ``*`` in them. The values of the parameters are those of rank ``src_data_rank``
     of the mesh; with None every rank's own are taken to be the same.
 
+    >>> from genesis.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel
     >>> mesh = genesis.distributed.init_device_mesh("cpu", (1,))
     >>> model = genesis.nn.Sequential(genesis.nn.Linear(4, 8), genesis.nn.Linear(8, 4))
     >>> parallelize_module(model, mesh, {"0": ColwiseParallel(), "1": RowwiseParallel()})(
