@@ -15,6 +15,18 @@ from genesis.distributed import _collectives as plain
 from genesis.distributed._reduce import ReduceOp, reduction_of
 from genesis.distributed._world import get_rank, get_world_size
 
+__all__ = [
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "broadcast",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scatter",
+]
+
 _SUM, _AVG = int(ReduceOp.SUM), int(ReduceOp.AVG)
 
 
