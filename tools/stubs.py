@@ -59,10 +59,12 @@ PARAMETERS = {
     "ndarray": "npt.NDArray[Any]",
     "object": "object",
     "str": "str",
-    "type": "builtins.type",
+    "tuple": "tuple[Any, ...]",
+    "dict": "dict[str, Any]",
+    "type": "builtins.type[Any]",
 }
 # What the others may be when several are given one by one, as in x.reshape(2, 3).
-VARIADIC = {"Tensor": "Tensor | Sequence[Tensor]", "int": "_Dims", "int[]": "_Dims"}
+VARIADIC = {"Any": "Any", "Tensor": "Tensor | Sequence[Tensor]", "int": "_Dims", "int[]": "_Dims"}
 # What a result of a type is.
 RESULTS = {
     "Generator": "Generator",
@@ -88,6 +90,7 @@ RESULTS = {
 }
 # Functions whose result depends on the type of an argument.
 OVERRIDES = {
+    "_overridable": "def _overridable(function: _F) -> _F: ...",
     "_make_subclass": "def _make_subclass(cls: builtins.type[_T], data: Tensor, "
     "requires_grad: builtins.bool = False, parameter: builtins.bool = False) -> _T: ...",
 }
@@ -120,6 +123,12 @@ PROPERTIES = {
 SETTABLE = {"grad": "Tensor | None", "requires_grad": "builtins.bool", "data": "Tensor"}
 
 TENSOR_EXTRA = """\
+    __torch_function__: Any
+    @staticmethod
+    def _make_subclass(
+        cls: builtins.type[_T], data: Tensor, require_grad: builtins.bool = False
+    ) -> _T: ...
+    def as_subclass(self, cls: builtins.type[_T]) -> _T: ...
     def __new__(
         cls,
         array: Any = ...,
@@ -285,6 +294,9 @@ class _Tape:
     ) -> list[tuple[builtins.int, Tensor | None, tuple[builtins.int, builtins.int], Tensor]]: ...
     def _operations(self) -> list[tuple[str, Any, Any, Any]]: ...
 
+class _Overridable:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 class RemovableHandle:
     def remove(self) -> None: ...
     def __enter__(self) -> Self: ...
@@ -416,7 +428,7 @@ def generate(module: types.ModuleType) -> str:
                 "    @property",
                 f"    def {name}(self) -> {PROPERTIES.get(name, 'Any')}: ...",
             ]
-        elif name in methods:
+        elif name in methods and f"def {name}(" not in TENSOR_EXTRA:
             lines.append("    " + declaration(methods[name], True))
     for name in BINARY:
         for form, returned in ((name, "Tensor"), ("r" + name, "Tensor"), ("i" + name, "Self")):

@@ -31,7 +31,7 @@ Tensor leaky_relu(Args& a, bool inplace) {
 
 }  // namespace
 
-static const Family family([] {
+static const Family family({.kind = Kind::Activation, .page = "neural"}, [] {
   def<"relu(Tensor input, bool inplace=False) -> Tensor", [](Args& a) {
     return run(
         a, a.boolean(1), "relu_", [](const Tensor& x, ops::Out out) { return ops::relu(x, out); },
@@ -61,7 +61,7 @@ static const Family family([] {
     require(approximate == "none" || approximate == "tanh", "gelu: approximate must be 'none' or 'tanh', got '",
             approximate, "'");
     return ops::gelu(a.tensor(0), approximate == "tanh");
-  }>(kFunction, "x times the probability that a normal number is below x.");
+  }>(kFunction, "x times the probability that a normal number is below x.", {.flops = Flops::FiveInput});
   def<"silu(Tensor input, bool inplace=False) -> Tensor", [](Args& a) {
     return run(a, a.boolean(1), "silu_", [](const Tensor& x, ops::Out out) { return ops::silu(x, out); });
   }>(kFunction, "x * sigmoid(x).");
@@ -70,7 +70,7 @@ static const Family family([] {
   }>(kFunction, "x * tanh(softplus(x)).");
   def<"softplus(Tensor input, float beta=1.0, float threshold=20.0) -> Tensor", [](Args& a) {
     return ops::softplus(a.tensor(0), a.number(1), a.number(2));
-  }>(kFunction, "log(1 + exp(beta * x)) / beta, a smooth relu.");
+  }>(kFunction, "log(1 + exp(beta * x)) / beta, a smooth relu.", {.autocast = Cast::Wide});
   def<"_logsigmoid(Tensor input) -> Tensor", [](Args& a) { return ops::logsigmoid(a.tensor(0)); }>(kFunction,
                                                                                                    "log(sigmoid(x)).");
   def<"_glu(Tensor input, int dim=-1) -> Tensor", [](Args& a) { return ops::glu(a.tensor(0), a.integer(1)); }>(

@@ -40,13 +40,20 @@ static int find_keyword(const Signature& sig, PyObject* key) {
   return -1;
 }
 
-Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
-    : sig_(sig) {
+Args::Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+    : op_(op), sig_(op.sig) {
+  const Signature& sig = op.sig;
   int at = 0;
-  if (self) slot_[at++] = self;
+  if (self) {
+    slot_[at++] = self;
+    overridden_ = type_overrides(Py_TYPE(self));
+  }
   const int fixed = sig.variadic >= 0 ? sig.variadic : sig.positional;
   Py_ssize_t i = 0;
-  for (; i < nargs && at < fixed; ++i) slot_[at++] = args[i];
+  for (; i < nargs && at < fixed; ++i, ++at) {
+    slot_[at] = args[i];
+    look_for_overrides(sig.param(at), args[i]);
+  }
   if (i < nargs) {
     if (sig.variadic < 0)
       throw_type_error(str(sig.name, "(): takes at most ", sig.positional, " positional arguments, got ",
@@ -63,24 +70,33 @@ Args::Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize
       if (p < 0)
         throw_type_error(
             str(sig.name, "(): unexpected keyword argument '", PyUnicode_AsUTF8(key), "'; signature: ", sig.text));
-      if (slot_[p]) throw_type_error(str(sig.name, "(): argument '", sig.param(p).name, "' given twice"));
+      const Param& param = sig.param(p);
+      if (slot_[p]) throw_type_error(str(sig.name, "(): argument '", param.name, "' given twice"));
       slot_[p] = args[nargs + k];
-      PyObject* own = sig.param(p).key;
-      if (key != own && PyUnicode_Compare(key, own) != 0) aliased_ |= 1u << p;
+      look_for_overrides(param, slot_[p]);
+      if (key != param.key && PyUnicode_Compare(key, param.key) != 0) aliased_ |= 1u << p;
       if (p == sig.variadic) {
         rest_ = args + nargs + k;
         num_rest_ = 1;
       }
     }
   }
-  for (size_t p = 0; p < sig.params.size(); ++p)
-    if (sig.params[p].required && !slot_[p])
-      throw_type_error(str(sig.name, "(): missing argument '", sig.params[p].name, "'; signature: ", sig.text));
-  if (sig.out >= 0 && has(sig.out)) [[unlikely]]
-    begin_out();
-  if (autocast_wanted()) [[unlikely]]
-    autocast_arguments(sig, slot_, converted_);
+  if (at >= sig.checked) [[likely]]
+    return;
+  for (size_t p = 0; p < sig.params.size(); ++p) {
+    const Param& param = sig.params[p];
+    if (param.required && !slot_[p])
+      throw_type_error(str(sig.name, "(): missing argument '", param.name, "'; signature: ", sig.text));
+    if (!param.tensors || !slot_[p]) continue;
+    if (PyList_Check(slot_[p]) || PyTuple_Check(slot_[p]))
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(slot_[p]); ++k)
+        look_for_overrides(param, PySequence_Fast_GET_ITEM(slot_[p], k));
+    if (param.variadic)
+      for (PyObject* o : rest()) look_for_overrides(param, o);
+  }
 }
+
+void Args::autocast() { autocast_arguments(op_, slot_, converted_); }
 
 // What to do about an object that came where something else was expected; empty where nothing is likely.
 static std::string way_out(PyObject* o, std::string_view expected) {
@@ -112,7 +128,7 @@ void Args::fail(int i, const char* expected) const {
                        way_out(o, expected)));
 }
 
-const Tensor& Args::tensor(int i) {
+const Tensor& Args::other_tensor(int i) {
   PyObject* o = slot_[i];
   if (o && is_tensor(o)) return unwrap(o);
   if (o && is_ndarray(o)) {
@@ -137,8 +153,22 @@ const Tensor& Args::converted(PyObject* array) {
 
 Tensor Args::optional_tensor(int i) { return has(i) ? tensor(i) : Tensor(); }
 
-Operand Args::operand(int i) {
+bool is_huge(PyObject* o) {
+  int overflow = 0;
+  if (PyLong_Check(o)) PyLong_AsLongLongAndOverflow(o, &overflow);
+  return overflow != 0;
+}
+
+Operand Args::other_operand(int i) {
   PyObject* o = slot_[i];
+  if (o && is_huge(o)) {
+    PyObject* other = slot_[i == 0 ? 1 : 0];
+    if (other && is_tensor(other) && is_floating(unwrap(other).dtype())) {
+      const double value = PyLong_AsDouble(o);
+      if (value == -1 && PyErr_Occurred()) throw_python();
+      return Scalar(value);
+    }
+  }
   if (o && !is_tensor(o) && is_number(o)) return to_scalar(o);
   if (o && is_tensor(o)) return unwrap(o);
   if (o && is_ndarray(o)) return converted(o);
@@ -153,8 +183,8 @@ std::vector<Tensor> Args::tensors(int i) {
       if (!is_tensor(rest_[k])) fail(i, "tensors");
       list.push_back(unwrap(rest_[k]));
     }
-    if (autocast_wanted()) [[unlikely]]
-      autocast_list(sig_, list);
+    if (dispatch_bit(kAutocast)) [[unlikely]]
+      autocast_list(op_, list);
     return list;
   }
   if (!o || is_tensor(o) || !PySequence_Check(o)) fail(i, "a tuple or list of tensors");
@@ -168,12 +198,12 @@ std::vector<Tensor> Args::tensors(int i) {
                            Py_TYPE(item)->tp_name));
     list.push_back(unwrap(item));
   }
-  if (autocast_wanted()) [[unlikely]]
-    autocast_list(sig_, list);
+  if (dispatch_bit(kAutocast)) [[unlikely]]
+    autocast_list(op_, list);
   return list;
 }
 
-Scalar Args::scalar(int i) const {
+Scalar Args::given_scalar(int i) const {
   PyObject* o = slot_[i];
   if (!has(i) && sig_.param(i).numeric) return sig_.param(i).value;
   if (o && (is_number(o) || (is_tensor(o) && unwrap(o).numel() == 1))) return to_scalar(o);
@@ -191,7 +221,7 @@ std::optional<int64_t> Args::optional_integer(int i) const {
   return has(i) ? std::optional<int64_t>(integer(i)) : std::nullopt;
 }
 
-bool Args::boolean(int i) const {
+bool Args::given_boolean(int i) const {
   if (!has(i)) {
     if (!sig_.param(i).numeric) fail(i, "a bool");
     return sig_.param(i).value.to_bool();
@@ -333,9 +363,21 @@ static void require_free(PyObject* dict, const char* owner, const Operator& op) 
     fail(owner, op.sig.name, " is bound twice; the second signature is ", op.sig.typed);
 }
 
-Operator* publish(std::string_view typed, Call* entry, int where, const char* doc) {
-  auto* op = new Operator{Signature(typed), entry, where, doc, {}, {}};
+Operator* publish(std::string_view typed, Call* entry, PyObject* (*body)(Args&), int where, const char* doc,
+                  Traits traits) {
+  const Traits& family = family_traits();
+  if (traits.kind == Kind::Unset) traits.kind = where & kTool ? Kind::Tool : family.kind;
+  if (traits.autocast == Cast::ByFamily) traits.autocast = family.autocast;
+  if (traits.flops == Flops::ByKind)
+    traits.flops = family.flops == Flops::ByKind ? flops_of(traits.kind) : family.flops;
+  if (traits.batch == Batch::ByKind)
+    traits.batch = family.batch == Batch::ByKind ? batch_of(traits.kind) : family.batch;
+  if (!traits.page) traits.page = family.page;
+  if (typed.ends_with("-> Self") || traits.autocast == Cast::ByFamily) traits.autocast = Cast::AsIs;
+  auto* op = new Operator{Signature(typed), entry, body, where, doc, traits, false};
   if (static_cast<int>(op->sig.params.size()) > kMaxArgs) fail("too many parameters: ", typed);
+  // Tools with an underscore are the package's own.
+  op->overridable = !(op->tool() && op->sig.name[0] == '_');
   op->text = op->sig.text + "\n--\n\n" + (doc ? doc : "");
   const auto function = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry));
   op->definition = {op->sig.name.c_str(), function, METH_FASTCALL | METH_KEYWORDS, op->text.c_str()};
@@ -343,14 +385,20 @@ Operator* publish(std::string_view typed, Call* entry, int where, const char* do
   if (where & kMethod) require_free(TensorType->tp_dict, "genesis.Tensor.", *op);
   published().push_back(op);
   if (where & kFunction) {
-    const Object f(PyCFunction_NewEx(&op->definition, nullptr, module_name()));
-    if (PyModule_AddObjectRef(current_module(), op->sig.name.c_str(), f.get()) < 0) throw_python();
+    op->function = Object(PyCFunction_NewEx(&op->definition, nullptr, module_name())).release();
+    if (PyModule_AddObjectRef(current_module(), op->sig.name.c_str(), op->function) < 0) throw_python();
   }
   if (where & kMethod) {
-    const Object f(PyDescr_NewMethod(TensorType, &op->definition));
-    if (PyDict_SetItemString(TensorType->tp_dict, op->sig.name.c_str(), f.get()) < 0) throw_python();
+    op->method = Object(PyDescr_NewMethod(TensorType, &op->definition)).release();
+    if (PyDict_SetItemString(TensorType->tp_dict, op->sig.name.c_str(), op->method) < 0) throw_python();
   }
   return op;
+}
+
+const Operator& operator_named(const char* name) {
+  for (const Operator* op : published())
+    if (op->method && op->sig.name == name) return *op;
+  fail("there is no operator ", name);
 }
 
 }  // namespace genesis::py

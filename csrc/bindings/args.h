@@ -15,9 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "autograd/observe.h"
+#include "bindings/dispatch.h"
 #include "bindings/object.h"
 #include "bindings/signature.h"
+#include "bindings/traits.h"
 #include "core/scalar.h"
 #include "ops/inplace.h"
 #include "ops/operand.h"
@@ -26,9 +27,13 @@ namespace genesis::py {
 
 inline constexpr int kMaxArgs = 12;
 
+struct Operator;
+
 class Args {
  public:
-  Args(const Signature& sig, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+  Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+  // The arguments of a Python operator: one or two, all that are required.
+  inline Args(const Operator& op, PyObject* x, PyObject* y, bool overridden);
 
   const char* name() const { return sig_.name.c_str(); }
   PyObject* operator[](int i) const { return slot_[i]; }
@@ -37,19 +42,40 @@ class Args {
   // Given by another keyword than its own: axis for dim.
   bool aliased(int i) const { return aliased_ >> i & 1; }
 
+  // Whether an argument is of a class that overrides functions.
+  bool overridden() const { return overridden_; }
+  // Whether anything stands between these arguments and the operator.
+  bool intercepted() const { return overridden_ || anything_on(); }
+  // Casts tensors as autocast wants them.
+  void autocast();
+
   // Each raises a TypeError that names the function and the argument if the value is of another kind.
-  const Tensor& tensor(int i);         // a tensor, or an ndarray, which is converted
-  Tensor optional_tensor(int i);       // undefined if absent
-  Operand operand(int i);              // a tensor, an ndarray or a number
+  const Tensor& tensor(int i) {  // a tensor, or an ndarray, which is converted
+    PyObject* o = slot_[i];
+    return o && Py_TYPE(o) == TensorType ? unwrap(o) : other_tensor(i);
+  }
+  Tensor optional_tensor(int i);  // undefined if absent
+  Operand operand(int i) {        // a tensor, an ndarray or a number
+    PyObject* o = slot_[i];
+    if (o && Py_TYPE(o) == TensorType) return Operand(unwrap(o));
+    if (o && PyFloat_CheckExact(o)) return Operand(PyFloat_AS_DOUBLE(o));
+    return other_operand(i);
+  }
   std::vector<Tensor> tensors(int i);  // a sequence of tensors
   // A second parameter is what stands for None, where that depends on other arguments.
-  Scalar scalar(int i) const;
+  Scalar scalar(int i) const {
+    if (!slot_[i] && sig_.param(i).numeric) return sig_.param(i).value;
+    return given_scalar(i);
+  }
   double number(int i) const { return scalar(i).to_double(); }
   double number(int i, double absent) const { return has(i) ? number(i) : absent; }
   int64_t integer(int i) const;
   int64_t integer(int i, int64_t absent) const { return has(i) ? integer(i) : absent; }
   std::optional<int64_t> optional_integer(int i) const;
-  bool boolean(int i) const;
+  bool boolean(int i) const {
+    if (!slot_[i] && sig_.param(i).numeric) return sig_.param(i).value.i != 0;
+    return given_boolean(i);
+  }
   bool boolean(int i, bool absent) const { return has(i) ? boolean(i) : absent; }
   std::string string(int i) const;
   Dims dims(int i) const;  // an int, a sequence of ints, or the collected positionals
@@ -61,21 +87,35 @@ class Args {
   std::optional<DType> optional_dtype(int i) const;
   void device(int i) const;  // checks that it is one we have
   // The tensor that the function is to write to; none if it is empty, and so will get its memory from the result.
-  ops::Out out(int i);
+  ops::Out out(int i) { return slot_[i] ? given_out(i) : ops::Out{}; }
+  // Before the operator runs: checks `out`.
+  void begin() {
+    if (sig_.out >= 0 && has(sig_.out)) [[unlikely]]
+      begin_out();
+  }
   // The result brought to `out`, and `out` in its place; the result itself where no `out` was given.
   PyObject* delivered(PyObject* result) { return out_given_ ? deliver(result) : result; }
 
   [[noreturn]] void fail(int i, const char* expected) const;
 
  private:
+  const Tensor& other_tensor(int i);
+  Scalar given_scalar(int i) const;
+  bool given_boolean(int i) const;
+  ops::Out given_out(int i);
+  Operand other_operand(int i);
   void begin_out();
   PyObject* deliver(PyObject* result);
   const Tensor& converted(PyObject* array);
+  void look_for_overrides(const Param& param, PyObject* o) {
+    if (type_overrides(Py_TYPE(o)) && param.overridable) overridden_ = true;
+  }
 
+  const Operator& op_;
   const Signature& sig_;
   PyObject* slot_[kMaxArgs] = {};
   unsigned aliased_ = 0;
-  bool out_given_ = false;
+  bool overridden_ = false, out_given_ = false;
   PyObject* const* rest_ = nullptr;  // collected by the variadic parameter
   Py_ssize_t num_rest_ = 0;
   std::vector<Tensor> converted_;  // ndarrays that became tensors
@@ -123,44 +163,60 @@ using Call = PyObject*(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
 struct Operator {
   Signature sig;
   Call* entry;
+  PyObject* (*body)(Args&);  // with the arguments as they are; throws
   int where;
-  const char* doc;         // may be null
-  std::string text;        // what CPython reads the signature and the docstring from
-  PyMethodDef definition;  // points into the others
+  const char* doc;  // may be null
+  Traits traits;
+  bool overridable;                                 // by __torch_function__
+  std::string text = {};                            // what CPython reads the signature and the docstring from
+  PyMethodDef definition = {};                      // points into the others
+  PyObject *function = nullptr, *method = nullptr;  // what the user calls
   bool tool() const { return where & kTool; }
 };
+Args::Args(const Operator& op, PyObject* x, PyObject* y, bool overridden) : op_(op), sig_(op.sig) {
+  slot_[0] = x;
+  slot_[1] = y;
+  overridden_ = overridden;
+}
+
 // Adds a callable to the module and/or to the type; raises if there is one of that name. The operator lives for ever.
-Operator* publish(std::string_view typed, Call* entry, int where, const char* doc);
+Operator* publish(std::string_view typed, Call* entry, PyObject* (*body)(Args&), int where, const char* doc,
+                  Traits traits);
 // All operators in the order of their definition.
 const std::vector<Operator*>& operators();
+// The operator that has a method of this name.
+const Operator& operator_named(const char* name);
 
-// The call under the eyes of the observer (observe.cpp).
-PyObject* observed(const Operator& op, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n,
-                   PyObject* kwnames);
+// What stands between the arguments and the operator, then the operator. `function` is what the user called if that is
+// neither the function nor the method; it may be null.
+PyObject* dispatch(const Operator& op, Args& a, const Invocation& call, PyObject* function = nullptr);
 
 template <FixedString Text, auto F>
 struct Binding {
   static inline constinit const Operator* op = nullptr;
-  [[gnu::always_inline]] static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-    return guarded([&]() -> PyObject* {
-      Args a(op->sig, self, args, n, kwnames);
-      return a.delivered(to_python(F(a)));
-    });
+  [[gnu::always_inline]] static PyObject* run(Args& a) {
+    a.begin();
+    return a.delivered(to_python(F(a)));
   }
+  static PyObject* body(Args& a) { return run(a); }
   static PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-    if (observer) [[unlikely]]
-      return observed(*op, call, self, args, n, kwnames);
-    return call(self, args, n, kwnames);
+    return guarded([&]() -> PyObject* {
+      Args a(*op, self, args, n, kwnames);
+      if (a.intercepted()) [[unlikely]]
+        return dispatch(*op, a, {self, args, n, kwnames});
+      return run(a);
+    });
   }
 };
 
 template <FixedString Text, auto F>
-void def(int where = kBoth, const char* doc = nullptr) {
+void def(int where = kBoth, const char* doc = nullptr, Traits traits = {}) {
   using B = Binding<Text, F>;
-  B::op = publish(Text.text, &B::entry, where, doc);
+  B::op = publish(Text.text, &B::entry, &B::body, where, doc, traits);
 }
 
 // Shared conversions.
+bool is_huge(PyObject* o);      // an int beyond int64, which beside a floating tensor is a float
 bool is_number(PyObject* o);    // int, float, bool, or a NumPy scalar
 Scalar to_scalar(PyObject* o);  // is_number(o)
 bool is_ndarray(PyObject* o);

@@ -1,6 +1,5 @@
 #include "bindings/autocast.h"
 
-#include <string_view>
 #include <unordered_map>
 
 #include "autograd/meta.h"
@@ -10,39 +9,6 @@
 namespace genesis::py {
 
 namespace {
-
-enum class Policy { AsIs, Low, Wide };
-
-// clang-format off
-// Products, whose cost is in the multiplication.
-constexpr const char* kLow[] = {"matmul", "mm", "bmm", "mv", "addmm", "addmv", "addr", "addbmm", "baddbmm", "linear",
-                                "einsum", "tensordot", "inner", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-                                "conv_transpose2d", "conv_transpose3d", "_scaled_dot_product_attention", "_recurrent_layer"};
-// Sums of many terms, and functions that leave the range of half precision or lose its digits.
-constexpr const char* kWide[] = {
-    "sum", "nansum", "mean", "nanmean", "prod", "cumsum", "cumprod", "logcumsumexp", "logsumexp", "var", "std", "var_mean",
-    "std_mean", "norm", "vector_norm", "dist", "cdist", "pdist", "trace", "quantile", "nanquantile", "cov", "corrcoef",
-    "trapezoid", "cumulative_trapezoid", "softmax", "log_softmax", "softmin", "layer_norm", "group_norm", "rms_norm",
-    "_batch_norm", "exp", "exp2", "expm1", "log", "log10", "log2", "log1p", "erfinv", "acos", "asin", "cosh", "sinh", "tan",
-    "reciprocal", "rsqrt", "softplus", "logit", "polygamma", "digamma", "lgamma", "det", "logdet", "slogdet", "inverse",
-    "matrix_power", "linalg_cholesky", "linalg_det", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_matrix_norm",
-    "linalg_matrix_power", "linalg_norm", "linalg_pinv", "linalg_qr", "linalg_slogdet", "linalg_solve",
-    "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vector_norm", "_mse_loss", "_l1_loss",
-    "_smooth_l1_loss", "_huber_loss", "_binary_cross_entropy", "_binary_cross_entropy_with_logits", "_cross_entropy",
-    "_nll_loss", "_ctc_loss"};
-// clang-format on
-
-// What an operator computes in. What is not named takes what comes: types promote as they always do.
-Policy policy(const std::string& name) {
-  static const std::unordered_map<std::string_view, Policy> table = [] {
-    std::unordered_map<std::string_view, Policy> t;
-    for (const char* low : kLow) t[low] = Policy::Low;
-    for (const char* wide : kWide) t[wide] = Policy::Wide;
-    return t;
-  }();
-  const auto found = table.find(name);
-  return found == table.end() ? Policy::AsIs : found->second;
-}
 
 // A parameter is cast once in a block, however often it is used.
 struct CachedCast {
@@ -59,7 +25,6 @@ struct State {
 };
 thread_local State state;
 thread_local std::unordered_map<TensorImpl*, CachedCast> cache;
-int blocks = 0;     // of all threads
 bool flag = false;  // genesis.enable_autocast
 DType low_by_default = DType::BFloat16;
 bool caching_by_default = true;
@@ -72,7 +37,7 @@ void set_flag(PyObject* value) {
   const int truth = value ? PyObject_IsTrue(value) : 0;
   if (truth < 0) PyErr_Clear();  // an object that has no truth is none of the values that switch it on
   flag = truth > 0;
-  autocast_used = flag || blocks != 0;
+  set_dispatch_bit_everywhere(kAutocastFlag, flag);
 }
 PyObject* flag_name() {
   static PyObject* const name = PyUnicode_InternFromString("enable_autocast");
@@ -121,8 +86,8 @@ DType low_dtype(Args& a, int i) {
 
 }  // namespace
 
-bool autocast_on() { return autocast_wanted() && on(); }
-bool autocast_by_flag() { return autocast_wanted() && state.depth == 0 && on(); }
+bool autocast_on() { return dispatch_bit(kAutocast) && on(); }
+bool autocast_by_flag() { return dispatch_bit(kAutocastFlag) && state.depth == 0 && on(); }
 
 #if PY_VERSION_HEX < 0x030C0000
 void read_autocast_flag() {
@@ -140,29 +105,25 @@ static void watch_flag(PyObject* dict) {
 }
 #endif
 
-void autocast_arguments(const Signature& sig, PyObject** slots, std::vector<Tensor>& keep) {
-  if (!on()) return;
-  const Policy p = policy(sig.name);
-  if (p == Policy::AsIs || has_out(sig, slots)) return;
+void autocast_arguments(const Operator& op, PyObject** slots, std::vector<Tensor>& keep) {
+  const Cast cast = op.traits.autocast;
+  if (!on() || cast == Cast::AsIs || has_out(op.sig, slots)) return;
   keep.reserve(kMaxArgs);
-  for (size_t i = 0; i < sig.params.size(); ++i) {
+  for (size_t i = 0; i < op.sig.params.size(); ++i) {
     if (!slots[i] || !is_tensor(slots[i])) continue;
     const Tensor& x = unwrap(slots[i]);
-    Tensor cast = p == Policy::Low ? to_low(x) : to_wide(x);
-    if (cast.same(x)) continue;
-    keep.push_back(cast);
-    slots[i] = Object(wrap(std::move(cast))).get();  // `keep` holds the tensor, and with it its object
+    Tensor y = cast == Cast::Low ? to_low(x) : to_wide(x);
+    if (y.same(x)) continue;
+    keep.push_back(y);
+    slots[i] = Object(wrap(std::move(y))).get();  // `keep` holds the tensor, and with it its object
   }
 }
 
-void autocast_list(const Signature& sig, std::vector<Tensor>& list) {
-  if (!on()) return;
-  const Policy p = policy(sig.name);
-  if (p == Policy::AsIs) return;
-  for (Tensor& x : list) x = p == Policy::Low ? to_low(x) : to_wide(x);
+void autocast_list(const Operator& op, std::vector<Tensor>& list) {
+  const Cast cast = op.traits.autocast;
+  if (!on() || cast == Cast::AsIs) return;
+  for (Tensor& x : list) x = cast == Cast::Low ? to_low(x) : to_wide(x);
 }
-
-Tensor autocast_factor(const Tensor& x) { return on() ? to_low(x) : x; }
 
 WideArguments::WideArguments(PyObject* const* args, Py_ssize_t n) {
   const auto wide = [](PyObject* o) { return is_tensor(o) ? Object(wrap(to_wide(unwrap(o)))) : Object::borrow(o); };
@@ -179,7 +140,7 @@ WideArguments::WideArguments(PyObject* const* args, Py_ssize_t n) {
   }
 }
 
-bool functions_are_wide() { return autocast_on() || (autocast_used && flag); }
+bool functions_are_wide() { return dispatch_bit(kAutocast) && (on() || flag); }
 
 WithoutAutocast::WithoutAutocast() : enabled_(state.enabled), suspended_(state.suspended) {
   state.suspended = state.suspended || on();
@@ -200,8 +161,7 @@ static const Family family([] {
     const Object before(Py_BuildValue("(iii)", state.enabled, static_cast<int>(state.low), state.caching));
     state = {a.boolean(0), a.has(1) ? low_dtype(a, 1) : low_by_default,
              a.boolean(2, state.depth > 0 ? state.caching : caching_by_default), state.depth + 1, state.suspended};
-    ++blocks;
-    autocast_used = true;
+    set_dispatch_bit(kAutocastBlock, true);
     return Object(before).release();
   }>(kFunction | kTool, "Begins a block; returns what _autocast_exit() wants.");
   def<"_autocast_exit(Any before) -> None", [](Args& a) -> PyObject* {
@@ -209,8 +169,7 @@ static const Family family([] {
     if (!PyArg_ParseTuple(a[0], "iii", &enabled, &low, &caching)) throw_python();
     state = {enabled != 0, static_cast<DType>(low), caching != 0, state.depth - 1, state.suspended};
     if (state.depth == 0) clear_cache();
-    --blocks;
-    autocast_used = flag || blocks != 0;
+    set_dispatch_bit(kAutocastBlock, state.depth > 0);
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Ends a block.");
   def<"_autocast_state() -> (bool, dtype, bool, bool)", [](Args&) { return describe(); }>(
@@ -220,15 +179,6 @@ static const Family family([] {
     if (a.has(1)) caching_by_default = a.boolean(1);
     Py_RETURN_NONE;
   }>(kFunction | kTool, "What blocks begin with that do not say.");
-  def<"_autocast_policies() -> (list, list)", [](Args&) -> PyObject* {
-    const Object low(PyList_New(0)), wide(PyList_New(0));
-    const auto add = [](PyObject* list, const char* name) {
-      if (PyList_Append(list, Object(PyUnicode_FromString(name)).get()) < 0) throw_python();
-    };
-    for (const char* name : kLow) add(low.get(), name);
-    for (const char* name : kWide) add(wide.get(), name);
-    return Py_BuildValue("(OO)", low.get(), wide.get());
-  }>(kFunction | kTool, "The names of operators that cast to half precision, and of those that cast to float32.");
   def<"_clear_autocast_cache() -> None", [](Args&) -> PyObject* {
     clear_cache();
     Py_RETURN_NONE;

@@ -9,34 +9,14 @@
 
 namespace genesis::py {
 
-// Whether any thread is inside a block, or the flag is set.
-inline bool autocast_used = false;
-
-// genesis.enable_autocast is a variable of a module. From Python 3.12 on the dict that it lies in tells when it
-// changes; before, the dict counts its changes.
-#if PY_VERSION_HEX < 0x030C0000
-inline PyDictObject* package_dict = nullptr;
-inline uint64_t package_changes = 0;
-void read_autocast_flag();
-#endif
-
-// Whether anything may have to be cast: the one test that is paid where nothing is.
-inline bool autocast_wanted() {
-#if PY_VERSION_HEX < 0x030C0000
-  if (package_dict && package_dict->ma_version_tag != package_changes) [[unlikely]]
-    read_autocast_flag();
-#endif
-  return autocast_used;
-}
 // Whether this thread casts, and whether it does so by the flag alone, outside of blocks.
 bool autocast_on();
 bool autocast_by_flag();
 
 // Casts the tensors among the arguments of a function. `keep` owns what is made; slots borrow.
-void autocast_arguments(const Signature& sig, PyObject** slots, std::vector<Tensor>& keep);
-// The same for a list, and for the operands of the operator @.
-void autocast_list(const Signature& sig, std::vector<Tensor>& list);
-Tensor autocast_factor(const Tensor& x);
+void autocast_arguments(const Operator& op, PyObject** slots, std::vector<Tensor>& keep);
+// The same for a list.
+void autocast_list(const Operator& op, std::vector<Tensor>& list);
 
 // The arguments of a user's Function: half precision, also in lists and tuples, becomes float32.
 class WideArguments {

@@ -99,7 +99,7 @@ static PyObject* run_backward(Args& a) {
   Py_RETURN_NONE;
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::View, .page = "settings"}, [] {
   OutsideGraphWarning =
       PyErr_NewExceptionWithDoc("genesis.autograd.OutsideGraphWarning",
                                 "backward() was called on a tensor outside any graph.", PyExc_UserWarning, nullptr);
@@ -125,7 +125,8 @@ static const Family family([] {
   def<"_backward(Tensor|Tensor[] tensors, Tensor|Tensor?[]? grad_tensors=None, bool? retain_graph=None, bool "
       "create_graph=False, Any? inputs=None) -> None",
       run_backward>(kFunction | kTool);
-  def<"_grad(Tensor|Tensor[] outputs, Any inputs, Tensor|Tensor?[]? grad_outputs=None, bool? retain_graph=None, bool "
+  def<"_grad(Tensor|Tensor[] outputs, Any inputs, Tensor|Tensor?[]? grad_outputs=None, bool? retain_graph=None, "
+      "bool "
       "create_graph=False, bool allow_unused=False) -> Tensor[]",
       [](Args& a) {
         const std::vector<Tensor> roots = tensor_list(a[0], "grad"), wanted = input_list(a[1], "grad"),
@@ -147,7 +148,7 @@ static const Family family([] {
     return a.tensor(0);
   }>(kMethod | kTool, "Says whether gradients are to be computed for this leaf.");
   def<"detach(Tensor input) -> Tensor", [](Args& a) { return ops::detach(a.tensor(0)); }>(
-      kBoth, "The same memory outside the graph.");
+      kBoth, "The same memory outside the graph.", {.page = "shape"});
   def<"detach_(Tensor input) -> Self", [](Args& a) {
     detach_inplace(a.tensor(0));
     return a.tensor(0);
@@ -165,7 +166,7 @@ static const Family family([] {
   def<"_set_parameter(Tensor input) -> None", [](Args& a) -> PyObject* {
     a.tensor(0)->parameter = true;
     Py_RETURN_NONE;
-  }>(kMethod);
+  }>(kMethod | kTool);
 });
 
 }  // namespace genesis::py

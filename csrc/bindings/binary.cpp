@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-static const Family family([] {
+static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   def_zip<"atan2", ops::atan2>("The angle of the point (other, input), in (-pi, pi].");
   def_zip<"arctan2", ops::atan2>("Another name of atan2.");
   def_zip<"hypot", ops::hypot>("sqrt(input**2 + other**2), without overflow.");

@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-static const Family family([] {
+static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   def_zip<"bitwise_and", ops::bitwise_and>("input & other.");
   def_zip<"bitwise_or", ops::bitwise_or>("input | other.");
   def_zip<"bitwise_xor", ops::bitwise_xor>("input ^ other.");

@@ -1,36 +1,11 @@
-#include "bindings/compare.h"
+#include "ops/compare.h"
 
 #include "bindings/elementwise.h"
 #include "bindings/module.h"
-#include "bindings/sides.h"
-#include "ops/compare.h"
-#include "ops/create.h"
 
 namespace genesis::py {
 
-PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
-  return guarded([&]() -> PyObject* {
-    // Every integer of a tensor is on one side of an int beyond int64. In `2**63 > x`, Python asks for x < 2**63.
-    if (is_tensor(a) && is_huge(b) && !is_floating_tensor(a)) {
-      const bool above = to_float(b) > 0;
-      const bool answer = op == Py_NE || (op != Py_EQ && (op == Py_LT || op == Py_LE) == above);
-      return to_python(ops::full(unwrap(a).shape(), answer, DType::Bool));
-    }
-    Sides sides;
-    // What is neither tensor nor number is not ours to compare: x == None is False, x < None a TypeError.
-    if (!sides.take(a, b)) Py_RETURN_NOTIMPLEMENTED;
-    switch (op) {
-      case Py_EQ: return to_python(ops::eq(*sides.x, *sides.y));
-      case Py_NE: return to_python(ops::ne(*sides.x, *sides.y));
-      case Py_LT: return to_python(ops::lt(*sides.x, *sides.y));
-      case Py_LE: return to_python(ops::le(*sides.x, *sides.y));
-      case Py_GT: return to_python(ops::gt(*sides.x, *sides.y));
-      default: return to_python(ops::ge(*sides.x, *sides.y));
-    }
-  });
-}
-
-static const Family family([] {
+static const Family family({.kind = Kind::Pointwise, .page = "comparison"}, [] {
   def_zip<"eq", ops::eq>("input == other, elementwise.");
   def_zip<"ne", ops::ne>("input != other, elementwise.");
   def_zip<"lt", ops::lt>("input < other, elementwise.");
@@ -42,10 +17,10 @@ static const Family family([] {
   def_zip<"less_equal", ops::le>("Another name of le.");
   def_zip<"greater", ops::gt>("Another name of gt.");
   def_zip<"greater_equal", ops::ge>("Another name of ge.");
-  def_zip<"logical_and", ops::logical_and>("Whether both are nonzero.");
-  def_zip<"logical_or", ops::logical_or>("Whether either is nonzero.");
-  def_zip<"logical_xor", ops::logical_xor>("Whether exactly one is nonzero.");
-  def_map<"logical_not", ops::logical_not>("Whether input is zero.");
+  def_zip<"logical_and", ops::logical_and>("Whether both are nonzero.", {.page = "pointwise"});
+  def_zip<"logical_or", ops::logical_or>("Whether either is nonzero.", {.page = "pointwise"});
+  def_zip<"logical_xor", ops::logical_xor>("Whether exactly one is nonzero.", {.page = "pointwise"});
+  def_map<"logical_not", ops::logical_not>("Whether input is zero.", {.page = "pointwise"});
   def<"isnan(Tensor input) -> Tensor", [](Args& a) { return ops::isnan(a.tensor(0)); }>(kBoth, "Where input is NaN.");
   def<"isinf(Tensor input) -> Tensor", [](Args& a) { return ops::isinf(a.tensor(0)); }>(kBoth,
                                                                                         "Where input is infinite.");
@@ -55,16 +30,17 @@ static const Family family([] {
       [](Args& a) { return ops::isposinf(a.tensor(0), a.out(1)); }>(kBoth, "Where input is inf.");
   def<"isneginf(Tensor input, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::isneginf(a.tensor(0), a.out(1)); }>(kBoth, "Where input is -inf.");
-  def<"signbit(Tensor input, *, Tensor? out=None) -> Tensor",
-      [](Args& a) { return ops::signbit(a.tensor(0), a.out(1)); }>(kBoth, "Where the sign is minus, of -0.0 too.");
+  def<"signbit(Tensor input, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::signbit(a.tensor(0), a.out(1));
+  }>(kBoth, "Where the sign is minus, of -0.0 too.", {.page = "pointwise"});
   def<"isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
       [](Args& a) { return ops::isclose(a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)); }>(
       kBoth, "Where abs(input - other) <= atol + rtol * abs(other).");
   def<"allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Any",
       [](Args& a) { return ops::allclose(a.tensor(0), a.tensor(1), a.number(2), a.number(3), a.boolean(4)); }>(
-      kBoth, "Whether isclose is true everywhere.");
+      kBoth, "Whether isclose is true everywhere.", {.kind = Kind::Query});
   def<"equal(Tensor input, Tensor other) -> bool", [](Args& a) { return ops::equal(a.tensor(0), a.tensor(1)); }>(
-      kBoth, "Whether shapes and values are the same.");
+      kBoth, "Whether shapes and values are the same.", {.kind = Kind::Query});
 });
 
 }  // namespace genesis::py

@@ -5,10 +5,11 @@
 
 namespace genesis::py {
 
-static const Family family([] {
-  def<"einsum(str equation, Tensor *operands) -> Tensor", [](Args& a) {
-    return ops::einsum(a.string(0), a.tensors(1));
-  }>(kFunction, "Sums of products in Einstein's notation, e.g. einsum('ij,jk->ik', x, y).");
+static const Family family({.kind = Kind::Matrix, .page = "matrix"}, [] {
+  def<"einsum(str equation, Tensor *operands) -> Tensor",
+      [](Args& a) { return ops::einsum(a.string(0), a.tensors(1)); }>(
+      kFunction, "Sums of products in Einstein's notation, e.g. einsum('ij,jk->ik', x, y).",
+      {.autocast = Cast::Low, .flops = Flops::Contraction});
   def<"tensordot(Tensor a, Tensor b, int|int[][] dims=2, *, Tensor? out=None) -> Tensor", [](Args& a) {
     const Tensor &x = a.tensor(0), &y = a.tensor(1);
     Dims x_dims, y_dims;
@@ -33,25 +34,28 @@ static const Family family([] {
       read(1, y_dims);
     }
     return ops::tensordot(x, y, x_dims, y_dims);
-  }>(kFunction, "The sum of products over pairs of dimensions.");
-  def<"kron(Tensor input, Tensor other, *, Tensor? out=None) -> Tensor",
-      [](Args& a) { return ops::kron(a.tensor(0), a.tensor(1)); }>(kBoth, "The Kronecker product.");
-  def<"vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", [](Args& a) {
-    const Tensor& x = a.tensor(0);
-    require(x.dim() == 1, "vander: x must have one dimension, got shape ", x.shape(), "; see linalg.vander()");
-    const int64_t columns = a.integer(1, x.size(0));
-    require(columns >= 0, "vander: N must not be negative, got ", columns);
-    return ops::vander(x, columns, a.boolean(2));
-  }>(kFunction, "The matrix of the powers N - 1, ..., 1, 0 of each element, or of 0, 1, ... if increasing.");
+  }>(kFunction, "The sum of products over pairs of dimensions.", {.autocast = Cast::Low, .flops = Flops::Contraction});
+  def<"kron(Tensor input, Tensor other, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::kron(a.tensor(0), a.tensor(1));
+  }>(kBoth, "The Kronecker product.", {.flops = Flops::Output});
+  def<"vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
+      [](Args& a) {
+        const Tensor& x = a.tensor(0);
+        require(x.dim() == 1, "vander: x must have one dimension, got shape ", x.shape(), "; see linalg.vander()");
+        const int64_t columns = a.integer(1, x.size(0));
+        require(columns >= 0, "vander: N must not be negative, got ", columns);
+        return ops::vander(x, columns, a.boolean(2));
+      }>(kFunction, "The matrix of the powers N - 1, ..., 1, 0 of each element, or of 0, 1, ... if increasing.",
+         {.kind = Kind::Create, .page = "creation"});
   def<"linalg_vander(Tensor x, int? N=None) -> Tensor", [](Args& a) {
     const Tensor& x = a.tensor(0);
     require(x.dim() >= 1, "linalg.vander: x must have at least one dimension, got a 0-d tensor");
     const int64_t columns = a.integer(1, x.size(-1));
     require(columns > 1, "linalg.vander: N must be greater than 1, got ", columns);
     return ops::vander(x, columns, true);
-  }>(kFunction, "The powers 0, 1, ..., N - 1 of each element, along a new last dimension.");
+  }>(kFunction, "The powers 0, 1, ..., N - 1 of each element, along a new last dimension.", {.kind = Kind::Create});
   def<"trace(Tensor input) -> Tensor", [](Args& a) { return ops::trace(a.tensor(0)); }>(
-      kBoth, "The sum of the diagonal of a matrix.");
+      kBoth, "The sum of the diagonal of a matrix.", {.kind = Kind::Reduction, .autocast = Cast::Wide});
   def<"cross(Tensor input, Tensor other, int? dim=None, *, Tensor? out=None) -> Tensor", [](Args& a) {
     const Tensor &x = a.tensor(0), &y = a.tensor(1);
     int64_t dim = -1;
@@ -60,7 +64,7 @@ static const Family family([] {
       for (int d = x.dim() - 1; d >= 0; --d)
         if (x.size(d) == 3) dim = d;
     return ops::cross(x, y, dim);
-  }>(kBoth, "The cross product of vectors of three elements.");
+  }>(kBoth, "The cross product of vectors of three elements.", {.kind = Kind::Pointwise});
 });
 
 }  // namespace genesis::py

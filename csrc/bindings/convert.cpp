@@ -211,7 +211,7 @@ static Tensor asarray(Args& a) {
   return t;
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
   def<"is_nonzero(Tensor input) -> bool", [](Args& a) { return tensor_item(a.tensor(0)).to_bool(); }>(
       kBoth | kTool, "Whether the single element of a tensor is not zero.");
   def<"item(Tensor input) -> Scalar", [](Args& a) { return scalar_to_python(tensor_item(a.tensor(0))); }>(
@@ -241,14 +241,14 @@ static const Family family([] {
     if (a.boolean(2)) set_requires_grad(t, true);
     t->parameter = a.boolean(3);
     return wrap_as(reinterpret_cast<PyTypeObject*>(a[0]), std::move(t));
-  }>(kFunction);
+  }>(kFunction | kTool);
   def<"_is_parameter(Tensor input) -> bool", [](Args& a) { return static_cast<bool>(a.tensor(0)->parameter); }>(
-      kMethod);
+      kMethod | kTool);
   def<"_to_bytes(Tensor input) -> bytes", [](Args& a) {
     const WithGradMode off(false);
     const Tensor t = ops::contiguous(a.tensor(0));
     return PyBytes_FromStringAndSize(t->data, t.numel() * itemsize(t.dtype()));
-  }>(kFunction);
+  }>(kFunction | kTool);
   def<"_from_bytes(Any data, DType dtype, int[] shape) -> Tensor", [](Args& a) {
     if (!PyBytes_Check(a[0])) a.fail(0, "bytes");
     Tensor t = empty(a.dims(2), a.dtype(1));
@@ -256,7 +256,7 @@ static const Family family([] {
             " bytes do not make a ", t.dtype(), " tensor of shape ", t.shape());
     std::memcpy(t->data, PyBytes_AS_STRING(a[0]), static_cast<size_t>(PyBytes_GET_SIZE(a[0])));
     return t;
-  }>(kFunction);
+  }>(kFunction | kTool);
 });
 
 }  // namespace genesis::py

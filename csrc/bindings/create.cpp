@@ -68,11 +68,13 @@ static Tensor main_diagonal(const Tensor& x, bool wrap) {
   return ops::as_strided(x, {(x.numel() + x.size(1)) / (x.size(1) + 1)}, {x.size(1) + 1}, 0);
 }
 
-static const Family family([] {
-  def<"zeros(int *size, DType? dtype=None, Device? device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
+static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
+  def<"zeros(int *size, DType? dtype=None, Device? device=None, bool requires_grad=False, Tensor? out=None) -> "
+      "Tensor",
       [](Args& a) { return finish(a, 1, ops::zeros(sizes(a, 0), dtype_or(a, 1, default_dtype))); }>(
       kFunction, "A tensor of zeros.");
-  def<"ones(int *size, DType? dtype=None, Device? device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
+  def<"ones(int *size, DType? dtype=None, Device? device=None, bool requires_grad=False, Tensor? out=None) -> "
+      "Tensor",
       [](Args& a) { return finish(a, 1, ops::ones(sizes(a, 0), dtype_or(a, 1, default_dtype))); }>(kFunction,
                                                                                                    "A tensor of ones.");
   def<"empty(int *size, DType? dtype=None, Device? device=None, bool requires_grad=False, MemoryFormat? "
@@ -86,7 +88,8 @@ static const Family family([] {
       "Tensor? out=None) -> Tensor",
       [](Args& a) { return finish(a, 2, ops::full(a.dims(0), a.scalar(1), dtype_or(a, 2, number_dtype(a, 1)))); }>(
       kFunction, "A tensor of one value; its dtype is inferred from the value.");
-  def<"empty_strided(int[] size, int[] stride, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> "
+  def<"empty_strided(int[] size, int[] stride, *, DType? dtype=None, Device? device=None, bool "
+      "requires_grad=False) -> "
       "Tensor",
       [](Args& a) { return finish(a, 2, ops::empty_strided(a.dims(0), a.dims(1), dtype_or(a, 2, default_dtype))); }>(
       kFunction, "A tensor with given strides, whose memory is not initialised.");
@@ -105,18 +108,22 @@ static const Family family([] {
       "memory_format=None) -> Tensor",
       [](Args& a) { return finish(a, 1, untracked(like(a, 1))); }>(
       kFunction, "Memory for a tensor like `input`, not initialised.");
-  def<"full_like(Tensor input, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool requires_grad=False, "
+  def<"full_like(Tensor input, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool "
+      "requires_grad=False, "
       "MemoryFormat? memory_format=None) -> Tensor",
       [](Args& a) { return finish(a, 2, filled_like(a, a.scalar(1), 2)); }>(
       kFunction, "One value in the shape and dtype of `input`.");
 
-  def<"new_zeros(Tensor input, int *size, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+  def<"new_zeros(Tensor input, int *size, DType? dtype=None, Device? device=None, bool requires_grad=False) -> "
+      "Tensor",
       [](Args& a) { return finish(a, 2, ops::zeros(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype()))); }>(
       kMethod, "Zeros of this tensor's dtype.");
-  def<"new_ones(Tensor input, int *size, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+  def<"new_ones(Tensor input, int *size, DType? dtype=None, Device? device=None, bool requires_grad=False) -> "
+      "Tensor",
       [](Args& a) { return finish(a, 2, ops::ones(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype()))); }>(
       kMethod, "Ones of this tensor's dtype.");
-  def<"new_empty(Tensor input, int *size, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
+  def<"new_empty(Tensor input, int *size, DType? dtype=None, Device? device=None, bool requires_grad=False) -> "
+      "Tensor",
       [](Args& a) { return finish(a, 2, untracked(empty(sizes(a, 1), dtype_or(a, 2, a.tensor(0).dtype())))); }>(
       kMethod, "Memory of this tensor's dtype, not initialised.");
   def<"new_full(Tensor input, int[] size, Scalar fill_value, *, DType? dtype=None, Device? device=None, bool "
@@ -133,7 +140,7 @@ static const Family family([] {
       [](Args& a) {
         PyObject* type = a.has(2) ? a[2] : dtype_object(a.tensor(0).dtype());
         return finish(a, 2, from_data(a[1], type));
-      }>(kMethod, "A copy of `data` in this tensor's dtype.");
+      }>(kMethod, "A copy of `data` in this tensor's dtype.", {.kind = Kind::Move});
 
   def<"arange(Scalar start=0, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool "
       "requires_grad=False, Tensor? out=None) -> Tensor",
@@ -143,13 +150,15 @@ static const Family family([] {
       [](Args& a) {
         return finish(a, 3, ops::linspace(a.number(0), a.number(1), a.integer(2), dtype_or(a, 3, default_dtype)));
       }>(kFunction, "`steps` evenly spaced numbers from start to end, both included.");
-  def<"logspace(float start, float end, int steps, float base=10.0, *, DType? dtype=None, Device? device=None, bool "
+  def<"logspace(float start, float end, int steps, float base=10.0, *, DType? dtype=None, Device? device=None, "
+      "bool "
       "requires_grad=False, Tensor? out=None) -> Tensor",
       [](Args& a) {
         return finish(
             a, 4, ops::logspace(a.number(0), a.number(1), a.integer(2), a.number(3), dtype_or(a, 4, default_dtype)));
       }>(kFunction, "base ** linspace(start, end, steps).");
-  def<"eye(int n, int? m=None, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Tensor? out=None) "
+  def<"eye(int n, int? m=None, *, DType? dtype=None, Device? device=None, bool requires_grad=False, Tensor? "
+      "out=None) "
       "-> Tensor",
       [](Args& a) {
         return finish(a, 2, ops::eye(a.integer(0), a.integer(1, a.integer(0)), dtype_or(a, 2, default_dtype)));
@@ -157,10 +166,10 @@ static const Family family([] {
 
   def<"clone(Tensor input, *, MemoryFormat? memory_format=None) -> Tensor", [](Args& a) {
     return ops::clone_to_format("clone", a.tensor(0), memory_format(a, 1, kPreserve));
-  }>(kBoth, "A copy, differentiable.");
+  }>(kBoth, "A copy, differentiable.", {.kind = Kind::Move, .page = "shape"});
   def<"contiguous(Tensor input, MemoryFormat? memory_format=None) -> Tensor", [](Args& a) {
     return ops::to_format("contiguous", a.tensor(0), memory_format(a, 1, kContiguous));
-  }>(kMethod, "The tensor itself if its memory is contiguous, else a contiguous copy.");
+  }>(kMethod, "The tensor itself if its memory is contiguous, else a contiguous copy.", {.kind = Kind::View});
   def<"zero_(Tensor input) -> Self", [](Args& a) { return ops::zero_(a.tensor(0)); }>(kBoth,
                                                                                       "Fills the tensor with zeros.");
   def<"fill_(Tensor input, Operand value) -> Self", [](Args& a) {
@@ -174,12 +183,13 @@ static const Family family([] {
       [](Args& a) {
         ops::fill_(main_diagonal(a.tensor(0), a.boolean(2)), a.scalar(1));
         return a.tensor(0);
-      }>(
-      kMethod,
-      "Fills the elements whose indices are all equal; with wrap, a tall matrix begins again after its last column.");
-  def<"copy_(Tensor input, Tensor|ndarray src, bool non_blocking=False) -> Self", [](Args& a) {
-    return ops::copy_(a.tensor(0), a.tensor(1));
-  }>(kMethod, "Copies src into this tensor, broadcasting and converting; on a CPU there is nothing that could block.");
+      }>(kMethod,
+         "Fills the elements whose indices are all equal; with wrap, a tall matrix begins again after its last "
+         "column.");
+  def<"copy_(Tensor input, Tensor|ndarray src, bool non_blocking=False) -> Self",
+      [](Args& a) { return ops::copy_(a.tensor(0), a.tensor(1)); }>(
+      kMethod, "Copies src into this tensor, broadcasting and converting; on a CPU there is nothing that could block.",
+      {.kind = Kind::Move});
 });
 
 }  // namespace genesis::py

@@ -223,8 +223,9 @@ Tensor from_dlpack(Args& a) {
   return a.boolean(2, false) ? ops::clone(t) : t;
 }
 
-const Family family([] {
-  def<"__dlpack__(Tensor input, *, Any? stream=None, Any? max_version=None, Any? dl_device=None, bool? copy=None) -> "
+const Family family({.kind = Kind::Create, .page = "creation"}, [] {
+  def<"__dlpack__(Tensor input, *, Any? stream=None, Any? max_version=None, Any? dl_device=None, bool? copy=None) "
+      "-> "
       "object",
       to_dlpack>(kMethod);
   def<"__dlpack_device__(Tensor input) -> (int, int)", [](Args&) { return Py_BuildValue("(ii)", kCpu, 0); }>(kMethod);

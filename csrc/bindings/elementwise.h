@@ -8,28 +8,28 @@ namespace genesis::py {
 
 // Name(input) and Name_(input) of Op(x, out). Allowed is Unfolded where Op(Op(x)) is Op(x).
 template <FixedString Name, auto Op, ops::Overlap Allowed = ops::Overlap::None>
-void def_map(const char* doc) {
+void def_map(const char* doc, Traits traits = {}) {
   def<join<Name, "(Tensor input, *, Tensor? out=None) -> Tensor">(), [](Args& a) { return Op(a.tensor(0), a.out(1)); }>(
-      kBoth, doc);
+      kBoth, doc, traits);
   def<join<Name, "_(Tensor input) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     return ops::inplace_map<Op, Allowed>(name.text, a.tensor(0));
-  }>(kBoth, "In-place form.");
+  }>(kBoth, "In-place form.", traits);
 }
 
 // Name(input, other) of Op(x, y, out); with def_zip also Name_(input, other).
 template <FixedString Name, auto Op>
-void def_zip_function(const char* doc) {
+void def_zip_function(const char* doc, Traits traits = {}) {
   def<join<Name, "(Operand input, Operand other, *, Tensor? out=None) -> Tensor">(),
-      [](Args& a) { return Op(a.operand(0), a.operand(1), a.out(2)); }>(kBoth, doc);
+      [](Args& a) { return Op(a.operand(0), a.operand(1), a.out(2)); }>(kBoth, doc, traits);
 }
 template <FixedString Name, auto Op>
-void def_zip(const char* doc) {
-  def_zip_function<Name, Op>(doc);
+void def_zip(const char* doc, Traits traits = {}) {
+  def_zip_function<Name, Op>(doc, traits);
   def<join<Name, "_(Tensor input, Operand other) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     return ops::inplace_zip<Op>(name.text, a.tensor(0), a.operand(1));
-  }>(kMethod, "In-place form.");
+  }>(kMethod, "In-place form.", traits);
 }
 
 }  // namespace genesis::py

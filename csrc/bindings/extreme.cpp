@@ -30,14 +30,16 @@ static PyObject* middle(Args& a, PyTypeObject* type) {
 using One = Tensor (*)(const Tensor&);
 using Dim = ops::WithIndices (*)(const Tensor&, int64_t, bool);
 
-static const Family family([] {
-  def<"max(Tensor input, int[]? dim=None, bool keepdim=False, *, Operand? other=None, Tensor|Tensor[]? out=None) -> "
+static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
+  def<"max(Tensor input, int[]? dim=None, bool keepdim=False, *, Operand? other=None, Tensor|Tensor[]? out=None) "
+      "-> "
       "Tensor|(Tensor values, Tensor indices)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("max", {"values", "indices"});
         return extreme<static_cast<One>(ops::max), static_cast<Dim>(ops::max), ops::amax, ops::maximum>(a, type);
       }>(kBoth, "The largest element; with `dim`, (values, indices); with `axis`, values; max(x, y) is maximum(x, y).");
-  def<"min(Tensor input, int[]? dim=None, bool keepdim=False, *, Operand? other=None, Tensor|Tensor[]? out=None) -> "
+  def<"min(Tensor input, int[]? dim=None, bool keepdim=False, *, Operand? other=None, Tensor|Tensor[]? out=None) "
+      "-> "
       "Tensor|(Tensor values, Tensor indices)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("min", {"values", "indices"});
@@ -68,13 +70,15 @@ static const Family family([] {
         static PyTypeObject* const type = return_type("median", {"values", "indices"});
         return middle<static_cast<One>(ops::median), static_cast<Dim>(ops::median)>(a, type);
       }>(kBoth, "The middle element, the lower of two; with `dim`, (values, indices). NaN if any element is.");
-  def<"nanmedian(Tensor input, int[]? dim=None, bool keepdim=False, *, Tensor|Tensor[]? out=None) -> Tensor|(Tensor "
+  def<"nanmedian(Tensor input, int[]? dim=None, bool keepdim=False, *, Tensor|Tensor[]? out=None) -> "
+      "Tensor|(Tensor "
       "values, Tensor indices)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("nanmedian", {"values", "indices"});
         return middle<static_cast<One>(ops::nanmedian), static_cast<Dim>(ops::nanmedian)>(a, type);
       }>(kBoth, "median() of the elements that are not NaN.");
-  def<"mode(Tensor input, int dim=-1, bool keepdim=False, *, Tensor[]? out=None) -> (Tensor values, Tensor indices)",
+  def<"mode(Tensor input, int dim=-1, bool keepdim=False, *, Tensor[]? out=None) -> (Tensor values, Tensor "
+      "indices)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("mode", {"values", "indices"});
         return pair(type, ops::mode(a.tensor(0), a.integer(1), a.boolean(2)));

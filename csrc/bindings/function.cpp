@@ -505,7 +505,7 @@ PyObject* run(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   });
 }
 PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  if (!observer) [[likely]]
+  if (!dispatch_bit(kObserve)) [[likely]]
     return run(cls, args, nargs, kwnames);
   return guarded([&]() -> PyObject* {
     const auto given = static_cast<size_t>(nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));

@@ -12,7 +12,7 @@ namespace genesis::py {
 
 namespace {
 
-enum class Kind { NoGrad, EnableGrad, SetGradEnabled, Inference };
+enum class Wanted { NoGrad, EnableGrad, SetGradEnabled, Inference };
 
 struct Mode {
   bool enabled, inference;
@@ -27,7 +27,7 @@ char pack(Mode m) { return static_cast<char>(m.enabled | m.inference << 1); }
 Mode unpack(char c) { return {(c & 1) != 0, (c & 2) != 0}; }
 
 struct PyMode {
-  PyObject_HEAD Kind kind;
+  PyObject_HEAD Wanted kind;
   bool value;
   bool fresh;         // set_grad_enabled: in force since it was made, not yet entered
   std::string saved;  // what to go back to, one for each time that it was entered
@@ -37,9 +37,9 @@ PyMode* get(PyObject* o) { return reinterpret_cast<PyMode*>(o); }
 
 Mode wanted(const PyMode& m) {
   switch (m.kind) {
-    case Kind::NoGrad: return {false, grad_mode.inference};
-    case Kind::EnableGrad: return {true, grad_mode.inference};
-    case Kind::SetGradEnabled: return {m.value, grad_mode.inference};
+    case Wanted::NoGrad: return {false, grad_mode.inference};
+    case Wanted::EnableGrad: return {true, grad_mode.inference};
+    case Wanted::SetGradEnabled: return {m.value, grad_mode.inference};
     default: return {!m.value, m.value};
   }
 }
@@ -49,12 +49,12 @@ PyObject* decorate(PyObject* type, PyObject* args, PyObject* function) {
   return PyObject_CallMethod(module.get(), "decorate", "OOO", type, args, function);
 }
 
-template <Kind kind>
+template <Wanted kind>
 PyObject* mode_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject* argument = nullptr;
-  if (kind == Kind::SetGradEnabled || kind == Kind::Inference) {
+  if (kind == Wanted::SetGradEnabled || kind == Wanted::Inference) {
     static const char* names[] = {"mode", nullptr};
-    const char* format = kind == Kind::SetGradEnabled ? "O:set_grad_enabled" : "|O:inference_mode";
+    const char* format = kind == Wanted::SetGradEnabled ? "O:set_grad_enabled" : "|O:inference_mode";
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, const_cast<char**>(names), &argument)) return nullptr;
   } else if (PyTuple_GET_SIZE(args) > 0 || kwargs) {
     static const char* names[] = {"function", nullptr};
@@ -62,12 +62,12 @@ PyObject* mode_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   }
   return guarded([&]() -> PyObject* {
     bool value = true;
-    if (argument && kind != Kind::SetGradEnabled && PyCallable_Check(argument)) {  // @no_grad without parentheses
+    if (argument && kind != Wanted::SetGradEnabled && PyCallable_Check(argument)) {  // @no_grad without parentheses
       const Object none(PyTuple_New(0));
       return decorate(reinterpret_cast<PyObject*>(type), none.get(), argument);
     }
     if (argument) {
-      if (kind == Kind::NoGrad || kind == Kind::EnableGrad)
+      if (kind == Wanted::NoGrad || kind == Wanted::EnableGrad)
         throw_type_error(
             str(type->tp_name, ": takes no argument but a function to decorate, got ", Py_TYPE(argument)->tp_name));
       if (!PyBool_Check(argument))
@@ -79,7 +79,7 @@ PyObject* mode_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyMode* self = get(o);
     self->kind = kind;
     self->value = value;
-    self->fresh = kind == Kind::SetGradEnabled;
+    self->fresh = kind == Wanted::SetGradEnabled;
     new (&self->saved) std::string;
     if (self->fresh) {
       self->saved.push_back(pack(current()));
@@ -121,13 +121,13 @@ PyObject* mode_call(PyObject* o, PyObject* args, PyObject* kwargs) {
       apply(unpack(self->saved.back()));
       self->saved.pop_back();
     }
-    const bool has_mode = self->kind == Kind::SetGradEnabled || self->kind == Kind::Inference;
+    const bool has_mode = self->kind == Wanted::SetGradEnabled || self->kind == Wanted::Inference;
     const Object mode_args(has_mode ? Py_BuildValue("(O)", self->value ? Py_True : Py_False) : PyTuple_New(0));
     return decorate(reinterpret_cast<PyObject*>(Py_TYPE(o)), mode_args.get(), PyTuple_GET_ITEM(args, 0));
   });
 }
 
-template <Kind kind>
+template <Wanted kind>
 void add_type(const char* name, const char* doc) {
   static PyMethodDef methods[] = {
       {"__enter__", enter, METH_NOARGS, nullptr},
@@ -145,16 +145,16 @@ void add_type(const char* name, const char* doc) {
   PyModule_AddObjectRef(current_module(), name, type.get());
 }
 
-const Family family([] {
-  add_type<Kind::NoGrad>("no_grad",
-                         "no_grad()\n--\n\nRecord nothing, in a with block or in the function that it decorates.");
-  add_type<Kind::EnableGrad>("enable_grad", "enable_grad()\n--\n\nRecord again, inside no_grad.");
-  add_type<Kind::SetGradEnabled>(
+const Family family({.kind = Kind::Tool, .page = "settings"}, [] {
+  add_type<Wanted::NoGrad>("no_grad",
+                           "no_grad()\n--\n\nRecord nothing, in a with block or in the function that it decorates.");
+  add_type<Wanted::EnableGrad>("enable_grad", "enable_grad()\n--\n\nRecord again, inside no_grad.");
+  add_type<Wanted::SetGradEnabled>(
       "set_grad_enabled",
       "set_grad_enabled(mode)\n--\n\nTurn recording on or off: at once, or for a with block or a function.");
-  add_type<Kind::Inference>(
-      "inference_mode",
-      "inference_mode(mode=True)\n--\n\nLike no_grad; the results can never enter a graph, which saves bookkeeping.");
+  add_type<Wanted::Inference>("inference_mode",
+                              "inference_mode(mode=True)\n--\n\nLike no_grad; the results can never enter a graph, "
+                              "which saves bookkeeping.");
   def<"is_grad_enabled() -> bool", [](Args&) { return grad_mode.enabled; }>(kFunction | kTool,
                                                                             "Whether operations are being recorded.");
   def<"is_inference_mode_enabled() -> bool", [](Args&) { return grad_mode.inference; }>(

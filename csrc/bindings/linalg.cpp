@@ -93,9 +93,9 @@ static void solving() {
   }>(kBoth, "The same as linalg.matrix_power().");
   def<"linalg_matrix_exp(Tensor A) -> Tensor", [](Args& a) {
     return ops::linalg_matrix_exp("linalg.matrix_exp", a.tensor(0));
-  }>(kFunction, "The exponential of a square matrix, I + A + A @ A / 2 + ...");
+  }>(kFunction, "The exponential of a square matrix, I + A + A @ A / 2 + ...", {.autocast = Cast::AsIs});
   def<"matrix_exp(Tensor input) -> Tensor", [](Args& a) { return ops::linalg_matrix_exp("matrix_exp", a.tensor(0)); }>(
-      kBoth, "The same as linalg.matrix_exp().");
+      kBoth, "The same as linalg.matrix_exp().", {.autocast = Cast::AsIs});
 }
 
 static void decomposing() {
@@ -107,18 +107,22 @@ static void decomposing() {
     const ops::QR y = ops::linalg_qr(a.tensor(0), qr_mode(a, 1));
     return named(type, {y.q, y.r});
   }>(kFunction, "A = Q @ R with orthonormal columns of Q and an upper triangular R.");
-  def<"geqrf(Tensor input, *, Tensor[]? out=None) -> (Tensor a, Tensor tau)", [](Args& a) {
-    static PyTypeObject* const type = return_type("geqrf", {"a", "tau"});
-    const ops::Reflections y = ops::geqrf(a.tensor(0));
-    return named(type, {y.a, y.tau});
-  }>(kBoth, "The reflections that make Q of linalg.qr(), for linalg.householder_product(); R in the upper triangle.");
+  def<"geqrf(Tensor input, *, Tensor[]? out=None) -> (Tensor a, Tensor tau)",
+      [](Args& a) {
+        static PyTypeObject* const type = return_type("geqrf", {"a", "tau"});
+        const ops::Reflections y = ops::geqrf(a.tensor(0));
+        return named(type, {y.a, y.tau});
+      }>(kBoth,
+         "The reflections that make Q of linalg.qr(), for linalg.householder_product(); R in the upper triangle.",
+         {.autocast = Cast::AsIs});
   def<"linalg_householder_product(Tensor A, Tensor tau, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::linalg_householder_product("linalg.householder_product", a.tensor(0), a.tensor(1)); }>(
       kFunction,
-      "The first columns of a product of reflections I - tau v v.T, whose vectors lie below the diagonal of A.");
+      "The first columns of a product of reflections I - tau v v.T, whose vectors lie below the diagonal of A.",
+      {.autocast = Cast::AsIs});
   def<"orgqr(Tensor input, Tensor input2, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::linalg_householder_product("orgqr", a.tensor(0), a.tensor(1));
-  }>(kBoth, "The same as linalg.householder_product().");
+  }>(kBoth, "The same as linalg.householder_product().", {.autocast = Cast::AsIs});
   def<"linalg_eigh(Tensor A, str UPLO='L', *, Tensor[]? out=None) -> (Tensor eigenvalues, Tensor eigenvectors)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("linalg_eigh", {"eigenvalues", "eigenvectors"});
@@ -148,16 +152,20 @@ static ops::MatrixOrder matrix_order(Args& a, int i) {
 }
 
 static void factoring() {
-  def<"linalg_lu(Tensor A, *, bool pivot=True, Tensor[]? out=None) -> (Tensor P, Tensor L, Tensor U)", [](Args& a) {
-    static PyTypeObject* const type = return_type("linalg_lu", {"P", "L", "U"});
-    const ops::LU y = ops::linalg_lu("linalg.lu", a.tensor(0), a.boolean(1));
-    return named(type, {y.p, y.l, y.u});
-  }>(kFunction, "A = P @ L @ U: a permutation, a lower triangle with ones on its diagonal, an upper triangle.");
-  def<"linalg_lu_factor(Tensor A, *, bool pivot=True, Tensor[]? out=None) -> (Tensor LU, Tensor pivots)", [](Args& a) {
-    static PyTypeObject* const type = return_type("linalg_lu_factor", {"LU", "pivots"});
-    const ops::FactoredLU y = ops::linalg_lu_factor("linalg.lu_factor", a.tensor(0), a.boolean(1), true);
-    return named(type, {y.lu, y.pivots});
-  }>(kFunction, "Both triangles of linalg.lu() in one matrix, and the swaps of rows, for linalg.lu_solve().");
+  def<"linalg_lu(Tensor A, *, bool pivot=True, Tensor[]? out=None) -> (Tensor P, Tensor L, Tensor U)",
+      [](Args& a) {
+        static PyTypeObject* const type = return_type("linalg_lu", {"P", "L", "U"});
+        const ops::LU y = ops::linalg_lu("linalg.lu", a.tensor(0), a.boolean(1));
+        return named(type, {y.p, y.l, y.u});
+      }>(kFunction, "A = P @ L @ U: a permutation, a lower triangle with ones on its diagonal, an upper triangle.",
+         {.autocast = Cast::AsIs});
+  def<"linalg_lu_factor(Tensor A, *, bool pivot=True, Tensor[]? out=None) -> (Tensor LU, Tensor pivots)",
+      [](Args& a) {
+        static PyTypeObject* const type = return_type("linalg_lu_factor", {"LU", "pivots"});
+        const ops::FactoredLU y = ops::linalg_lu_factor("linalg.lu_factor", a.tensor(0), a.boolean(1), true);
+        return named(type, {y.lu, y.pivots});
+      }>(kFunction, "Both triangles of linalg.lu() in one matrix, and the swaps of rows, for linalg.lu_solve().",
+         {.autocast = Cast::AsIs});
   def<"linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor[]? out=None) -> (Tensor LU, "
       "Tensor pivots, Tensor info)",
       [](Args& a) {
@@ -165,19 +173,22 @@ static void factoring() {
         const ops::FactoredLU y = ops::linalg_lu_factor("linalg.lu_factor_ex", a.tensor(0), a.boolean(1), a.boolean(2));
         return named(type, {y.lu, y.pivots, y.info});
       }>(kFunction,
-         "linalg.lu_factor() that does not raise: info is 0, or where the first zero of U's diagonal is, from 1.");
+         "linalg.lu_factor() that does not raise: info is 0, or where the first zero of U's diagonal is, from 1.",
+         {.autocast = Cast::AsIs});
   def<"linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor? out=None) -> "
       "Tensor",
       [](Args& a) { return ops::linalg_lu_solve(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3), a.boolean(4)); }>(
       kFunction,
-      "X with A @ X = B (X @ A = B if not left; A.T in place of A if adjoint) from what lu_factor() makes of A.");
+      "X with A @ X = B (X @ A = B if not left; A.T in place of A if adjoint) from what lu_factor() makes of A.",
+      {.autocast = Cast::AsIs});
   def<"lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True, *, Tensor[]? "
       "out=None) -> (Tensor P, Tensor L, Tensor U)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("lu_unpack", {"P", "L", "U"});
         const ops::LU y = ops::lu_unpack(a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3));
         return named(type, {y.p, y.l, y.u});
-      }>(kFunction, "P, L and U of what linalg.lu_factor() returns; empty where they are not asked for.");
+      }>(kFunction, "P, L and U of what linalg.lu_factor() returns; empty where they are not asked for.",
+         {.autocast = Cast::AsIs});
 }
 
 static void ranks() {
@@ -190,11 +201,11 @@ static void ranks() {
       "one triangle is read.");
   def<"pinverse(Tensor input, float rcond=1e-15) -> Tensor", [](Args& a) {
     return ops::linalg_pinv("pinverse", a.tensor(0), {Operand(0.0), Operand(a.number(1))}, false);
-  }>(kBoth, "The same as linalg.pinv().");
+  }>(kBoth, "The same as linalg.pinv().", {.autocast = Cast::AsIs});
   def<"linalg_matrix_rank(Tensor A, Operand? tol=None, bool hermitian=False, *, Scalar? atol=None, Scalar? rtol=None, "
       "Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::linalg_matrix_rank(a.tensor(0), tolerance(a, false), a.boolean(2)); }>(
-      kFunction, "How many singular values are larger than max(atol, rtol * the largest).");
+      kFunction, "How many singular values are larger than max(atol, rtol * the largest).", {.autocast = Cast::AsIs});
   def<"linalg_lstsq(Tensor A, Tensor B, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, "
       "Tensor rank, Tensor singular_values)",
       [](Args& a) {
@@ -206,10 +217,14 @@ static void ranks() {
       }>(
       kFunction,
       "X with the least sum of squares of A @ X - B, by the pseudoinverse. The driver says what comes with it: 'gels' "
-      "residuals, 'gelsy' the rank, 'gelsd' and 'gelss' all.");
-  def<"linalg_cond(Tensor A, Scalar|str? p=None, *, Tensor? out=None) -> Tensor", [](Args& a) {
-    return ops::linalg_cond(a.tensor(0), a.has(1) ? matrix_order(a, 1) : ops::MatrixOrder{ops::MatrixOrder::Operator});
-  }>(kFunction, "norm(A, p) * norm(inv(A), p): how much a relative error may grow in solve(A, B).");
+      "residuals, 'gelsy' the rank, 'gelsd' and 'gelss' all.",
+      {.autocast = Cast::AsIs});
+  def<"linalg_cond(Tensor A, Scalar|str? p=None, *, Tensor? out=None) -> Tensor",
+      [](Args& a) {
+        return ops::linalg_cond(a.tensor(0),
+                                a.has(1) ? matrix_order(a, 1) : ops::MatrixOrder{ops::MatrixOrder::Operator});
+      }>(kFunction, "norm(A, p) * norm(inv(A), p): how much a relative error may grow in solve(A, B).",
+         {.autocast = Cast::AsIs});
 }
 
 static Tensor vector_norm(Args& a) {
@@ -223,11 +238,13 @@ static void norms() {
   def<"linalg_vector_norm(Tensor x, float ord=2, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? "
       "out=None) -> Tensor",
       vector_norm>(
-      kFunction, "(sum |x|^ord)^(1/ord) over some or all dimensions; the largest or smallest |x| for ord=inf or -inf.");
+      kFunction, "(sum |x|^ord)^(1/ord) over some or all dimensions; the largest or smallest |x| for ord=inf or -inf.",
+      {.kind = Kind::Reduction, .flops = Flops::FiveInput});
   def<"linalg_matrix_norm(Tensor A, Scalar|str ord='fro', int[] dim=(-2, -1), bool keepdim=False, *, DType? "
       "dtype=None, Tensor? out=None) -> Tensor",
       [](Args& a) { return matrix_norm(a, a.dims(2)); }>(
-      kFunction, "A norm of matrices: 'fro', 'nuc', or the operator norm for ord 1, 2, inf and their negatives.");
+      kFunction, "A norm of matrices: 'fro', 'nuc', or the operator norm for ord 1, 2, inf and their negatives.",
+      {.kind = Kind::Reduction, .flops = Flops::FiveInput});
   def<"linalg_norm(Tensor A, Scalar|str? ord=None, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? "
       "out=None) -> Tensor",
       [](Args& a) {
@@ -239,10 +256,11 @@ static void norms() {
         if (given == 2) return matrix_norm(a, a.has(2) ? dim : Dims{0, 1});
         if (PyUnicode_Check(a[1])) fail("linalg.norm: ord of a vector must be a number, got '", a.string(1), "'");
         return vector_norm(a);
-      }>(kFunction, "The vector norm, or the matrix norm if ord is given and there are two dimensions.");
+      }>(kFunction, "The vector norm, or the matrix norm if ord is given and there are two dimensions.",
+         {.kind = Kind::Reduction, .flops = Flops::FiveInput});
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Linalg, .autocast = Cast::Wide, .page = "matrix"}, [] {
   solving();
   decomposing();
   factoring();

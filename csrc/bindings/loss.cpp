@@ -33,7 +33,7 @@ struct Pair {
   }
 };
 
-static const Family family([] {
+static const Family family({.kind = Kind::Loss, .autocast = Cast::Wide, .page = "neural"}, [] {
   def<"_mse_loss(Tensor input, Tensor target, str reduction) -> Tensor", [](Args& a) {
     const Pair p(a);
     return ops::mse_loss(p.x, p.y, reduction(a, 2));
@@ -52,22 +52,24 @@ static const Family family([] {
   }>(kFunction, "Squared near 0, absolute beyond delta, reduced.");
   def<"_binary_cross_entropy(Tensor input, Tensor target, str reduction) -> Tensor", [](Args& a) {
     return ops::binary_cross_entropy(a.tensor(0), a.tensor(1), reduction(a, 2));
-  }>(kFunction, "-y log(x) - (1 - y) log(1 - x), reduced.");
+  }>(kFunction, "-y log(x) - (1 - y) log(1 - x), reduced.", {.flops = Flops::FiveInput});
   def<"_binary_cross_entropy_with_logits(Tensor input, Tensor target, str reduction) -> Tensor", [](Args& a) {
     return ops::binary_cross_entropy_with_logits(a.tensor(0), a.tensor(1), reduction(a, 2));
-  }>(kFunction, "The binary cross-entropy of sigmoid(x), reduced.");
-  def<"_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean', "
+  }>(kFunction, "The binary cross-entropy of sigmoid(x), reduced.", {.flops = Flops::FiveInput});
+  def<"_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str "
+      "reduction='mean', "
       "float label_smoothing=0.0) -> Tensor",
       [](Args& a) {
         return ops::cross_entropy(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3), reduction(a, 4),
                                   a.number(5));
-      }>(kFunction, "-log(softmax(input)) at the target's classes, reduced.");
+      }>(kFunction, "-log(softmax(input)) at the target's classes, reduced.", {.flops = Flops::FiveInput});
   def<"_nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean') -> "
       "Tensor",
       [](Args& a) {
         return ops::nll_loss(a.tensor(0), a.tensor(1), a.optional_tensor(2), a.integer(3), reduction(a, 4));
       }>(kFunction, "-input at the target's classes, reduced.");
-  def<"_ctc_loss(Tensor log_probs, Tensor labels, Tensor input_lengths, Tensor target_lengths, int blank) -> Tensor",
+  def<"_ctc_loss(Tensor log_probs, Tensor labels, Tensor input_lengths, Tensor target_lengths, int blank) -> "
+      "Tensor",
       [](Args& a) { return ops::ctc_loss(a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.integer(4)); }>(
       kFunction, "Minus the log-probability that each sequence of frames spells its labels.");
 });

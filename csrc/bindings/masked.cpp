@@ -5,13 +5,13 @@
 
 namespace genesis::py {
 
-static const Family family([] {
+static const Family family({.kind = Kind::Index, .page = "shape"}, [] {
   def<"masked_fill(Tensor input, Tensor mask, Operand value) -> Tensor", [](Args& a) {
     return ops::masked_fill(a.tensor(0), a.tensor(1), a.operand(2));
-  }>(kBoth, "input with value where mask is true.");
+  }>(kBoth, "input with value where mask is true.", {.kind = Kind::Move});
   def<"masked_fill_(Tensor input, Tensor mask, Operand value) -> Self", [](Args& a) {
     return ops::masked_fill_(a.tensor(0), a.tensor(1), a.operand(2));
-  }>(kMethod, "masked_fill(), in place.");
+  }>(kMethod, "masked_fill(), in place.", {.kind = Kind::Move});
   def<"masked_select(Tensor input, Tensor mask, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::masked_select(a.tensor(0), a.tensor(1));
   }>(kBoth, "The elements of input where mask is true, as one line.");

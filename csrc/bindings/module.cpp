@@ -9,11 +9,17 @@ namespace genesis::py {
 
 static PyObject* module_;
 
-static std::vector<void (*)()>& families() {
-  static std::vector<void (*)()> list;
+struct Member {
+  void (*init)();
+  Traits traits;
+};
+static std::vector<Member>& families() {
+  static std::vector<Member> list;
   return list;
 }
-Family::Family(void (*init)()) { families().push_back(init); }
+static Traits traits_of_family;
+Family::Family(Traits traits, void (*init)()) { families().push_back({init, traits}); }
+const Traits& family_traits() { return traits_of_family; }
 
 PyObject* current_module() { return module_; }
 PyObject* module_name() {
@@ -47,7 +53,10 @@ PyMODINIT_FUNC PyInit__C() {
     init_hooks(module_);
     init_tensor_type(module_);
     init_collector();
-    for (void (*init)() : families()) init();
+    for (const Member& family : families()) {
+      traits_of_family = family.traits;
+      family.init();
+    }
     return module.release();
   });
 }

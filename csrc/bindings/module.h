@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bindings/object.h"
+#include "bindings/traits.h"
 #include "core/scalar.h"
 
 namespace genesis::py {
@@ -34,10 +35,14 @@ void init_node_type(PyObject* module);
 PyObject* node_object(Node* node);  // new reference, None for null
 PyObject* node_inputs(Node* node);  // a list, empty for null
 
-// A family of operators. Each file of bindings/ has one, `static const Family family([] { def<...>(...); ... });`, and
-// is run when the module is made.
+// A family of operators. Each file of bindings/ has one, `static const Family family({traits}, [] { def<...>(...); ...
+// });`, and is run when the module is made.
 struct Family {
-  explicit Family(void (*init)());
+  // `traits` are those of operators that say nothing else.
+  Family(Traits traits, void (*init)());
+  explicit Family(void (*init)()) : Family({}, init) {}
 };
+// Of the family whose operators are being defined.
+const Traits& family_traits();
 
 }  // namespace genesis::py

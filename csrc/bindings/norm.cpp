@@ -5,8 +5,9 @@
 
 namespace genesis::py {
 
-static const Family family([] {
-  def<"layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> "
+static const Family family({.kind = Kind::Norm, .autocast = Cast::Wide, .page = "neural"}, [] {
+  def<"layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) "
+      "-> "
       "Tensor",
       [](Args& a) {
         return ops::layer_norm(a.tensor(0), a.dims(1), a.optional_tensor(2), a.optional_tensor(3), a.number(4));

@@ -287,7 +287,7 @@ static Tensor from_numpy(Args& a) {
   return t;
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
   def<"numpy(Tensor input, *, bool force=False) -> ndarray", [](Args& a) {
     return to_ndarray(a.boolean(1) ? ops::detach(a.tensor(0)) : a.tensor(0));
   }>(kMethod | kTool, "A NumPy array that shares the tensor's memory; force=True detaches first.");

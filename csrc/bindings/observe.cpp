@@ -1,8 +1,10 @@
 // The observer (autograd/observe.h): one object that serves the profiler, the checks for NaN and Inf, and anomaly mode.
 //
-// A forward operation comes here from the call trampoline (args.h) and the slots of the type (watched.h), a backward
+// A forward operation comes here from the one place that dispatches calls (dispatch.cpp), a backward
 // node from the engine. What is found wrong is told by Python (genesis/autograd/_anomaly.py), which computes the
 // statistics and raises; while it does, this thread is not observed.
+#include "autograd/observe.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -327,6 +329,7 @@ void changed() {
   const bool traced = anomaly || num_checking > 0 || num_tracing > 0;
   if (!traced) writes.clear();
   observer = recording || traced ? &watch : nullptr;
+  set_dispatch_bit_everywhere(kObserve, observer != nullptr);
 }
 
 // ---- forward --------------------------------------------------------------------------------------------------------
@@ -382,18 +385,6 @@ PyObject* observe_call(const char* name, std::span<PyObject* const> args, F&& ru
 }
 
 }  // namespace
-
-PyObject* observed(const Operator& op, Call* call, PyObject* self, PyObject* const* args, Py_ssize_t n,
-                   PyObject* kwnames) {
-  const auto run = [&] { return call(self, args, n, kwnames); };
-  if (op.tool() || busy) return run();
-  PyObject* all[kMaxArgs + 1];
-  size_t count = 0;
-  if (self) all[count++] = self;
-  const Py_ssize_t given = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-  for (Py_ssize_t i = 0; i < given && count < std::size(all); ++i) all[count++] = args[i];
-  return observe_call(op.sig.name.c_str(), {all, count}, run);
-}
 
 PyObject* observed_run(const char* name, std::span<PyObject* const> args, PyObject* (*run)(void*), void* context) {
   if (busy) return run(context);

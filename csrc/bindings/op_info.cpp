@@ -38,6 +38,11 @@ static Object describe(const Operator& op) {
   put(dict.get(), "function", (op.where & kFunction) != 0);
   put(dict.get(), "method", (op.where & kMethod) != 0);
   put(dict.get(), "tool", op.tool());
+  put(dict.get(), "kind", text_of(name_of(op.traits.kind)));
+  put(dict.get(), "autocast", text_of(name_of(op.traits.autocast)));
+  put(dict.get(), "flops", text_of(name_of(op.traits.flops)));
+  put(dict.get(), "batch", text_of(name_of(op.traits.batch)));
+  put(dict.get(), "page", op.traits.page ? text_of(op.traits.page) : Object::borrow(Py_None));
   return dict;
 }
 
@@ -49,16 +54,16 @@ static const Family family([] {
           if (PyList_Append(list.get(), describe(*op).get()) < 0) throw_python();
         return list;
       }>(kFunction | kTool,
-         "A dict for each bound function: its name, typed signature, parameters, result, documentation and forms. A "
+         "A dict for each bound function: its name, typed signature, parameters, result, documentation, forms and "
+         "traits. A "
          "default "
          "is the text of a Python literal, or None where there is none.");
   // What every definition goes through when the module is made; for the tests of its checks.
   def<"_publish(str signature) -> None",
       [](Args& a) -> PyObject* {
         const auto* text = new std::string(a.string(0));  // an operator lives as long as the process
-        publish(
-            *text, [](PyObject*, PyObject* const*, Py_ssize_t, PyObject*) -> PyObject* { Py_RETURN_NONE; },
-            kBoth | kTool, nullptr);
+        publish(*text, [](PyObject*, PyObject* const*, Py_ssize_t, PyObject*) -> PyObject* { Py_RETURN_NONE; }, nullptr,
+                kBoth | kTool, nullptr, {});
         Py_RETURN_NONE;
       }>(kFunction | kTool,
          "Binds a function that does nothing; raises if its name is taken or its signature is malformed.");

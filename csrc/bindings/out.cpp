@@ -36,7 +36,7 @@ void Args::begin_out() {
   if (sig_.dtype >= 0 && !has(sig_.dtype) && !list) slot_[sig_.dtype] = dtype_object(unwrap(o).dtype());
 }
 
-ops::Out Args::out(int i) {
+ops::Out Args::given_out(int i) {
   if (!has(i)) return {};
   if (!is_tensor(slot_[i])) fail(i, "a Tensor");
   const Tensor& t = unwrap(slot_[i]);

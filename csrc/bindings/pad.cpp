@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-static const Family family([] {
+static const Family family({.kind = Kind::Move, .page = "shape"}, [] {
   def<"constant_pad_nd(Tensor input, int[] pad, Scalar value=0) -> Tensor", [](Args& a) {
     return ops::constant_pad(a.tensor(0), a.dims(1), a.scalar(2));
   }>(kFunction, "The input with `value` around it: two numbers of elements for each dimension, from the last.");

@@ -157,7 +157,7 @@ class Group {
 // A bound function that takes a step, under the eyes of an observer if there is one.
 template <auto F>
 PyObject* step(Args& a) {
-  if (!observer) [[likely]] {
+  if (!dispatch_bit(kObserve)) [[likely]] {
     F(a);
     Py_RETURN_NONE;
   }

@@ -22,7 +22,7 @@ Tensor threshold(Args& a, bool inplace) {
 
 }  // namespace
 
-static const Family family([] {
+static const Family family({.kind = Kind::Activation, .page = "neural"}, [] {
   def<"_hardtanh(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0, bool inplace=False) -> Tensor",
       [](Args& a) { return hardtanh(a, a.boolean(3)); }>(kFunction, "x, bounded by min_val and max_val.");
   def<"_hardtanh_(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0) -> Self",

@@ -8,20 +8,20 @@ namespace genesis::py {
 
 // Name(input, other, alpha=1) and its in-place form.
 template <FixedString Name, auto Op, auto InPlace>
-static void def_sum(const char* doc) {
+static void def_sum(const char* doc, Traits traits = {}) {
   def<join<Name, "(Operand input, Operand other, *, Scalar alpha=1, Tensor? out=None) -> Tensor">(),
-      [](Args& a) { return Op(a.operand(0), a.operand(1), a.scalar(2), a.out(3)); }>(kBoth, doc);
+      [](Args& a) { return Op(a.operand(0), a.operand(1), a.scalar(2), a.out(3)); }>(kBoth, doc, traits);
   def<join<Name, "_(Tensor input, Operand other, *, Scalar alpha=1) -> Self">(),
-      [](Args& a) { return InPlace(a.tensor(0), a.operand(1), a.scalar(2)); }>(kMethod, "In-place form.");
+      [](Args& a) { return InPlace(a.tensor(0), a.operand(1), a.scalar(2)); }>(kMethod, "In-place form.", traits);
 }
 static Tensor add(const Operand& x, const Operand& y, Scalar alpha, ops::Out out) { return ops::add(x, y, alpha, out); }
 static Tensor sub(const Operand& x, const Operand& y, Scalar alpha, ops::Out out) { return ops::sub(x, y, alpha, out); }
 
 // Name(input, tensor1, tensor2, value=1) and its in-place form.
 template <FixedString Name, auto Op>
-static void def_addc(const char* doc) {
+static void def_addc(const char* doc, Traits traits = {}) {
   def<join<Name, "(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1, Tensor? out=None) -> Tensor">(),
-      [](Args& a) { return Op(a.tensor(0), a.operand(1), a.operand(2), a.scalar(3), a.out(4)); }>(kBoth, doc);
+      [](Args& a) { return Op(a.tensor(0), a.operand(1), a.operand(2), a.scalar(3), a.out(4)); }>(kBoth, doc, traits);
   def<join<Name, "_(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     const Tensor& x = a.tensor(0);
@@ -30,10 +30,10 @@ static void def_addc(const char* doc) {
       return Op(input, y.tensor && y.tensor->same(x) ? Operand(input) : y,
                 z.tensor && z.tensor->same(x) ? Operand(input) : z, a.scalar(3), out);
     });
-  }>(kMethod, "In-place form.");
+  }>(kMethod, "In-place form.", traits);
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   def_sum<"add", add, ops::add_>("input + alpha * other.");
   def_sum<"sub", sub, ops::sub_>("input - alpha * other.");
   def_sum<"subtract", sub, ops::sub_>("Another name of sub.");
@@ -51,7 +51,7 @@ static const Family family([] {
   def_map<"sign", ops::sign, ops::Overlap::Unfolded>("1, 0 or -1, as input is positive, zero or negative.");
   def_map<"sgn", ops::sign>("Another name of sign.");
   def_map<"square", ops::square>("input * input.");
-  def_map<"reciprocal", ops::reciprocal>("1 / input.");
+  def_map<"reciprocal", ops::reciprocal>("1 / input.", {.autocast = Cast::Wide});
   def<"pow(Operand input, Operand exponent, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::pow(a.operand(0), a.operand(1), a.out(2)); }>(kBoth, "input to the power of exponent.");
   def<"pow_(Tensor input, Operand exponent) -> Self", [](Args& a) { return ops::pow_(a.tensor(0), a.operand(1)); }>(

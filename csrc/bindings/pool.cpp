@@ -30,7 +30,7 @@ static Tensor pool_avg(Args& a, int spatial) {
   return ops::avg_pool(public_name(a), spatial, a.tensor(0), options, a.boolean(5), divisor);
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Pool, .page = "neural"}, [] {
   def<"max_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool "
       "ceil_mode=False, bool return_indices=False) -> Tensor|(Tensor, Tensor)",
       [](Args& a) { return pool_max(a, 1); }>(kFunction,
@@ -46,10 +46,12 @@ static const Family family([] {
   def<"avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
       "count_include_pad=True) -> Tensor",
       [](Args& a) { return pool_avg(a, 1); }>(kFunction, "The mean of each window along the last dimension.");
-  def<"_avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
+  def<"_avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, "
+      "bool "
       "count_include_pad=True, int? divisor_override=None) -> Tensor",
       [](Args& a) { return pool_avg(a, 2); }>(kFunction, "The mean of each window over the last two dimensions.");
-  def<"_avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool "
+  def<"_avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, "
+      "bool "
       "count_include_pad=True, int? divisor_override=None) -> Tensor",
       [](Args& a) { return pool_avg(a, 3); }>(kFunction, "The mean of each window over the last three dimensions.");
   def<"_adaptive_avg_pool(Tensor input, int[] output_size) -> Tensor", [](Args& a) {

@@ -217,22 +217,23 @@ Tensor normal(Args& a) {
   return finish(a, 4, untracked(ops::normal_(y, a.number(0), a.number(1), g)));
 }
 
-const Family family([] {
+const Family family({.kind = Kind::Random, .page = "creation"}, [] {
   init_generator();
   def<"manual_seed(int seed) -> Generator", [](Args& a) {
     default_generator().manual_seed(to_seed(a[0]));
     return incref(default_object);
-  }>(kFunction | kTool, "Begins the stream of a seed, for all draws that name no generator.");
+  }>(kFunction | kTool, "Begins the stream of a seed, for all draws that name no generator.", {.page = "settings"});
   def<"seed() -> int", [](Args&) { return seed_anew(default_generator()); }>(
-      kFunction | kTool, "Begins the stream of a seed from the system's entropy, and returns the seed.");
+      kFunction | kTool, "Begins the stream of a seed from the system's entropy, and returns the seed.",
+      {.page = "settings"});
   def<"initial_seed() -> int", [](Args&) { return PyLong_FromUnsignedLongLong(default_generator().seed); }>(
-      kFunction | kTool, "The seed that the stream began with.");
+      kFunction | kTool, "The seed that the stream began with.", {.page = "settings"});
   def<"get_rng_state() -> Tensor", [](Args&) { return state_of(default_generator()); }>(
-      kFunction | kTool, "The state of the default generator, a uint8 tensor.");
+      kFunction | kTool, "The state of the default generator, a uint8 tensor.", {.page = "settings"});
   def<"set_rng_state(Tensor new_state) -> None", [](Args& a) {
     set_state("set_rng_state", default_generator(), a[0]);
     return incref(Py_None);
-  }>(kFunction | kTool, "Goes back to a state that get_rng_state returned.");
+  }>(kFunction | kTool, "Goes back to a state that get_rng_state returned.", {.page = "settings"});
 
   def<"rand(int *size, Generator? generator=None, DType? dtype=None, Device? device=None, bool requires_grad=False, "
       "float? low=None, float? high=None, Tensor? out=None) -> Tensor",
@@ -258,7 +259,8 @@ const Family family([] {
       "device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
       randint>(kFunction,
                "Random integers from low, or 0, to high - 1: randint(high, size) or randint(low, high, size).");
-  def<"randperm(int n, *, Generator? generator=None, DType? dtype=None, Device? device=None, bool requires_grad=False, "
+  def<"randperm(int n, *, Generator? generator=None, DType? dtype=None, Device? device=None, bool "
+      "requires_grad=False, "
       "Tensor? out=None) -> Tensor",
       [](Args& a) { return finish(a, 2, ops::randperm(a.integer(0), dtype_or(a, 2, DType::Int64), generator(a, 1))); }>(
       kFunction, "A random permutation of 0 .. n - 1.");
@@ -274,12 +276,14 @@ const Family family([] {
         const Tensor& x = a.tensor(0);
         return finish(a, 2, ops::randn(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
       }>(kFunction, "randn() in the shape and dtype of `input`.");
-  def<"randint_like(Tensor input, int low, int? high=None, *, Generator? generator=None, DType? dtype=None, Device? "
+  def<"randint_like(Tensor input, int low, int? high=None, *, Generator? generator=None, DType? dtype=None, "
+      "Device? "
       "device=None, bool requires_grad=False) -> Tensor",
       randint_like>(
       kFunction,
       "randint() in the shape and dtype of `input`: randint_like(input, high) or randint_like(input, low, high).");
-  def<"normal(Operand mean=0.0, Operand std=1.0, int[]? size=None, *, Generator? generator=None, DType? dtype=None, "
+  def<"normal(Operand mean=0.0, Operand std=1.0, int[]? size=None, *, Generator? generator=None, DType? "
+      "dtype=None, "
       "Device? device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
       normal>(kFunction, "Normal random numbers; mean and std are numbers, with a size, or tensors.");
   def<"bernoulli(Tensor input, float? p=None, *, Generator? generator=None, Tensor? out=None) -> Tensor", [](Args& a) {
@@ -313,7 +317,8 @@ const Family family([] {
         if (!a.boolean(2)) return a.tensor(0);
         Generator& g = generator(a, 4);
         return a.boolean(3) ? ops::dropout_(a.tensor(0), p, g) : ops::dropout(a.tensor(0), p, g);
-      }>(kFunction, "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).");
+      }>(kFunction, "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).",
+         {.page = "neural"});
 
   def<"uniform_(Tensor input, float from_=0.0, float to=1.0, *, Generator? generator=None) -> Self", [](Args& a) {
     return ops::uniform_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
@@ -323,7 +328,7 @@ const Family family([] {
   }>(kMethod, "Fills the tensor with normal random numbers.");
   def<"log_normal_(Tensor input, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Self", [](Args& a) {
     return ops::log_normal_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
-  }>(kMethod, "Fills the tensor with exp of normal random numbers.");
+  }>(kMethod, "Fills the tensor with exp of normal random numbers.", {.flops = Flops::FiveInput});
   def<"exponential_(Tensor input, float lambd=1.0, *, Generator? generator=None) -> Self", [](Args& a) {
     return ops::exponential_(a.tensor(0), a.number(1), generator(a, 2));
   }>(kMethod, "Fills the tensor with exponential random numbers of rate lambd.");

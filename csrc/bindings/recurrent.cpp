@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-static const Family family([] {
+static const Family family({.kind = Kind::Recurrent, .autocast = Cast::Low, .page = "neural"}, [] {
   def<"_recurrent_layer(str mode, Tensor input, int[]? batch_sizes=None, Tensor? h0=None, Tensor? c0=None, Tensor? "
       "weight_ih=None, Tensor? weight_hh=None, Tensor? bias_ih=None, Tensor? bias_hh=None, Tensor? weight_hr=None, "
       "bool reverse=False) -> Tensor[]",

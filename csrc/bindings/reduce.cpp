@@ -46,22 +46,23 @@ static PyObject* pair(PyTypeObject* type, const std::pair<Tensor, Tensor>& value
   return named(type, {values.first, values.second});
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
   def<"sum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::sum(a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)); }>(
-      kBoth, "The sum of the elements, of all or along `dim`.");
+      kBoth, "The sum of the elements, of all or along `dim`.", {.autocast = Cast::Wide});
   def<"mean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::mean(a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)); }>(
-      kBoth, "The mean of the elements, of all or along `dim`.");
+      kBoth, "The mean of the elements, of all or along `dim`.", {.autocast = Cast::Wide});
   def<"nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::nansum(a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)); }>(
-      kBoth, "The sum of the elements that are not NaN.");
-  def<"nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? out=None) -> Tensor",
+      kBoth, "The sum of the elements that are not NaN.", {.autocast = Cast::Wide});
+  def<"nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? out=None) -> "
+      "Tensor",
       [](Args& a) { return ops::nanmean(a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)); }>(
-      kBoth, "The mean of the elements that are not NaN.");
+      kBoth, "The mean of the elements that are not NaN.", {.autocast = Cast::Wide});
   def<"prod(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::prod(a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)); }>(
-      kBoth, "The product of the elements, of all or along `dim`.");
+      kBoth, "The product of the elements, of all or along `dim`.", {.autocast = Cast::Wide});
   def<"any(Tensor input, int[]? dim=None, bool keepdim=False, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::any(a.tensor(0), a.optional_dims(1), a.boolean(2));
   }>(kBoth, "Whether any element is not zero.");
@@ -79,51 +80,55 @@ static const Family family([] {
     return ops::sum_to(x, shape);
   }>(kMethod, "The sum over the dimensions that broadcasting from `size` would have repeated.");
   def<"has_nan(Tensor input) -> bool", [](Args& a) { return ops::has_nan(a.tensor(0)); }>(
-      kMethod, "Whether any element is NaN.");
+      kMethod, "Whether any element is NaN.", {.kind = Kind::Query});
   def<"has_inf(Tensor input) -> bool", [](Args& a) { return ops::has_inf(a.tensor(0)); }>(
-      kMethod, "Whether any element is infinite.");
+      kMethod, "Whether any element is infinite.", {.kind = Kind::Query});
 
   def<"var(Tensor input, int[]? dim=None, bool unbiased=True, bool keepdim=False, *, float correction=1, Tensor? "
       "out=None) -> Tensor",
       [](Args& a) {
         const Moment m(a);
         return ops::var(a.tensor(0), m.dims, m.correction, m.keepdim);
-      }>(kBoth, "The variance: squared distances to the mean, summed and divided by n - correction.");
+      }>(kBoth, "The variance: squared distances to the mean, summed and divided by n - correction.",
+         {.autocast = Cast::Wide, .flops = Flops::FiveInput});
   def<"std(Tensor input, int[]? dim=None, bool unbiased=True, bool keepdim=False, *, float correction=1, Tensor? "
       "out=None) -> Tensor",
       [](Args& a) {
         const Moment m(a);
         return ops::std(a.tensor(0), m.dims, m.correction, m.keepdim);
-      }>(kBoth, "The standard deviation, the square root of var(). Its gradient where it is 0 is 0.");
+      }>(kBoth, "The standard deviation, the square root of var(). Its gradient where it is 0 is 0.",
+         {.autocast = Cast::Wide, .flops = Flops::FiveInput});
   def<"var_mean(Tensor input, int[]? dim=None, bool unbiased=True, bool keepdim=False, *, float correction=1) -> "
       "(Tensor var, Tensor mean)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("var_mean", {"var", "mean"});
         const Moment m(a);
         return pair(type, ops::var_mean(a.tensor(0), m.dims, m.correction, m.keepdim));
-      }>(kBoth, "(var, mean) in one pass.");
+      }>(kBoth, "(var, mean) in one pass.", {.autocast = Cast::Wide, .flops = Flops::FiveInput});
   def<"std_mean(Tensor input, int[]? dim=None, bool unbiased=True, bool keepdim=False, *, float correction=1) -> "
       "(Tensor std, Tensor mean)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("std_mean", {"std", "mean"});
         const Moment m(a);
         return pair(type, ops::std_mean(a.tensor(0), m.dims, m.correction, m.keepdim));
-      }>(kBoth, "(std, mean) in one pass.");
+      }>(kBoth, "(std, mean) in one pass.", {.autocast = Cast::Wide, .flops = Flops::FiveInput});
 
   def<"norm(Tensor input, Scalar|str p='fro', int[]? dim=None, bool keepdim=False, DType? dtype=None, *, Tensor? "
       "out=None) -> Tensor",
-      norm>(
-      kBoth,
-      "sum(|x|^p)^(1/p), of all elements or along `dim`; p may be 0 and +-inf, or 'nuc' for matrices. The gradient at "
-      "0 is 0.");
+      norm>(kBoth,
+            "sum(|x|^p)^(1/p), of all elements or along `dim`; p may be 0 and +-inf, or 'nuc' for matrices. The "
+            "gradient at "
+            "0 is 0.",
+            {.autocast = Cast::Wide, .flops = Flops::FiveInput});
   def<"vector_norm(Tensor input, Scalar|str ord=2, int[]? dim=None, bool keepdim=False, *, DType? dtype=None) -> "
       "Tensor",
       [](Args& a) {
         return ops::norm(a.tensor(0), order_of_norm(a, 1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
-      }>(kFunction, "sum(|x|^ord)^(1/ord), of all elements or along `dim`.");
+      }>(kFunction, "sum(|x|^ord)^(1/ord), of all elements or along `dim`.",
+         {.autocast = Cast::Wide, .flops = Flops::FiveInput});
   def<"logsumexp(Tensor input, int[]? dim=None, bool keepdim=False, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::logsumexp(a.tensor(0), a.optional_dims(1), a.boolean(2));
-  }>(kBoth, "log(sum(exp(x))) without overflow.");
+  }>(kBoth, "log(sum(exp(x))) without overflow.", {.autocast = Cast::Wide, .flops = Flops::FiveInput});
 });
 
 }  // namespace genesis::py

@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-static const Family family([] {
+static const Family family({.kind = Kind::Move, .page = "neural"}, [] {
   def<"_resample(Tensor input, int[] size, str mode, bool align_corners=False, bool antialias=False, float[]? "
       "scales=None) -> Tensor",
       [](Args& a) {
@@ -20,13 +20,16 @@ static const Family family([] {
         }
         return ops::resample(a.tensor(0), a.dims(1), options);
       }>(kFunction, "(batch, channels, *spatial) at another spatial size.");
-  def<"_unfold_windows(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
+  def<"_unfold_windows(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> "
+      "Tensor",
       [](Args& a) { return ops::unfold_windows(a.tensor(0), {a.dims(1), a.dims(2), a.dims(3), a.dims(4)}); }>(
-      kFunction, "The windows of images as columns: (batch, channels * taps, windows).");
+      kFunction, "The windows of images as columns: (batch, channels * taps, windows).",
+      {.kind = Kind::Window, .flops = Flops::Output});
   def<"_fold_windows(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] "
       "stride=1) -> Tensor",
       [](Args& a) { return ops::fold_windows(a.tensor(0), a.dims(1), {a.dims(2), a.dims(3), a.dims(4), a.dims(5)}); }>(
-      kFunction, "Columns added up to images: the transpose of unfold.");
+      kFunction, "Columns added up to images: the transpose of unfold.",
+      {.kind = Kind::Window, .flops = Flops::Output});
 });
 
 }  // namespace genesis::py

@@ -16,10 +16,10 @@ static std::optional<ops::Rounding> rounding_mode(const Args& a, int i) {
 
 // Name(input, other, rounding_mode=None), as div and divide have it.
 template <FixedString Name>
-static void def_div() {
+static void def_div(Traits traits = {}) {
   def<join<Name, "(Operand input, Operand other, *, str? rounding_mode=None, Tensor? out=None) -> Tensor">(),
       [](Args& a) { return ops::div(a.operand(0), a.operand(1), rounding_mode(a, 2), a.out(3)); }>(
-      kBoth, "input / other, rounded towards zero ('trunc') or down ('floor') if rounding_mode says so.");
+      kBoth, "input / other, rounded towards zero ('trunc') or down ('floor') if rounding_mode says so.", traits);
   def<join<Name, "_(Tensor input, Operand other, *, str? rounding_mode=None) -> Self">(), [](Args& a) {
     static constexpr auto name = join<Name, "_">();
     const std::optional<ops::Rounding> rounding = rounding_mode(a, 2);
@@ -28,10 +28,10 @@ static void def_div() {
     return ops::inplace(name.text, x, {&y.or_undefined()}, [&](const Tensor& input, ops::Out out) {
       return ops::div(input, y.tensor && y.tensor->same(x) ? Operand(input) : y, rounding, out);
     });
-  }>(kMethod, "In-place form.");
+  }>(kMethod, "In-place form.", traits);
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   def_div<"div">();
   def_div<"divide">();
   def_zip<"true_divide", [](const Operand& x, const Operand& y, ops::Out out) { return ops::div(x, y, out); }>(

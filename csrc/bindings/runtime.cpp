@@ -9,7 +9,7 @@
 
 namespace genesis::py {
 
-static const Family family([] {
+static const Family family({.kind = Kind::Tool, .page = "settings"}, [] {
   set_unlock_hooks({[]() -> void* { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; },
                     [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }});
   def<"get_num_threads() -> int", [](Args&) { return static_cast<int64_t>(get_num_threads()); }>(

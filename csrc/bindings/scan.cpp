@@ -5,13 +5,13 @@
 
 namespace genesis::py {
 
-static const Family family([] {
+static const Family family({.kind = Kind::Scan, .page = "reduction"}, [] {
   def<"cumsum(Tensor input, int dim, *, DType? dtype=None, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::cumsum(a.tensor(0), a.integer(1), a.optional_dtype(2));
-  }>(kBoth, "Running sums along `dim`.");
+  }>(kBoth, "Running sums along `dim`.", {.autocast = Cast::Wide});
   def<"cumprod(Tensor input, int dim, *, DType? dtype=None, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::cumprod(a.tensor(0), a.integer(1), a.optional_dtype(2));
-  }>(kBoth, "Running products along `dim`.");
+  }>(kBoth, "Running products along `dim`.", {.autocast = Cast::Wide});
   def<"cumsum_(Tensor input, int dim, *, DType? dtype=None) -> Self", [](Args& a) {
     return ops::cumsum_(a.tensor(0), a.integer(1), a.optional_dtype(2));
   }>(kMethod, "cumsum() in place.");
@@ -30,7 +30,7 @@ static const Family family([] {
   }>(kBoth, "(values, indices) of the smallest element so far, along `dim`.");
   def<"logcumsumexp(Tensor input, int dim, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::logcumsumexp(a.tensor(0), a.integer(1));
-  }>(kBoth, "log(cumsum(exp(x))) along `dim`, without overflow.");
+  }>(kBoth, "log(cumsum(exp(x))) along `dim`, without overflow.", {.autocast = Cast::Wide});
 });
 
 }  // namespace genesis::py

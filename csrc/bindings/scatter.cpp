@@ -17,7 +17,7 @@ static ops::Reduce reduction(Args& a) {
   return name == "add" ? ops::Reduce::Sum : ops::Reduce::Prod;
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Index, .page = "shape"}, [] {
   def<"scatter(Tensor input, int dim, Tensor index, Operand? src=None, *, str? reduce=None, Operand? value=None, "
       "Tensor? out=None) -> Tensor",
       [](Args& a) {
@@ -25,26 +25,30 @@ static const Family family([] {
         if (!a.has(4)) return ops::scatter(a.tensor(0), a.integer(1), a.tensor(2), src);
         return ops::scatter_reduce(a.tensor(0), a.integer(1), a.tensor(2), src, reduction(a));
       }>(kBoth, "input with the elements of src (or a number) put at the given indices along dim.");
-  def<"scatter_(Tensor input, int dim, Tensor index, Operand? src=None, *, str? reduce=None, Operand? value=None) -> "
+  def<"scatter_(Tensor input, int dim, Tensor index, Operand? src=None, *, str? reduce=None, Operand? value=None) "
+      "-> "
       "Self",
       [](Args& a) {
         const Operand src = source(a);
         if (!a.has(4)) return ops::scatter_(a.tensor(0), a.integer(1), a.tensor(2), src);
         return ops::scatter_reduce_(a.tensor(0), a.integer(1), a.tensor(2), src, reduction(a), true);
       }>(kMethod, "scatter(), in place.");
-  def<"scatter_reduce(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True, Tensor? "
+  def<"scatter_reduce(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True, "
+      "Tensor? "
       "out=None) -> Tensor",
       [](Args& a) {
         return ops::scatter_reduce(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3),
                                    ops::reduce_named(a.name(), a.string(4)), a.boolean(5));
       }>(kBoth,
          "input with the elements of src combined at the given indices along dim: sum, prod, mean, amax or amin.");
-  def<"scatter_reduce_(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Self",
+  def<"scatter_reduce_(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> "
+      "Self",
       [](Args& a) {
         return ops::scatter_reduce_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3),
                                     ops::reduce_named(a.name(), a.string(4)), a.boolean(5));
       }>(kMethod, "scatter_reduce(), in place.");
-  def<"index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True, Tensor? "
+  def<"index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True, "
+      "Tensor? "
       "out=None) -> Tensor",
       [](Args& a) {
         return ops::index_reduce(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3),
@@ -68,7 +72,8 @@ static const Family family([] {
   def<"scatter_add_(Tensor input, int dim, Tensor index, Tensor src) -> Self", [](Args& a) {
     return ops::scatter_add_(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3));
   }>(kMethod, "scatter_add(), in place.");
-  def<"index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor? out=None) -> Tensor",
+  def<"index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor? out=None) -> "
+      "Tensor",
       [](Args& a) { return ops::index_add(a.tensor(0), a.integer(1), a.tensor(2), a.tensor(3), a.scalar(4)); }>(
       kBoth, "input with alpha times the slices of source added at a 1-d index along dim.");
   def<"index_add_(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Self", [](Args& a) {

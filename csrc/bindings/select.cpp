@@ -28,16 +28,17 @@ static Tensor clamp_(const char* op, const Tensor& x, const std::optional<Operan
       numbers ? ops::Overlap::Unfolded : ops::Overlap::None);
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   def<"where(Tensor condition, Operand? input=None, Operand? other=None, *, Tensor? out=None) -> Tensor|Tensor[]",
       [](Args& a) -> PyObject* {
         if (!a.has(1) && !a.has(2)) return to_python(ops::nonzero_tuple(a.tensor(0)));
         return to_python(ops::where(a.tensor(0), a.operand(1), a.operand(2), a.out(3)));
-      }>(kFunction, "input where condition is true, else other; of a condition alone, the indices where it is true.");
+      }>(kFunction, "input where condition is true, else other; of a condition alone, the indices where it is true.",
+         {.flops = Flops::None});
   // The method is input.where(condition, other).
   def<"where(Operand input, Tensor condition, Operand other) -> Tensor|Tensor[]", [](Args& a) {
     return ops::where(a.tensor(1), a.operand(0), a.operand(2));
-  }>(kMethod, "The tensor itself where condition is true, else other.");
+  }>(kMethod, "The tensor itself where condition is true, else other.", {.flops = Flops::None});
   def_zip_function<"maximum", ops::maximum>("The larger of the two; NaN if either is.");
   def_zip_function<"minimum", ops::minimum>("The smaller of the two; NaN if either is.");
   def_zip_function<"fmax", ops::fmax>("The larger of the two; NaN if both are.");
@@ -66,7 +67,8 @@ static const Family family([] {
   def<"heaviside_(Tensor input, Operand values) -> Self", [](Args& a) {
     return ops::inplace_zip<ops::heaviside>("heaviside_", a.tensor(0), a.operand(1));
   }>(kMethod, "In-place form.");
-  def<"nan_to_num(Tensor input, float nan=0.0, float? posinf=None, float? neginf=None, *, Tensor? out=None) -> Tensor",
+  def<"nan_to_num(Tensor input, float nan=0.0, float? posinf=None, float? neginf=None, *, Tensor? out=None) -> "
+      "Tensor",
       [](Args& a) { return ops::nan_to_num(a.tensor(0), a.number(1), limit(a, 2), limit(a, 3), a.out(4)); }>(
       kBoth,
       "input with NaN and the infinities replaced, by default by 0 and the largest and smallest finite numbers.");

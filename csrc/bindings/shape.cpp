@@ -52,7 +52,7 @@ static PyObject* broadcast_shapes_of(Args& a) {
   return size_tuple(shape);
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Move, .page = "shape"}, [] {
   def<"cat(Tensor[] tensors, int dim=0, *, Tensor? out=None) -> Tensor", cat>(kFunction,
                                                                               "Tensors joined along a dimension.");
   def<"concat(Tensor[] tensors, int dim=0, *, Tensor? out=None) -> Tensor", cat>(kFunction, "Another name of cat().");
@@ -74,22 +74,26 @@ static const Family family([] {
   def<"block_diag(Tensor *tensors) -> Tensor", [](Args& a) { return ops::block_diag(a.tensors(0)); }>(
       kFunction, "Matrices along the diagonal of a larger one.");
   def<"cartesian_prod(Tensor *tensors) -> Tensor", [](Args& a) { return ops::cartesian_prod(a.tensors(0)); }>(
-      kFunction, "All combinations of the elements of vectors, as rows.");
+      kFunction, "All combinations of the elements of vectors, as rows.", {.page = "creation"});
   def<"meshgrid(Tensor *tensors, str indexing='ij') -> Tensor[]", meshgrid>(
-      kFunction, "The coordinates of a grid spanned by vectors.");
+      kFunction, "The coordinates of a grid spanned by vectors.", {.page = "creation"});
   def<"broadcast_tensors(Tensor *tensors) -> Tensor[]", [](Args& a) { return ops::broadcast_tensors(a.tensors(0)); }>(
-      kFunction, "Views of all tensors in their common shape.");
-  def<"broadcast_shapes(int[] *shapes) -> Size", broadcast_shapes_of>(kFunction,
-                                                                      "The shape to which shapes broadcast.");
-  def<"atleast_1d(Tensor *tensors) -> Tensor|Tensor[]", atleast<1>>(kFunction, "Views of at least 1 dimension.");
-  def<"atleast_2d(Tensor *tensors) -> Tensor|Tensor[]", atleast<2>>(kFunction, "Views of at least 2 dimensions.");
-  def<"atleast_3d(Tensor *tensors) -> Tensor|Tensor[]", atleast<3>>(kFunction, "Views of at least 3 dimensions.");
+      kFunction, "Views of all tensors in their common shape.", {.kind = Kind::View});
+  def<"broadcast_shapes(int[] *shapes) -> Size", broadcast_shapes_of>(kFunction, "The shape to which shapes broadcast.",
+                                                                      {.kind = Kind::Query});
+  def<"atleast_1d(Tensor *tensors) -> Tensor|Tensor[]", atleast<1>>(kFunction, "Views of at least 1 dimension.",
+                                                                    {.kind = Kind::View});
+  def<"atleast_2d(Tensor *tensors) -> Tensor|Tensor[]", atleast<2>>(kFunction, "Views of at least 2 dimensions.",
+                                                                    {.kind = Kind::View});
+  def<"atleast_3d(Tensor *tensors) -> Tensor|Tensor[]", atleast<3>>(kFunction, "Views of at least 3 dimensions.",
+                                                                    {.kind = Kind::View});
 
   def<"repeat(Tensor input, int *repeats) -> Tensor", [](Args& a) { return ops::repeat(a.tensor(0), a.dims(1)); }>(
       kMethod, "Copies side by side, a number for each dimension.");
   def<"tile(Tensor input, int *dims) -> Tensor", [](Args& a) { return ops::tile(a.tensor(0), a.dims(1)); }>(
       kBoth, "Copies side by side; missing numbers are 1.");
-  def<"repeat_interleave(Tensor input, Tensor|int? repeats=None, int? dim=None, *, int? output_size=None) -> Tensor",
+  def<"repeat_interleave(Tensor input, Tensor|int? repeats=None, int? dim=None, *, int? output_size=None) -> "
+      "Tensor",
       repeat_interleave>(kBoth, "Each element several times in a row.");
   def<"flip(Tensor input, int *dims) -> Tensor", [](Args& a) { return ops::flip(a.tensor(0), a.dims(1)); }>(
       kBoth, "A copy with some dimensions reversed.");
@@ -129,12 +133,12 @@ static const Family family([] {
     a.device(4);
     return ops::triangle_indices(a.integer(0), a.integer(1), a.integer(2), false,
                                  a.optional_dtype(3).value_or(DType::Int64));
-  }>(kFunction, "Rows and columns of the lower triangle.");
+  }>(kFunction, "Rows and columns of the lower triangle.", {.kind = Kind::Create, .page = "creation"});
   def<"triu_indices(int row, int col, int offset=0, *, DType? dtype=None, Device? device=None) -> Tensor", [](Args& a) {
     a.device(4);
     return ops::triangle_indices(a.integer(0), a.integer(1), a.integer(2), true,
                                  a.optional_dtype(3).value_or(DType::Int64));
-  }>(kFunction, "Rows and columns of the upper triangle.");
+  }>(kFunction, "Rows and columns of the upper triangle.", {.kind = Kind::Create, .page = "creation"});
 });
 
 }  // namespace genesis::py

@@ -1,6 +1,7 @@
 #include "bindings/signature.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -86,6 +87,7 @@ Param read_param(std::string_view part, std::string_view typed) {
   p.required = !p.variadic && p.fallback.empty();
   p.tensors = p.type.find("Tensor[]") != p.type.npos || p.type.find("Tensor?[]") != p.type.npos ||
               (p.variadic && p.type == "Tensor");
+  p.overridable = p.type.find("Tensor") != p.type.npos || p.type.find("Operand") != p.type.npos;
   if (!p.fallback.empty()) read_default(p);
   p.key = PyUnicode_InternFromString(std::string(p.name).c_str());
   if (!p.key) throw_python();
@@ -120,6 +122,7 @@ Signature::Signature(std::string_view t) : typed(t) {
     }
     text += p.name;
     if (!p.fallback.empty()) (text += '=') += p.fallback;
+    if (p.required || p.tensors) checked = std::max(checked, keyword_only || p.tensors ? INT_MAX : place + 1);
     params.push_back(p);
   });
   text += ')';

@@ -20,12 +20,13 @@
 namespace genesis::py {
 
 struct Param {
-  std::string_view name, type, fallback;  // fallback: the default as it is written, empty if there is none
-  PyObject* key = nullptr;                // the name, interned
+  Scalar value = 0;         // the default, if it is `numeric`
+  PyObject* key = nullptr;  // the name, interned
   bool required = false, keyword_only = false, variadic = false;
-  bool tensors = false;  // a sequence of tensors
-  bool numeric = false;  // the default is a number or a bool: `value`
-  Scalar value = 0;
+  bool tensors = false;                   // a sequence of tensors
+  bool overridable = false;               // takes tensors, so that the class of an argument may override the function
+  bool numeric = false;                   // the default is a number or a bool
+  std::string_view name, type, fallback;  // fallback: the default as it is written, empty if there is none
 };
 
 struct Signature {
@@ -35,9 +36,10 @@ struct Signature {
   std::string name;          // "softplus"
   std::vector<Param> params;
   int positional = 0;  // how many may be given by position
-  int variadic = -1;   // the one that collects positional arguments
-  int out = -1;        // the parameter `out`
-  int dtype = -1;      // where the dtype of `out` is meant when none is given: the dtype of a function that creates
+  int checked = 0;  // with so many by position, no argument that is required is missing, and no list is left to look at
+  int variadic = -1;  // the one that collects positional arguments
+  int out = -1;       // the parameter `out`
+  int dtype = -1;     // where the dtype of `out` is meant when none is given: the dtype of a function that creates
 
   // `typed` must outlive the signature. Raises if it is not well-formed.
   explicit Signature(std::string_view typed);

@@ -16,7 +16,7 @@ static PyObject* asked(const ops::Unique& y, bool inverse, bool counts) {
   return to_python(list);
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Sort, .page = "comparison"}, [] {
   def<"sort(Tensor input, int dim=-1, bool descending=False, bool stable=False, *, Tensor[]? out=None) -> (Tensor "
       "values, Tensor indices)",
       [](Args& a) {
@@ -29,19 +29,22 @@ static const Family family([] {
   def<"msort(Tensor input, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::sort(a.tensor(0), 0, false).values;
   }>(kBoth, "input in order along its first dimension.");
-  def<"topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor[]? out=None) -> (Tensor "
+  def<"topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor[]? out=None) -> "
+      "(Tensor "
       "values, Tensor indices)",
       [](Args& a) {
         static PyTypeObject* type = return_type("topk", {"values", "indices"});
         return pair(type, ops::topk(a.tensor(0), a.integer(1), a.integer(2), a.boolean(3)));
       }>(kBoth, "The k largest (or smallest) elements along dim, always in order, and where they stood.");
-  def<"kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False, *, Tensor[]? out=None) -> (Tensor values, Tensor "
+  def<"kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False, *, Tensor[]? out=None) -> (Tensor values, "
+      "Tensor "
       "indices)",
       [](Args& a) {
         static PyTypeObject* type = return_type("kthvalue", {"values", "indices"});
         return pair(type, ops::kthvalue(a.tensor(0), a.integer(1), a.integer(2), a.boolean(3)));
       }>(kBoth, "The k-th smallest element along dim, counted from 1, and where it stood.");
-  def<"unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
+  def<"unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) "
+      "-> "
       "Tensor|Tensor[]",
       [](Args& a) { return asked(ops::unique(a.tensor(0), a.optional_integer(4)), a.boolean(2), a.boolean(3)); }>(
       kBoth, "The different elements (or slices along dim) of input, always sorted.");

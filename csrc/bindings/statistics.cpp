@@ -78,49 +78,55 @@ static PyObject* histogram(Args& a) {
   return named(type, {ops::histogram(x, edges, a.optional_tensor(3), a.boolean(4)), edges});
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
   def<"diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor? out=None) -> "
       "Tensor",
       [](Args& a) {
         return ops::diff(a.tensor(0), a.integer(1), a.integer(2), a.optional_tensor(3), a.optional_tensor(4));
-      }>(kBoth, "The n-th differences of neighbours along dim.");
+      }>(kBoth, "The n-th differences of neighbours along dim.", {.kind = Kind::Pointwise});
   def<"trapezoid(Tensor y, Tensor? x=None, *, float dx=1.0, int dim=-1) -> Tensor", [](Args& a) {
     return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2), a.integer(3));
-  }>(kFunction, "The integral along dim by the trapezoidal rule.");
+  }>(kFunction, "The integral along dim by the trapezoidal rule.", {.autocast = Cast::Wide});
   def<"trapz(Tensor y, Tensor? x=None, *, float dx=1.0, int dim=-1) -> Tensor", [](Args& a) {
     return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2), a.integer(3));
   }>(kFunction, "The same as trapezoid().");
-  def<"cumulative_trapezoid(Tensor y, Tensor? x=None, *, float dx=1.0, int dim=-1) -> Tensor", [](Args& a) {
-    return ops::cumulative_trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2), a.integer(3));
-  }>(kFunction, "The integral along dim up to each point, by the trapezoidal rule.");
+  def<"cumulative_trapezoid(Tensor y, Tensor? x=None, *, float dx=1.0, int dim=-1) -> Tensor",
+      [](Args& a) { return ops::cumulative_trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2), a.integer(3)); }>(
+      kFunction, "The integral along dim up to each point, by the trapezoidal rule.",
+      {.kind = Kind::Scan, .autocast = Cast::Wide});
   def<"quantile(Tensor input, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor? "
       "out=None) -> Tensor",
-      quantile<false>>(kBoth, "The q-th quantile of all elements or along dim; NaN where one is among them.");
-  def<"nanquantile(Tensor input, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor? "
+      quantile<false>>(kBoth, "The q-th quantile of all elements or along dim; NaN where one is among them.",
+                       {.autocast = Cast::Wide});
+  def<"nanquantile(Tensor input, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear', "
+      "Tensor? "
       "out=None) -> Tensor",
-      quantile<true>>(kBoth, "The q-th quantile of what is not NaN.");
+      quantile<true>>(kBoth, "The q-th quantile of what is not NaN.", {.autocast = Cast::Wide});
   def<"cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", [](Args& a) {
     return ops::cov(a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3));
-  }>(kBoth, "The covariance matrix of variables (rows) over observations (columns).");
+  }>(kBoth, "The covariance matrix of variables (rows) over observations (columns).", {.autocast = Cast::Wide});
   def<"corrcoef(Tensor input) -> Tensor", [](Args& a) { return ops::corrcoef(a.tensor(0)); }>(
-      kBoth, "The correlation matrix of variables (rows) over observations (columns).");
+      kBoth, "The correlation matrix of variables (rows) over observations (columns).", {.autocast = Cast::Wide});
   def<"histogram(Tensor input, Tensor|int bins, *, float[]? range=None, Tensor? weight=None, bool density=False, "
       "Tensor[]? out=None) -> (Tensor hist, Tensor bin_edges)",
       histogram>(kBoth, "How many elements lie in each bin, and the edges of the bins; bins is a number or the edges.");
-  def<"dist(Tensor input, Tensor other, float p=2.0) -> Tensor",
-      [](Args& a) { return ops::dist(a.tensor(0), a.tensor(1), a.number(2)); }>(kBoth, "The p-norm of input - other.");
+  def<"dist(Tensor input, Tensor other, float p=2.0) -> Tensor", [](Args& a) {
+    return ops::dist(a.tensor(0), a.tensor(1), a.number(2));
+  }>(kBoth, "The p-norm of input - other.", {.autocast = Cast::Wide, .page = "matrix"});
   def<"cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor",
       [](Args& a) { return ops::cdist(a.tensor(0), a.tensor(1), a.number(2), distance_mode(a, 3)); }>(
       kFunction,
       "The distance of each row of x1 to each row of x2, by the p-norm. Of more than 25 rows, Euclidean ones are "
       "computed "
       "by a product of matrices, as they always are with compute_mode='use_mm_for_euclid_dist' and never with "
-      "'donot_use_mm_for_euclid_dist', which is exact.");
+      "'donot_use_mm_for_euclid_dist', which is exact.",
+      {.kind = Kind::Matrix, .autocast = Cast::Wide, .page = "matrix"});
   def<"combinations(Tensor input, int r=2, bool with_replacement=False) -> Tensor", [](Args& a) {
     return ops::combinations(a.tensor(0), a.integer(1), a.boolean(2));
-  }>(kFunction, "Every choice of r elements of a vector, as rows.");
+  }>(kFunction, "Every choice of r elements of a vector, as rows.", {.kind = Kind::Create, .page = "creation"});
   def<"pdist(Tensor input, float p=2.0) -> Tensor", [](Args& a) { return ops::pdist(a.tensor(0), a.number(1)); }>(
-      kFunction, "The distance of each row to each later row, by the p-norm.");
+      kFunction, "The distance of each row to each later row, by the p-norm.",
+      {.kind = Kind::Matrix, .autocast = Cast::Wide, .page = "neural"});
 });
 
 }  // namespace genesis::py

@@ -204,7 +204,7 @@ static PyObject* nonzero(Args& a) {
   return a.boolean(1) ? to_python(ops::nonzero_tuple(x)) : to_python(ops::nonzero(x));
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Index, .page = "shape"}, [] {
   def<"index_put(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", [](Args& a) {
     return ops::index_put(a.tensor(0), index_list(a, 1), a.tensor(2), a.boolean(3));
   }>(kBoth, "A copy of input with values put, or added, where the indices say.");
@@ -212,9 +212,9 @@ static const Family family([] {
     return ops::index_put_(a.tensor(0), index_list(a, 1), a.tensor(2), a.boolean(3));
   }>(kBoth, "Puts values, or adds them, where the indices say.");
   def<"nonzero(Tensor input, *, bool as_tuple=False, Tensor? out=None) -> Tensor|Tensor[]", nonzero>(
-      kBoth, "Where input is not zero, as rows of indices or as a vector for each dimension.");
+      kBoth, "Where input is not zero, as rows of indices or as a vector for each dimension.", {.page = "comparison"});
   def<"argwhere(Tensor input) -> Tensor", [](Args& a) { return ops::nonzero(a.tensor(0)); }>(
-      kBoth, "Where input is not zero, as rows of indices.");
+      kBoth, "Where input is not zero, as rows of indices.", {.page = "comparison"});
 });
 
 }  // namespace genesis::py

@@ -1,20 +1,11 @@
 // The type Tensor: its slots and properties. Methods are added by the files of their families (def<...>(kMethod)).
 #include "autograd/meta.h"
 #include "bindings/args.h"
-#include "bindings/autocast.h"
-#include "bindings/compare.h"
 #include "bindings/module.h"
-#include "bindings/sides.h"
 #include "bindings/size.h"
 #include "bindings/subscript.h"
 #include "bindings/watched.h"
-#include "ops/bitwise.h"
 #include "ops/create.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
-#include "ops/pointwise.h"
-#include "ops/power.h"
-#include "ops/rounding.h"
 #include "ops/view.h"
 
 namespace genesis::py {
@@ -25,130 +16,198 @@ void release_tensor_buffer(PyObject*, Py_buffer* view);
 namespace {
 
 // ---- numbers ------------------------------------------------------------------------------------------------------
+//
+// A Python operator is a call of the operator's method: it parses its arguments and is dispatched as that.
 
-template <auto Op>
-PyObject* compute_binary(PyObject* a, PyObject* b) {
-  return guarded([&]() -> PyObject* {
-    Sides sides;
-    if (!sides.take(a, b)) Py_RETURN_NOTIMPLEMENTED;
-    return to_python(Op(*sides.x, *sides.y));
-  });
-}
-template <auto Op>
-PyObject* compute_inplace(PyObject* a, PyObject* b) {
-  return guarded([&]() -> PyObject* {
-    Sides sides;
-    if (!is_tensor(a) || !sides.take(b, sides.y, a)) Py_RETURN_NOTIMPLEMENTED;
-    Op(unwrap(a), *sides.y);
-    Py_INCREF(a);
-    return a;
-  });
-}
-template <FixedString Name, auto Op>
-PyObject* binary(PyObject* a, PyObject* b) {
-  return watched<Name, compute_binary<Op>>(a, b);
-}
-template <FixedString Name, auto Op>
-PyObject* inplace_binary(PyObject* a, PyObject* b) {
-  return watched<Name, compute_inplace<Op>>(a, b);
+// What an operator takes on either side. Others are asked for their own operator: NotImplemented.
+bool takes(PyObject* o) {
+  return Py_TYPE(o) == TensorType || PyFloat_Check(o) || PyLong_Check(o) || is_tensor(o) || is_numpy_scalar(o) ||
+         is_ndarray(o) || overrides(o);
 }
 
-PyObject* matmul_slot(PyObject* a, PyObject* b) {
+// `reflected` is what the user called if the first argument is no tensor: null if the operator commutes.
+PyObject* intercept(const Operator& op, Args& a, PyObject* x, PyObject* y, const char* reflected) {
+  PyObject* args[] = {x, y};
+  if (y && !is_tensor(x) && is_tensor(y)) std::swap(args[0], args[1]);
+  const bool turned = args[0] != x;
+  const Object function = turned && reflected
+                              ? Object(PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), reflected))
+                              : Object::borrow(op.method);
+  return dispatch(op, a, {nullptr, args, y ? 2 : 1, nullptr}, function.get());
+}
+
+template <FixedString Name>
+inline constinit const Operator* named_operator = nullptr;
+template <FixedString Name>
+const Operator& operator_of() {
+  if (!named_operator<Name>) [[unlikely]]
+    named_operator<Name> = &operator_named(Name.text);
+  return *named_operator<Name>;
+}
+
+[[gnu::always_inline]] inline PyObject* call_operator(const Operator& op, PyObject* x, PyObject* y, bool overridden,
+                                                      const char* reflected) {
   return guarded([&]() -> PyObject* {
-    Sides sides;
-    if (!sides.take(a, b)) Py_RETURN_NOTIMPLEMENTED;
-    if (sides.x->is_scalar() || sides.y->is_scalar())
-      throw_type_error("matmul: both operands must be tensors, got a number; use * for numbers");
-    if (autocast_wanted()) [[unlikely]]
-      return to_python(ops::matmul(autocast_factor(*sides.x->tensor), autocast_factor(*sides.y->tensor)));
-    return to_python(ops::matmul(*sides.x->tensor, *sides.y->tensor));
+    Args a(op, x, y, overridden);
+    if (a.intercepted()) [[unlikely]]
+      return intercept(op, a, x, y, reflected);
+    return op.body(a);
   });
+}
+// Two operands of which one may be anything.
+PyObject* call_mixed(const Operator& op, PyObject* x, PyObject* y, const char* reflected) {
+  if (!takes(x) || !takes(y)) Py_RETURN_NOTIMPLEMENTED;
+  return call_operator(op, x, y, overrides(x) || overrides(y), reflected);
+}
+bool plain(PyObject* o) { return Py_TYPE(o) == TensorType || PyFloat_CheckExact(o); }
+[[gnu::always_inline]] inline PyObject* call_binary(const Operator& op, PyObject* x, PyObject* y,
+                                                    const char* reflected) {
+  if (plain(x) && plain(y)) [[likely]]
+    return call_operator(op, x, y, false, reflected);
+  return call_mixed(op, x, y, reflected);
+}
+
+template <FixedString Name, FixedString Reflected>
+PyObject* binary(PyObject* x, PyObject* y) {
+  return call_binary(operator_of<Name>(), x, y, Reflected.text[0] ? Reflected.text : nullptr);
+}
+template <FixedString Name>
+PyObject* inplace(PyObject* x, PyObject* y) {
+  return call_binary(operator_of<Name>(), x, y, nullptr);
+}
+template <FixedString Name>
+PyObject* unary(PyObject* x) {
+  return call_operator(operator_of<Name>(), x, nullptr, overrides(x), nullptr);
+}
+
+PyObject* matmul_slot(PyObject* x, PyObject* y) {
+  const auto number = [](PyObject* o) { return !is_tensor(o) && is_number(o); };
+  if (number(x) || number(y))
+    return raise(PyExc_TypeError, "matmul: both operands must be tensors, got a number; use * for numbers");
+  return binary<"matmul", "__rmatmul__">(x, y);
 }
 
 // The third argument belongs to pow(x, y, modulus), which tensors do not have.
-PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
+PyObject* power_slot(PyObject* x, PyObject* y, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary<"pow", [](const Operand& x, const Operand& y) { return ops::pow(x, y); }>(a, b);
+  return binary<"pow", "__rpow__">(x, y);
 }
-PyObject* inplace_power_slot(PyObject* a, PyObject* b, PyObject*) {
-  return inplace_binary<"pow_", [](const Tensor& x, const Operand& y) { ops::pow_(x, y); }>(a, b);
+PyObject* inplace_power_slot(PyObject* x, PyObject* y, PyObject*) { return inplace<"pow_">(x, y); }
+
+// Of bools too, which have no sign that could be changed.
+PyObject* positive_slot(PyObject* x) { return Py_NewRef(x); }
+
+PyObject* divmod_slot(PyObject* x, PyObject* y) {
+  const Object quotient = Object::maybe(binary<"floor_divide", "__rfloordiv__">(x, y));
+  if (!quotient || quotient.get() == Py_NotImplemented) return Object(quotient).release();
+  const Object rest = Object::maybe(binary<"remainder", "__rmod__">(x, y));
+  return rest ? PyTuple_Pack(2, quotient.get(), rest.get()) : nullptr;
 }
 
-// x op= y of the operator Op(x, y, out), which errors call `name`.
-template <FixedString Name, auto Op>
-PyObject* inplace_operator(PyObject* a, PyObject* b) {
-  return inplace_binary<Name, [](const Tensor& x, const Operand& y) { ops::inplace_zip<Op>(Name.text, x, y); }>(a, b);
+PyObject* compare_slot(PyObject* x, PyObject* y, int op) {
+  // Every integer of a tensor is on one side of an int beyond int64. In `2**63 > x`, Python asks for x < 2**63.
+  if (is_huge(y) && is_tensor(x) && !is_floating(unwrap(x).dtype()))
+    return guarded([&] {
+      int overflow;
+      PyLong_AsLongLongAndOverflow(y, &overflow);
+      const bool above = overflow > 0;
+      const bool answer = op == Py_NE || (op != Py_EQ && (op == Py_LT || op == Py_LE) == above);
+      return to_python(ops::full(unwrap(x).shape(), answer, DType::Bool));
+    });
+  // What is neither tensor nor number is not ours to compare: x == None is False, x < None a TypeError.
+  const Operator& wanted = op == Py_EQ   ? operator_of<"eq">()
+                           : op == Py_NE ? operator_of<"ne">()
+                           : op == Py_LT ? operator_of<"lt">()
+                           : op == Py_LE ? operator_of<"le">()
+                           : op == Py_GT ? operator_of<"gt">()
+                                         : operator_of<"ge">();
+  return call_binary(wanted, x, y, nullptr);
 }
 
-PyObject* divmod_slot(PyObject* a, PyObject* b) {
+// ---- slots that are no operators ------------------------------------------------------------------------------------
+
+// f(), which is Tensor.name(*args), unless somebody overrides it; observers see it as `op`, or not if that is null.
+template <class F>
+PyObject* slot_call(const char* name, const char* op, std::initializer_list<PyObject*> args, F&& f) {
+  if (!slot_overridden(*args.begin()) && !(args.size() > 1 && overrides(args.begin()[args.size() - 1]))) [[likely]]
+    return f();
   return guarded([&]() -> PyObject* {
-    Sides sides;
-    if (!sides.take(a, b)) Py_RETURN_NOTIMPLEMENTED;
-    const Object quotient(to_python(ops::floor_divide(*sides.x, *sides.y)));
-    const Object rest(to_python(ops::remainder(*sides.x, *sides.y)));
-    return PyTuple_Pack(2, quotient.get(), rest.get());
+    if (PyObject* result = override_slot(name, nullptr, {args.begin(), args.size()})) return result;
+    return op && dispatch_bit(kObserve) ? observed_as(op, args, f) : f();
+  });
+}
+// The same for slots whose result is an int: 0 and 1 are the truth of the object.
+template <class F>
+int slot_int(const char* name, std::initializer_list<PyObject*> args, F&& f) {
+  if (!slot_overridden(*args.begin())) [[likely]]
+    return f();
+  return guarded_int([&]() -> int {
+    const Object result = Object::maybe(override_slot(name, nullptr, {args.begin(), args.size()}));
+    return result ? PyObject_IsTrue(result.get()) : f();
   });
 }
 
-template <auto Op>
-PyObject* compute_unary(PyObject* a) {
-  return guarded([&] { return to_python(Op(unwrap(a))); });
+PyObject* subscript_slot(PyObject* self, PyObject* key) {
+  return slot_call("__getitem__", "index", {self, key}, [&] { return tensor_subscript(self, key); });
 }
-template <FixedString Name, auto Op>
-PyObject* unary(PyObject* a) {
-  return watched_unary<Name, compute_unary<Op>>(a);
+int assign_slot(PyObject* self, PyObject* key, PyObject* value) {
+  const auto assign = [&]() -> PyObject* {
+    if (tensor_ass_subscript(self, key, value) < 0) return nullptr;
+    return Py_NewRef(self);
+  };
+  PyObject* done = value ? slot_call("__setitem__", "index_put_", {self, key, value}, assign) : assign();
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+int contains_slot(PyObject* self, PyObject* value) {
+  return slot_int("__contains__", {self, value}, [&] { return tensor_contains(self, value); });
+}
+PyObject* iter_slot(PyObject* self) {
+  return slot_call("__iter__", nullptr, {self}, [&] { return tensor_iter(self); });
 }
 
 int truth(PyObject* a) {
-  return guarded_int([&] {
-    const Tensor& t = unwrap(a);
-    require(t.numel() == 1, "the truth value of a tensor of shape ", t.shape(), " with ", t.numel(),
-            " elements is ambiguous; use any(), all() or item()");
-    return static_cast<int>(tensor_item(t).to_bool());
+  return slot_int("__bool__", {a}, [&] {
+    return guarded_int([&] {
+      const Tensor& t = unwrap(a);
+      require(t.numel() == 1, "the truth value of a tensor of shape ", t.shape(), " with ", t.numel(),
+              " elements is ambiguous; use any(), all() or item()");
+      return static_cast<int>(tensor_item(t).to_bool());
+    });
   });
 }
 PyObject* as_float(PyObject* a) {
-  return guarded([&] { return PyFloat_FromDouble(tensor_item(unwrap(a)).to_double()); });
+  return slot_call("__float__", nullptr, {a},
+                   [&] { return guarded([&] { return PyFloat_FromDouble(tensor_item(unwrap(a)).to_double()); }); });
 }
 PyObject* as_int(PyObject* a) {
-  return guarded([&]() -> PyObject* {
-    const Scalar s = tensor_item(unwrap(a));
-    return s.is_float() ? PyLong_FromDouble(s.f) : PyLong_FromLongLong(s.i);
+  return slot_call("__int__", nullptr, {a}, [&] {
+    return guarded([&]() -> PyObject* {
+      const Scalar s = tensor_item(unwrap(a));
+      return s.is_float() ? PyLong_FromDouble(s.f) : PyLong_FromLongLong(s.i);
+    });
   });
 }
 PyObject* as_index(PyObject* a) {
-  return guarded([&]() -> PyObject* {
-    const Tensor& t = unwrap(a);
-    if (t.numel() != 1 || is_floating(t.dtype()))
-      throw_type_error(str("only an integer tensor with one element can be used as an index, got ", t.dtype(),
-                           " of shape ", t.shape()));
-    return PyLong_FromLongLong(tensor_item(t).to_int());
+  return slot_call("__index__", nullptr, {a}, [&] {
+    return guarded([&]() -> PyObject* {
+      const Tensor& t = unwrap(a);
+      if (t.numel() != 1 || is_floating(t.dtype()))
+        throw_type_error(str("only an integer tensor with one element can be used as an index, got ", t.dtype(),
+                             " of shape ", t.shape()));
+      return PyLong_FromLongLong(tensor_item(t).to_int());
+    });
   });
-}
-
-// ---- what else an observer sees -------------------------------------------------------------------------------------
-
-PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
-  static constexpr const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};  // in the order of Py_LT and the others
-  if (observer) [[unlikely]]
-    return observed_as(names[op], {a, b}, [&] { return tensor_compare(a, b, op); });
-  return tensor_compare(a, b, op);
-}
-int assign_slot(PyObject* self, PyObject* key, PyObject* value) {
-  if (!observer || !value) [[likely]]
-    return tensor_ass_subscript(self, key, value);
-  PyObject* done = observed_as("index_put_", {self, key, value}, [&]() -> PyObject* {
-    if (tensor_ass_subscript(self, key, value) < 0) return nullptr;
-    Py_INCREF(self);
-    return self;
-  });
-  Py_XDECREF(done);
-  return done ? 0 : -1;
 }
 
 // ---- sequence -----------------------------------------------------------------------------------------------------
 
 Py_ssize_t length(PyObject* a) {
+  if (slot_overridden(a)) [[unlikely]] {
+    const Object n = Object::maybe(guarded([&] { return override_slot("__len__", nullptr, {&a, 1}); }));
+    if (n) return PyLong_AsSsize_t(n.get());
+    if (PyErr_Occurred()) return -1;
+  }
   const Tensor& t = unwrap(a);
   if (t.dim() == 0) {
     PyErr_SetString(PyExc_TypeError,
@@ -260,9 +319,33 @@ Tensor adjoint(const Tensor& t) {
   require(t.dim() == 2 || t.dim() == 0, "H: needs a matrix, got shape ", t.shape(), "; use mT");
   return transposed(t);
 }
+// The getter and the setter of a property, whose name is the closure, unless somebody overrides them.
+template <auto Get>
+PyObject* getter(PyObject* o, void* name) {
+  if (slot_overridden(o)) [[unlikely]] {
+    PyObject* result = guarded([&] { return override_slot(static_cast<const char*>(name), "__get__", {&o, 1}); });
+    if (result || PyErr_Occurred()) return result;
+  }
+  return Get(o, nullptr);
+}
+template <auto Set>
+int setter(PyObject* o, PyObject* value, void* name) {
+  if (value && slot_overridden(o)) [[unlikely]] {
+    PyObject* args[] = {o, value};
+    const Object done =
+        Object::maybe(guarded([&] { return override_slot(static_cast<const char*>(name), "__set__", args); }));
+    if (done) return 0;
+    if (PyErr_Occurred()) return -1;
+  }
+  return Set(o, value, nullptr);
+}
 template <auto F>
-PyObject* prop(PyObject* o, void*) {
+PyObject* computed(PyObject* o, void*) {
   return guarded([&] { return to_python(F(self_of(o))); });
+}
+template <auto F>
+PyObject* prop(PyObject* o, void* name) {
+  return getter<computed<F>>(o, name);
 }
 PyObject* incref(PyObject* o) {
   Py_INCREF(o);
@@ -290,23 +373,23 @@ PyGetSetDef getset[] = {
        return bytes;
      }>,
      nullptr, "Bytes of all elements.", nullptr},
-    {"requires_grad", prop<[](const Tensor& t) { return requires_grad(t); }>, set_requires,
+    {"requires_grad", prop<[](const Tensor& t) { return requires_grad(t); }>, setter<set_requires>,
      "Whether gradients are computed for it.", nullptr},
     {"is_leaf", prop<[](const Tensor& t) { return !requires_grad(t) || grad_fn(t) == nullptr; }>, nullptr,
      "Whether it was made by the user rather than by a recorded operation.", nullptr},
     {"retains_grad", prop<[](const Tensor& t) { return meta_if_any(t) && meta_if_any(t)->retains_grad; }>, nullptr,
      "Whether retain_grad() was called.", nullptr},
-    {"grad", get_grad, set_grad, "The gradient, or None.", nullptr},
+    {"grad", getter<get_grad>, setter<set_grad>, "The gradient, or None.", nullptr},
     {"grad_fn", prop<[](const Tensor& t) { return node_object(grad_fn(t)); }>, nullptr, "The node that made it.",
      nullptr},
     {"creator", prop<[](const Tensor& t) { return node_object(grad_fn(t)); }>, nullptr, "The node that made it.",
      nullptr},
     {"inputs", prop<[](const Tensor& t) { return node_inputs(grad_fn(t)); }>, nullptr,
      "The inputs of the node that made it: tensors where the graph keeps them, else None.", nullptr},
-    {"data", prop<[](const Tensor& t) { return ops::detach(t); }>, set_data, "The same memory outside the graph.",
-     nullptr},
+    {"data", prop<[](const Tensor& t) { return ops::detach(t); }>, setter<set_data>,
+     "The same memory outside the graph.", nullptr},
     {"hooks", get_hooks, nullptr, "The hooks registered on it.", nullptr},
-    {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
+    {"_base", getter<get_base>, nullptr, "The tensor that this one is a view of, or None.", nullptr},
     {"_version", prop<[](const Tensor& t) { return static_cast<int64_t>(t->storage->version); }>, nullptr,
      "How often its memory was written in place.", nullptr},
     {"_writer", get_writer, nullptr, "The operation that wrote to its memory last, or None.", nullptr},
@@ -331,9 +414,15 @@ PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, w
 // Tensor(array, device=None, dtype=None, requires_grad=False); also Tensor(2, 3), new memory as in PyTorch.
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    static const Signature signature(
-        "Tensor(Any array=(), Device? device=None, DType? dtype=None, bool requires_grad=False, *, int[]? shape=None, "
-        "int[]? stride=None, int offset=0) -> Tensor");
+    static const Operator constructor{
+        Signature("Tensor(Any array=(), Device? device=None, DType? dtype=None, bool requires_grad=False, *, int[]? "
+                  "shape=None, int[]? stride=None, int offset=0) -> Tensor"),
+        nullptr,
+        nullptr,
+        kFunction,
+        nullptr,
+        {},
+        false};
     Object kwnames, values(PyList_New(0));
     std::vector<PyObject*> all;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
@@ -356,7 +445,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       for (PyObject* o : all) shape.push_back(to_index(o, "Tensor"));
       return wrap_as(type, empty(shape, default_dtype));
     }
-    Args a(signature, nullptr, all.data(), positional, kwnames.get());
+    Args a(constructor, nullptr, all.data(), positional, kwnames.get());
     a.device(1);
     const Dims shape = a.has(4) ? a.dims(4) : Dims{0};
     Tensor t = a[0] ? from_data(a[0], a[2]) : empty(shape, a.has(2) ? a.dtype(2) : default_dtype);
@@ -372,6 +461,10 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 Py_hash_t hash(PyObject* o) { return _Py_HashPointer(o); }
 
 PyObject* repr(PyObject* o) {
+  if (slot_overridden(o)) [[unlikely]] {
+    PyObject* text = guarded([&] { return override_slot("__repr__", nullptr, {&o, 1}); });
+    if (text || PyErr_Occurred()) return text;
+  }
   const Object printing = Object::maybe(PyImport_ImportModule("genesis._printing"));
   if (!printing) return nullptr;
   return PyObject_CallMethod(printing.get(), "tensor_str", "O", o);
@@ -385,6 +478,7 @@ void* slot(F* f) {
 }  // namespace
 
 void init_tensor_type(PyObject* module) {
+  for (PyGetSetDef* g = getset; g->name; ++g) g->closure = const_cast<char*>(g->name);
   foreign_retain = [](void* o) { Py_INCREF(static_cast<PyObject*>(o)); };
   foreign_release = [](void* o) { Py_DECREF(static_cast<PyObject*>(o)); };
   static PyType_Slot slots[] = {
@@ -401,50 +495,41 @@ void init_tensor_type(PyObject* module) {
       {Py_bf_releasebuffer, slot(release_tensor_buffer)},
       {Py_mp_length, slot(length)},
       {Py_sq_length, slot(length)},
-      {Py_mp_subscript, slot(watched<"index", tensor_subscript>)},
+      {Py_mp_subscript, slot(subscript_slot)},
       {Py_mp_ass_subscript, slot(assign_slot)},
       {Py_sq_item, slot(tensor_item_at)},
-      {Py_tp_iter, slot(tensor_iter)},
-      {Py_sq_contains, slot(tensor_contains)},
-      {Py_nb_add, slot(binary<"add", [](const Operand& x, const Operand& y) { return ops::add(x, y); }>)},
-      {Py_nb_subtract, slot(binary<"sub", [](const Operand& x, const Operand& y) { return ops::sub(x, y); }>)},
-      {Py_nb_multiply, slot(binary<"mul", [](const Operand& x, const Operand& y) { return ops::mul(x, y); }>)},
-      {Py_nb_true_divide, slot(binary<"div", [](const Operand& x, const Operand& y) { return ops::div(x, y); }>)},
-      {Py_nb_floor_divide,
-       slot(binary<"floor_divide", [](const Operand& x, const Operand& y) { return ops::floor_divide(x, y); }>)},
-      {Py_nb_remainder,
-       slot(binary<"remainder", [](const Operand& x, const Operand& y) { return ops::remainder(x, y); }>)},
-      {Py_nb_divmod, slot(watched<"divmod", divmod_slot>)},
-      {Py_nb_and,
-       slot(binary<"bitwise_and", [](const Operand& x, const Operand& y) { return ops::bitwise_and(x, y); }>)},
-      {Py_nb_or, slot(binary<"bitwise_or", [](const Operand& x, const Operand& y) { return ops::bitwise_or(x, y); }>)},
-      {Py_nb_xor,
-       slot(binary<"bitwise_xor", [](const Operand& x, const Operand& y) { return ops::bitwise_xor(x, y); }>)},
-      {Py_nb_lshift, slot(binary<"bitwise_left_shift",
-                                 [](const Operand& x, const Operand& y) { return ops::bitwise_left_shift(x, y); }>)},
-      {Py_nb_rshift, slot(binary<"bitwise_right_shift",
-                                 [](const Operand& x, const Operand& y) { return ops::bitwise_right_shift(x, y); }>)},
-      {Py_nb_invert, slot(unary<"bitwise_not", [](const Tensor& x) { return ops::bitwise_not(x); }>)},
-      {Py_nb_inplace_floor_divide, slot(inplace_operator<"floor_divide_", ops::floor_divide>)},
-      {Py_nb_inplace_remainder, slot(inplace_operator<"remainder_", ops::remainder>)},
-      {Py_nb_inplace_and, slot(inplace_operator<"bitwise_and_", ops::bitwise_and>)},
-      {Py_nb_inplace_or, slot(inplace_operator<"bitwise_or_", ops::bitwise_or>)},
-      {Py_nb_inplace_xor, slot(inplace_operator<"bitwise_xor_", ops::bitwise_xor>)},
-      {Py_nb_inplace_lshift, slot(inplace_operator<"bitwise_left_shift_", ops::bitwise_left_shift>)},
-      {Py_nb_inplace_rshift, slot(inplace_operator<"bitwise_right_shift_", ops::bitwise_right_shift>)},
-      {Py_nb_matrix_multiply, slot(watched<"matmul", matmul_slot>)},
+      {Py_tp_iter, slot(iter_slot)},
+      {Py_sq_contains, slot(contains_slot)},
+      {Py_nb_add, slot(binary<"add", "">)},
+      {Py_nb_subtract, slot(binary<"sub", "__rsub__">)},
+      {Py_nb_multiply, slot(binary<"mul", "">)},
+      {Py_nb_true_divide, slot(binary<"div", "__rtruediv__">)},
+      {Py_nb_floor_divide, slot(binary<"floor_divide", "__rfloordiv__">)},
+      {Py_nb_remainder, slot(binary<"remainder", "__rmod__">)},
+      {Py_nb_divmod, slot(divmod_slot)},
+      {Py_nb_and, slot(binary<"bitwise_and", "">)},
+      {Py_nb_or, slot(binary<"bitwise_or", "">)},
+      {Py_nb_xor, slot(binary<"bitwise_xor", "">)},
+      {Py_nb_lshift, slot(binary<"bitwise_left_shift", "__rlshift__">)},
+      {Py_nb_rshift, slot(binary<"bitwise_right_shift", "__rrshift__">)},
+      {Py_nb_invert, slot(unary<"bitwise_not">)},
+      {Py_nb_inplace_floor_divide, slot(inplace<"floor_divide_">)},
+      {Py_nb_inplace_remainder, slot(inplace<"remainder_">)},
+      {Py_nb_inplace_and, slot(inplace<"bitwise_and_">)},
+      {Py_nb_inplace_or, slot(inplace<"bitwise_or_">)},
+      {Py_nb_inplace_xor, slot(inplace<"bitwise_xor_">)},
+      {Py_nb_inplace_lshift, slot(inplace<"bitwise_left_shift_">)},
+      {Py_nb_inplace_rshift, slot(inplace<"bitwise_right_shift_">)},
+      {Py_nb_matrix_multiply, slot(matmul_slot)},
       {Py_nb_power, slot(power_slot)},
       {Py_nb_inplace_power, slot(inplace_power_slot)},
-      {Py_nb_absolute, slot(unary<"abs", [](const Tensor& x) { return ops::abs(x); }>)},
-      {Py_nb_negative, slot(unary<"neg", [](const Tensor& x) { return ops::neg(x); }>)},
-      {Py_nb_positive, slot(compute_unary<[](const Tensor& x) { return x; }>)},
-      {Py_nb_inplace_add, slot(inplace_binary<"add_", [](const Tensor& x, const Operand& y) { ops::add_(x, y); }>)},
-      {Py_nb_inplace_subtract,
-       slot(inplace_binary<"sub_", [](const Tensor& x, const Operand& y) { ops::sub_(x, y); }>)},
-      {Py_nb_inplace_multiply,
-       slot(inplace_binary<"mul_", [](const Tensor& x, const Operand& y) { ops::mul_(x, y); }>)},
-      {Py_nb_inplace_true_divide,
-       slot(inplace_binary<"div_", [](const Tensor& x, const Operand& y) { ops::div_(x, y); }>)},
+      {Py_nb_absolute, slot(unary<"abs">)},
+      {Py_nb_negative, slot(unary<"neg">)},
+      {Py_nb_positive, slot(positive_slot)},
+      {Py_nb_inplace_add, slot(inplace<"add_">)},
+      {Py_nb_inplace_subtract, slot(inplace<"sub_">)},
+      {Py_nb_inplace_multiply, slot(inplace<"mul_">)},
+      {Py_nb_inplace_true_divide, slot(inplace<"div_">)},
       {Py_nb_bool, slot(truth)},
       {Py_nb_float, slot(as_float)},
       {Py_nb_int, slot(as_int)},

@@ -60,9 +60,9 @@ static Tensor as(Args& a) {
   return a.has(1) ? ops::to_suggested_format(a.name(), y, memory_format(a, 1, ops::MemoryFormat::Preserve)) : y;
 }
 
-static const Family family([] {
-  def<"numel(Tensor input) -> int", [](Args& a) { return a.tensor(0).numel(); }>(kBoth | kTool,
-                                                                                 "The number of elements.");
+static const Family family({.kind = Kind::Move, .page = "settings"}, [] {
+  def<"numel(Tensor input) -> int", [](Args& a) { return a.tensor(0).numel(); }>(
+      kBoth | kTool, "The number of elements.", {.page = "shape"});
   def<"nelement(Tensor input) -> int", [](Args& a) { return a.tensor(0).numel(); }>(kMethod | kTool,
                                                                                     "The number of elements.");
   def<"dim(Tensor input) -> int", [](Args& a) { return static_cast<int64_t>(a.tensor(0).dim()); }>(
@@ -95,9 +95,10 @@ static const Family family([] {
     return a.tensor(0).shape() == a.tensor(1).shape();
   }>(kBoth | kTool, "Whether two tensors have one shape.");
   def<"_shares_storage(Tensor input, Tensor other) -> bool",
-      [](Args& a) { return a.tensor(0)->storage == a.tensor(1)->storage; }>(kFunction);
+      [](Args& a) { return a.tensor(0)->storage == a.tensor(1)->storage; }>(kFunction | kTool);
 
-  def<"to(Tensor input, DType|Device|Tensor? target=None, DType? dtype=None, bool non_blocking=False, bool copy=False, "
+  def<"to(Tensor input, DType|Device|Tensor? target=None, DType? dtype=None, bool non_blocking=False, bool "
+      "copy=False, "
       "*, Device? device=None, Tensor? other=None, MemoryFormat? memory_format=None) -> Tensor",
       to>(kMethod,
           "The tensor in another dtype or on another device, or like another tensor; itself if that changes nothing. "

@@ -16,7 +16,7 @@ static bool can_cast(DType from, DType to) {
   return kind(from) <= kind(to);
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::Query, .page = "settings"}, [] {
   def<"result_type(Operand tensor1, Operand tensor2) -> dtype", [](Args& a) {
     return new_dtype(result_type({a.operand(0), a.operand(1)}));
   }>(kFunction | kTool, "The dtype of an operation on two tensors or numbers.");
@@ -25,7 +25,7 @@ static const Family family([] {
   }>(kFunction | kTool, "The smallest dtype that two dtypes can be converted to.");
   def<"can_cast(DType from_, DType to) -> bool", [](Args& a) { return can_cast(a.dtype(0), a.dtype(1)); }>(
       kFunction | kTool, "Whether an in-place operation may store one dtype in another.");
-  def<"_as_dtype(DType dtype) -> dtype", [](Args& a) { return new_dtype(a.dtype(0)); }>(kFunction);
+  def<"_as_dtype(DType dtype) -> dtype", [](Args& a) { return new_dtype(a.dtype(0)); }>(kFunction | kTool);
 });
 
 }  // namespace genesis::py

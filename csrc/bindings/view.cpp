@@ -37,11 +37,11 @@ static Tensor swap_dims(Args& a, const Tensor& x) { return ops::transpose(x, a.i
 
 // Name(parameters) of F(arguments, input), a view, and Name_(parameters), which turns its input into that view.
 template <FixedString Name, FixedString Params, auto F>
-static void def_view(int where, const char* doc) {
-  def<join<Name, join<Params, " -> Tensor">()>(), [](Args& a) { return F(a, a.tensor(0)); }>(where, doc);
+static void def_view(int where, const char* doc, Traits traits = {}) {
+  def<join<Name, join<Params, " -> Tensor">()>(), [](Args& a) { return F(a, a.tensor(0)); }>(where, doc, traits);
   def<join<Name, join<join<"_", Params>(), " -> Self">()>(), [](Args& a) {
     return ops::inplace_view(a.name(), a.tensor(0), [&](const Tensor& x) { return F(a, x); });
-  }>(kMethod, "In-place form: the tensor itself is seen in another shape.");
+  }>(kMethod, "In-place form: the tensor itself is seen in another shape.", traits);
 }
 
 static Tensor view(Args& a) {
@@ -110,7 +110,7 @@ static Tensor written(const char* op, const Tensor& x, const Tensor& src, Part p
   return y;
 }
 
-static const Family family([] {
+static const Family family({.kind = Kind::View, .page = "shape"}, [] {
   def<"reshape(Tensor input, int *shape) -> Tensor", [](Args& a) { return ops::reshape(a.tensor(0), a.dims(1)); }>(
       kBoth, "The same elements in another shape: a view where the memory allows it, else a copy.");
   def<"reshape_as(Tensor input, Tensor other) -> Tensor", [](Args& a) {
@@ -162,18 +162,18 @@ static const Family family([] {
   def<"select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor", [](Args& a) {
     return written("select_scatter", a.tensor(0), a.tensor(1),
                    [&](const Tensor& y) { return ops::select(y, a.integer(2), a.integer(3)); });
-  }>(kBoth, "A copy of input whose select(dim, index) is src.");
+  }>(kBoth, "A copy of input whose select(dim, index) is src.", {.kind = Kind::Move});
   def<"slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
       [](Args& a) {
         return written("slice_scatter", a.tensor(0), a.tensor(1), [&](const Tensor& y) {
           const int64_t dim = wrap_dim("slice_scatter", a.integer(2), y.dim());
           return ops::slice(y, dim, a.integer(3, 0), a.integer(4, y.size(static_cast<int>(dim))), a.integer(5));
         });
-      }>(kBoth, "A copy of input in which src stands at start:end:step along dim.");
+      }>(kBoth, "A copy of input in which src stands at start:end:step along dim.", {.kind = Kind::Move});
   def<"diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", [](Args& a) {
     return written("diagonal_scatter", a.tensor(0), a.tensor(1),
                    [&](const Tensor& y) { return ops::diagonal(y, a.integer(2), a.integer(3), a.integer(4)); });
-  }>(kBoth, "A copy of input whose diagonal is src.");
+  }>(kBoth, "A copy of input whose diagonal is src.", {.kind = Kind::Move});
   def<"select(Tensor input, int dim, int index) -> Tensor", [](Args& a) {
     return ops::select(a.tensor(0), a.integer(1), a.integer(2));
   }>(kBoth, "One element of a dimension, which goes away.");

@@ -1,4 +1,4 @@
-// Slots of the type Tensor that an observer can look at: watched<"add", slot> in the place of slot.
+// Operations that an observer can look at.
 #pragma once
 
 #include <initializer_list>
@@ -14,25 +14,13 @@ PyObject* observed_run(const char* name, std::span<PyObject* const> args, PyObje
 template <class F>
 PyObject* observed_as(const char* name, std::span<PyObject* const> args, F&& f) {
   return observed_run(
-      name, args, [](void* context) { return (*static_cast<std::remove_reference_t<F>*>(context))(); }, &f);
+      name, args, [](void* context) { return (*static_cast<std::remove_cvref_t<F>*>(context))(); },
+      const_cast<std::remove_cvref_t<F>*>(&f));
 }
 
 template <class F>
 PyObject* observed_as(const char* name, std::initializer_list<PyObject*> args, F&& f) {
   return observed_as(name, std::span<PyObject* const>(args.begin(), args.size()), std::forward<F>(f));
-}
-
-template <FixedString Name, auto Slot>
-PyObject* watched(PyObject* a, PyObject* b) {
-  if (observer) [[unlikely]]
-    return observed_as(Name.text, {a, b}, [&] { return Slot(a, b); });
-  return Slot(a, b);
-}
-template <FixedString Name, auto Slot>
-PyObject* watched_unary(PyObject* a) {
-  if (observer) [[unlikely]]
-    return observed_as(Name.text, {a}, [&] { return Slot(a); });
-  return Slot(a);
 }
 
 }  // namespace genesis::py

@@ -175,7 +175,4 @@ Tensor sinc(const Tensor& x) {
   return where(zero, sub(1, z * z / 6), sin(safe) / safe);
 }
 
-Tensor deg2rad(const Tensor& x) { return mul(x, std::numbers::pi / 180); }
-Tensor rad2deg(const Tensor& x) { return mul(x, 180 / std::numbers::pi); }
-
 }  // namespace genesis::ops

@@ -1,9 +1,11 @@
 // Functions of one real number, elementwise. Integers are first made floating.
 #pragma once
 
+#include <numbers>
 #include <optional>
 
 #include "ops/inplace.h"
+#include "ops/pointwise.h"
 
 namespace genesis::ops {
 
@@ -40,7 +42,7 @@ Tensor mvlgamma(const char* op, const Tensor& x, int64_t p);
 Tensor sigmoid(const Tensor& x, Out out = {});
 Tensor logit(const Tensor& x, std::optional<double> eps);  // of x clamped to [eps, 1 - eps]
 Tensor sinc(const Tensor& x);                              // sin(pi x) / (pi x), 1 at 0
-Tensor deg2rad(const Tensor& x);
-Tensor rad2deg(const Tensor& x);
+inline Tensor deg2rad(const Tensor& x) { return mul(x, std::numbers::pi / 180); }
+inline Tensor rad2deg(const Tensor& x) { return mul(x, 180 / std::numbers::pi); }
 
 }  // namespace genesis::ops

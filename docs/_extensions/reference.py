@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
@@ -87,16 +88,25 @@ def entries(module: str, names: list[str]) -> str:
 
 def function_pages() -> dict[str, str]:
     """The names of `genesis` itself, by subject."""
-    left = set(genesis.__all__) - {"Tensor", "__version__"}
-    made = {}
-    for page, (title, words) in FUNCTIONS.items():
-        names = [name for name in words.split() if name in left]
-        left -= set(names)
-        made[page] = heading(title, "=") + entries("genesis", names)
-    more = sorted(n for n in left if not isinstance(getattr(genesis, n), ModuleType))
-    if more:
-        made["more"] = heading("genesis: more functions", "=") + entries("genesis", more)
-    return made
+    names: dict[str, list[str]] = {page: [] for page in FUNCTIONS}
+    for name in sorted(set(genesis.__all__) - {"Tensor", "__version__"}):
+        if not isinstance(getattr(genesis, name), ModuleType):
+            names[page_of(name)].append(name)
+    return {
+        page: heading(title, "=") + entries("genesis", names[page])
+        for page, title in FUNCTIONS.items()
+    }
+
+
+@functools.cache
+def operator_pages() -> dict[str, str]:
+    return {op["name"]: op["page"] for op in genesis._C.op_info() if op["function"] and op["page"]}
+
+
+def page_of(name: str) -> str:
+    """The page of a name of `genesis`."""
+    neural = name in genesis.nn.functional.__all__
+    return operator_pages().get(name, "neural" if neural else "settings")
 
 
 def tensor_page() -> str:

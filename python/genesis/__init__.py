@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from genesis import models as models
     from genesis import nn as nn
     from genesis import optim as optim
+    from genesis import overrides as overrides
     from genesis import profiler as profiler
     from genesis import random as random
     from genesis import serialization as serialization
@@ -108,6 +109,7 @@ _SUBMODULES = (
     "models",
     "nn",
     "optim",
+    "overrides",
     "profiler",
     "random",
     "serialization",

@@ -238,13 +238,23 @@ for _name, _method in _METHODS.items():
         raise ImportError(f"genesis.Tensor.{_name} is bound twice")
     _method.__name__ = _name
     _method.__qualname__ = f"Tensor.{_name}"
-    setattr(Tensor, _name, _method)
+    setattr(Tensor, _name, _C._overridable(_method))
 setattr(Tensor, "allclose", allclose)  # noqa: B010  # in place of the native one
 for _name, _method in _PROPERTIES.items():
     setattr(Tensor, _name, property(_method))
 # default_generator is a generator, and was a function that returned it.
 setattr(_C.Generator, "__call__", lambda self: self)  # noqa: B010
 setattr(_C.Generator, "next_seed", _next_seed)  # noqa: B010
+
+
+def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """A tensor of the class ``cls`` on the memory of ``data``, outside the graph."""
+    return _C._make_subclass(cls, data.detach(), require_grad)
+
+
+# A subclass keeps its class through every function (genesis.overrides).
+setattr(Tensor, "__torch_function__", classmethod(_C._keep_subclass))  # noqa: B010
+setattr(Tensor, "_make_subclass", staticmethod(_make_subclass))  # noqa: B010
 
 # array + tensor is what tensor + array is, and NumPy's functions of tensors are ours.
 setattr(Tensor, "__array_priority__", 1000.0)  # noqa: B010

@@ -21,7 +21,7 @@ from genesis.cli.environment import describe
 Op = Callable[..., Any]
 
 _SECOND = (
-    "exp", "sigmoid", "pow", "matmul", "softmax", "F.gelu", "F.conv2d", "F.layer_norm",
+    "exp", "sigmoid", "pow", "matmul", "softmax", "gelu", "F.conv2d", "F.layer_norm",
     "F.attention", "F.cross_entropy",
 )  # fmt: skip
 
@@ -29,6 +29,37 @@ _ADVICE = (
     "Something is wrong with this installation. Reinstall it first: pip install --force-reinstall "
     "genesis-autograd. If that does not mend it, report the lines above and `genesis info`."
 )
+
+
+_ELEMENTWISE = ("pointwise", "activation", "reduction", "scan")
+
+
+def _smooth_operators(
+    tensors: tuple[Tensor, ...],
+) -> Iterator[tuple[str, tuple[Op, tuple[Tensor, ...]]]]:
+    """Operators of one or two tensors, with the tensors if they have a gradient there."""
+    for op in genesis._C.op_info():
+        required = [p["type"] for p in op["params"] if p["default"] is None]
+        dims = ["int"] if required[-1:] == ["int"] else []
+        wanted = len(required) - len(dims)
+        fits = 1 <= wanted <= 2 and all(t in ("Tensor", "Operand") for t in required[:wanted])
+        if not fits or not op["function"] or op["returns"] != "Tensor":
+            continue
+        if op["kind"] not in _ELEMENTWISE:
+            continue
+        leaves = tuple(t.detach().requires_grad_() for t in tensors[:wanted])
+        function = functools.partial(_call, getattr(genesis._C, op["name"]), (1,) * len(dims))
+        try:
+            result = function(*leaves)
+        except (genesis.ShapeError, genesis.DTypeError):  # of integers, or of other shapes
+            continue
+        if result.requires_grad and bool(result.isfinite().all()):
+            yield op["name"].strip("_"), (function, leaves)
+
+
+def _call(function: Op, more: tuple[int, ...], *tensors: Tensor) -> Tensor:
+    result: Tensor = function(*tensors, *more)
+    return result
 
 
 def gradient_table() -> dict[str, tuple[Op, tuple[Tensor, ...]]]:
@@ -51,32 +82,11 @@ def gradient_table() -> dict[str, tuple[Op, tuple[Tensor, ...]]]:
     square = (draw(3, 3).detach() + 4 * genesis.eye(3, dtype=genesis.float64)).requires_grad_()
     label = genesis.tensor([1, 0, 3])
     index = genesis.tensor([[0, 1], [2, 2], [1, 0]])
-    table: dict[str, tuple[Op, tuple[Tensor, ...]]] = {}
-    for names, argument in (
-        ("abs neg exp expm1 sin cos tan sinh cosh tanh sigmoid erf atan asinh square", x),
-        ("log log2 log10 log1p sqrt rsqrt reciprocal lgamma digamma", p),
-        ("asin acos atanh erfinv", unit),
-        ("sum mean prod var std logsumexp:1 cumsum:1 cumprod:1 softmax:1 log_softmax:1", x),
-        ("max min amax amin median norm", x),
-        ("reshape:-1 t flip:0 roll:1 tril triu unsqueeze:1", x),
-        ("cholesky_like det inverse trace diagonal", square),
-    ):
-        for word in names.split():
-            name, _, dim = word.partition(":")
-            if name == "cholesky_like":
-                table["linalg.cholesky"] = (lambda a: genesis.linalg.cholesky(a @ a.T), (square,))
-                continue
-            extra = (int(dim),) if dim else ()
-            table[name] = (
-                lambda a, name=name, extra=extra: getattr(a, name)(*extra), (argument,)
-            )  # fmt: skip
-    for name in ("add", "sub", "mul", "div", "maximum", "minimum", "atan2", "hypot", "logaddexp"):
-        table[name] = (lambda a, b, name=name: getattr(genesis, name)(a, b), (x, y))
-    for name in (
-        "relu", "leaky_relu", "elu", "selu", "gelu", "silu", "mish", "softplus", "hardswish",
-        "hardtanh", "logsigmoid", "softsign", "tanhshrink", "relu6", "celu",
-    ):  # fmt: skip
-        table[f"F.{name}"] = (getattr(F, name), (x,))
+    table = dict(_smooth_operators((unit.abs() + 0.1, positive(3, 4))))
+    definite = (square @ square.T).detach().requires_grad_()
+    table["linalg.cholesky"] = (lambda a: genesis.linalg.cholesky(a @ a.T), (square,))
+    for name in ("det", "inverse", "logdet", "matrix_exp"):
+        table[name] = (getattr(genesis, name), (definite,))
     image, kernel, bias = draw(2, 3, 5, 5), draw(4, 3, 3, 3), draw(4)
     q, k, v = draw(2, 3, 4), draw(2, 5, 4), draw(2, 5, 6)
     shares = F.softmax(y.detach(), 1)

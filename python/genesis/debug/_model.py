@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,23 +10,41 @@ from genesis import _C
 from genesis._C import Node, Tensor
 from genesis.debug._trace import Saved, look_at
 
-_KINDS: dict[str, str] = {
-    name: kind
-    for kind, names in {
-        "product": """addbmm addmm addmv baddbmm bilinear bmm dot einsum inner linear matmul mm mv
-            outer tensordot vdot""",
-        "activation": """celu dropout elu gelu glu hardshrink hardsigmoid hardswish hardtanh
-            leaky_relu log_sigmoid log_softmax logsigmoid mish prelu relu relu6 rrelu selu sigmoid
-            silu softmax softmin softplus softshrink softsign tanh tanhshrink threshold""",
-        "reduction": """all amax amin any count_nonzero cumprod cumsum logsumexp max mean median
-            min nanmean nansum norm prod std sum trace var""",
-        "view": """alias as_strided broadcast_to cat chunk clone contiguous copy detach diagonal
-            expand flatten flip gather index index_put index_select masked_fill masked_select
-            movedim narrow pad permute repeat reshape roll scatter select slice split squeeze stack
-            transpose tril triu unbind unfold unsqueeze view where cast to""",
-    }.items()
-    for name in names.split()
+# What the kinds of operators (csrc/bindings/traits.h) are in a picture; others are arithmetic.
+_SHOWN = {
+    "activation": "activation",
+    "attention": "product",
+    "create": "view",
+    "index": "view",
+    "loss": "loss",
+    "matrix": "product",
+    "move": "view",
+    "norm": "norm",
+    "pool": "reduction",
+    "random": "activation",
+    "recurrent": "product",
+    "reduction": "reduction",
+    "scan": "reduction",
+    "view": "view",
+    "window": "product",
 }
+# Nodes that are no operators: x[key], memory that moves, and convolutions within gradients.
+_NODES = {
+    "alias": "view",
+    "cast": "move",
+    "convolution": "window",
+    "convolution_transposed": "window",
+    "convolution_weight": "window",
+    "copy": "move",
+    "copy_slices": "move",
+    "index": "index",
+    "restride": "view",
+}
+
+
+@functools.cache
+def _kinds() -> dict[str, str]:
+    return _NODES | {op["name"].strip("_"): op["kind"] for op in _C.op_info() if not op["tool"]}
 
 
 def kind_of(op: str) -> str:
@@ -34,18 +53,8 @@ def kind_of(op: str) -> str:
     >>> kind_of("matmul"), kind_of("conv2d"), kind_of("add")
     ('product', 'product', 'arithmetic')
     """
-    op = op.strip("_")
-    if op in _KINDS:
-        return _KINDS[op]
-    if "conv" in op or "attention" in op or "embedding" in op:
-        return "product"
-    if "loss" in op or "entropy" in op:
-        return "loss"
-    if "norm" in op:
-        return "norm"
-    if "pool" in op:
-        return "reduction"
-    return "arithmetic"
+    kind = _kinds().get(op.strip("_").removesuffix("_backward"), "")
+    return _SHOWN.get(kind, "arithmetic")
 
 
 @dataclass

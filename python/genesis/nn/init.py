@@ -11,6 +11,7 @@ from functools import wraps
 
 from genesis import _C
 from genesis._C import Generator, Tensor
+from genesis._overridable import make_overridable
 
 __all__ = [
     "calculate_gain",
@@ -340,3 +341,5 @@ kaiming_uniform = _old_name(kaiming_uniform_)
 kaiming_normal = _old_name(kaiming_normal_)
 orthogonal = _old_name(orthogonal_)
 sparse = _old_name(sparse_)
+
+make_overridable(__all__, globals())

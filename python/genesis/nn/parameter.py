@@ -34,6 +34,8 @@ class Parameter(Tensor):
     >>> w -= 0.1 * w.grad
     """
 
+    __torch_function__ = _C._disabled_torch_function  # results are plain tensors
+
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         data = _require_tensor("Parameter", _C.empty(0) if data is None else data)
         return _C._make_subclass(cls, data.detach(), requires_grad, True)
@@ -59,6 +61,7 @@ class Buffer(Tensor):
     """
 
     persistent: bool
+    __torch_function__ = _C._disabled_torch_function  # results are plain tensors
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         if data is None:

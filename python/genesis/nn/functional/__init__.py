@@ -5,6 +5,7 @@ All operators of the package can be reached here too (``F.exp``), as earlier pro
 
 from typing import TYPE_CHECKING, Any
 
+from genesis._overridable import make_overridable
 from genesis.nn.functional import (
     activation,
     affine,
@@ -84,3 +85,26 @@ if not TYPE_CHECKING:
             value = getattr(_C, name)
         globals()[name] = value
         return value
+make_overridable(
+    __all__,
+    globals(),
+    activation,
+    affine,
+    attention,
+    classification,
+    conv,
+    distance,
+    dropouts,
+    fractional,
+    linear_loss,
+    lookup,
+    loss,
+    margin,
+    native,
+    normalization,
+    padding,
+    pooling,
+    shuffle,
+    upsampling,
+    vision,
+)

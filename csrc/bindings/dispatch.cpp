@@ -1,0 +1,80 @@
+#include "bindings/dispatch.h"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "bindings/args.h"
+#include "bindings/autocast.h"
+#include "bindings/watched.h"
+
+namespace genesis::py {
+
+namespace {
+
+// The words of all threads that have called an operator. Threads end without the interpreter lock, hence the mutex.
+struct Words {
+  std::mutex mutex;
+  std::vector<uint32_t*> list;
+  uint32_t everywhere = 0;
+};
+Words& words() {
+  static auto* w = new Words;  // threads may end after static objects are gone
+  return *w;
+}
+
+struct Registration {
+  Registration() {
+    const std::lock_guard lock(words().mutex);
+    words().list.push_back(&dispatch_word);
+    dispatch_word = (dispatch_word & ~uint32_t{kUnknown}) | words().everywhere;
+  }
+  ~Registration() {
+    const std::lock_guard lock(words().mutex);
+    std::erase(words().list, &dispatch_word);
+    dispatch_word = kUnknown;
+  }
+};
+
+void set_bit(uint32_t& word, DispatchBit bit, bool on) { word = on ? word | bit : word & ~uint32_t{bit}; }
+
+}  // namespace
+
+uint32_t read_dispatch_word() {
+  if (dispatch_word & kUnknown) {
+    thread_local const Registration registration;
+    (void)registration;
+  }
+  return dispatch_word;
+}
+
+void set_dispatch_bit(DispatchBit bit, bool on) {
+  read_dispatch_word();
+  set_bit(dispatch_word, bit, on || (words().everywhere & bit));
+}
+
+void set_dispatch_bit_everywhere(DispatchBit bit, bool on) {
+  read_dispatch_word();
+  const std::lock_guard lock(words().mutex);
+  set_bit(words().everywhere, bit, on);
+  for (uint32_t* word : words().list) set_bit(*word, bit, on);
+}
+
+PyObject* dispatch(const Operator& op, Args& a, const Invocation& call, PyObject* function) {
+  const uint32_t word = read_dispatch_word();
+  if (op.overridable && ((word & kModes) || a.overridden())) {
+    if (!function) function = call.self || !op.function ? op.method : op.function;
+    if (PyObject* result = call_override(function, call)) return result;
+  }
+  if (word & kAutocast) a.autocast();
+  if (!(word & kObserve) || op.tool()) return op.body(a);
+  PyObject* all[kMaxArgs + 1];
+  size_t count = 0;
+  if (call.self) all[count++] = call.self;
+  const Py_ssize_t given = call.n + (call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0);
+  for (Py_ssize_t i = 0; i < given && count < std::size(all); ++i) all[count++] = call.args[i];
+  return observed_as(op.sig.name.c_str(), std::span<PyObject* const>(all, count),
+                     [&] { return guarded([&] { return op.body(a); }); });
+}
+
+}  // namespace genesis::py

@@ -1,0 +1,85 @@
+// What may stand between a call and its operator: overrides (__torch_function__), autocast, observers.
+//
+// Every call, of a function, of a method or by a Python operator, parses its arguments and then reads one word of its
+// thread. It is zero unless something of this is on, and then the operator runs at once. Overrides by the class of an
+// argument are found while the arguments are parsed: tensors of the exact type have none, other types are looked up in
+// a small table of types that are known to have none.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "bindings/object.h"
+
+namespace genesis::py {
+
+enum DispatchBit : uint32_t {
+  kUnknown = 1,        // a new thread: the bits that hold for all threads have not been read
+  kObserve = 2,        // somebody looks on (observe.cpp)
+  kAutocastBlock = 4,  // an autocast block is open
+  kAutocastFlag = 8,   // genesis.enable_autocast is set
+  kModes = 16,         // a mode of overrides is entered (overrides.cpp)
+};
+inline thread_local constinit uint32_t dispatch_word = kUnknown;
+
+// Clears kUnknown, and returns the word.
+uint32_t read_dispatch_word();
+void set_dispatch_bit(DispatchBit bit, bool on);             // for this thread
+void set_dispatch_bit_everywhere(DispatchBit bit, bool on);  // for all threads
+
+#if PY_VERSION_HEX < 0x030C0000
+// genesis.enable_autocast is a variable of a module. From Python 3.12 on its dict tells when it changes; before, the
+// dict counts its changes.
+inline PyDictObject* package_dict = nullptr;
+inline uint64_t package_changes = 0;
+void read_autocast_flag();
+inline bool anything_on() {
+  if (package_dict && package_dict->ma_version_tag != package_changes) [[unlikely]]
+    read_autocast_flag();
+  return dispatch_word != 0;
+}
+#else
+inline bool anything_on() { return dispatch_word != 0; }
+#endif
+// Whether a bit is set; for what is no operator.
+inline bool dispatch_bit(uint32_t bits) { return anything_on() && (read_dispatch_word() & bits); }
+constexpr uint32_t kAutocast = kAutocastBlock | kAutocastFlag;
+
+// ---- overrides --------------------------------------------------------------------------------------------------
+
+struct KnownType {
+  PyTypeObject* type;
+  unsigned version;  // of its attributes
+};
+inline KnownType plain_types[64];
+// Looks at the attributes of a type, and remembers it if it has no override.
+bool find_override(PyTypeObject* type);
+inline bool type_overrides(PyTypeObject* type) {
+  if (type == TensorType) return false;
+  const KnownType& known = plain_types[reinterpret_cast<uintptr_t>(type) / 32 % 64];
+  if (known.type == type && known.version == type->tp_version_tag) [[likely]]
+    return false;
+  return find_override(type);
+}
+// Whether the class of an object has __torch_function__ or __genesis_function__.
+inline bool overrides(PyObject* o) { return type_overrides(Py_TYPE(o)); }
+// Whether this thread heeds overrides by the class of an argument.
+bool class_overrides_on();
+
+// A call as it came from Python: self (may be null), positional arguments, then the values of the keywords.
+struct Invocation {
+  PyObject* self;
+  PyObject* const* args;
+  Py_ssize_t n;
+  PyObject* kwnames;  // may be null
+};
+// The call handed to a mode or to the classes of its arguments; null without an error if none of them is concerned.
+// `function` is what the user called.
+PyObject* call_override(PyObject* function, const Invocation& call);
+
+// For slots and properties of Tensor, which have a name but no signature: f(), unless an argument overrides it.
+// `name` is the attribute of Tensor, and `part` that of the property: "__get__".
+PyObject* override_slot(const char* name, const char* part, std::span<PyObject* const> args);
+inline bool slot_overridden(PyObject* self) { return anything_on() || overrides(self); }
+
+}  // namespace genesis::py

@@ -1,0 +1,120 @@
+// Functions written in Python that __torch_function__ can override. A wrapper in Python would cost a frame for every
+// call; this one looks at the types of the arguments and calls the function.
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+namespace {
+
+struct Overridable {
+  PyObject_HEAD vectorcallfunc call;
+  PyObject *function, *dict, *weakrefs;
+};
+Overridable* get(PyObject* o) { return reinterpret_cast<Overridable*>(o); }
+
+bool any_overrides(PyObject* o) {
+  if (overrides(o)) return true;
+  if (!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+    if (overrides(PySequence_Fast_GET_ITEM(o, i))) return true;
+  return false;
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, size_t flagged, PyObject* kwnames) {
+  const Py_ssize_t n = PyVectorcall_NARGS(flagged), all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  bool found = anything_on();
+  for (Py_ssize_t i = 0; i < all && !found; ++i) found = any_overrides(args[i]);
+  if (found) [[unlikely]] {
+    PyObject* result = guarded([&] { return call_override(self, {nullptr, args, n, kwnames}); });
+    if (result || PyErr_Occurred()) return result;
+  }
+  return PyObject_Vectorcall(get(self)->function, args, flagged, kwnames);
+}
+
+int traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(o));
+  Py_VISIT(get(o)->function);
+  Py_VISIT(get(o)->dict);
+  return 0;
+}
+int clear(PyObject* o) {
+  Py_CLEAR(get(o)->function);
+  Py_CLEAR(get(o)->dict);
+  return 0;
+}
+void dealloc(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  PyObject_GC_UnTrack(o);
+  if (get(o)->weakrefs) PyObject_ClearWeakRefs(o);
+  clear(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+// What the wrapper has not is asked of the function: its code, its defaults, its annotations.
+PyObject* getattr(PyObject* o, PyObject* name) {
+  PyObject* found = PyObject_GenericGetAttr(o, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  PyErr_Clear();
+  return PyObject_GetAttr(get(o)->function, name);
+}
+PyObject* get_named(PyObject* o, void* name) {
+  return PyObject_GetAttrString(get(o)->function, static_cast<const char*>(name));
+}
+int set_named(PyObject* o, PyObject* value, void* name) {
+  return PyObject_SetAttrString(get(o)->function, static_cast<const char*>(name), value);
+}
+PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
+  return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+PyObject* repr(PyObject* o) { return PyObject_Repr(get(o)->function); }
+PyObject* reduce(PyObject* o, PyObject*) { return PyObject_GetAttrString(get(o)->function, "__qualname__"); }
+
+PyGetSetDef getset[] = {{"__name__", get_named, set_named, nullptr, const_cast<char*>("__name__")},
+                        {"__qualname__", get_named, set_named, nullptr, const_cast<char*>("__qualname__")},
+                        {"__module__", get_named, set_named, nullptr, const_cast<char*>("__module__")},
+                        {"__doc__", get_named, set_named, nullptr, const_cast<char*>("__doc__")},
+                        {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                        {}};
+PyMemberDef members[] = {{"__wrapped__", T_OBJECT, offsetof(Overridable, function), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(Overridable, weakrefs), READONLY, nullptr},
+                         {"__dictoffset__", T_PYSSIZET, offsetof(Overridable, dict), READONLY, nullptr},
+                         {"__vectorcalloffset__", T_PYSSIZET, offsetof(Overridable, call), READONLY, nullptr},
+                         {}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
+
+template <class F>
+void* slot(F* f) {
+  return reinterpret_cast<void*>(f);
+}
+
+PyTypeObject* type = nullptr;
+
+}  // namespace
+
+static const Family family([] {
+  static PyType_Slot slots[] = {{Py_tp_call, slot(PyVectorcall_Call)},
+                                {Py_tp_traverse, slot(traverse)},
+                                {Py_tp_clear, slot(clear)},
+                                {Py_tp_dealloc, slot(dealloc)},
+                                {Py_tp_getattro, slot(getattr)},
+                                {Py_tp_descr_get, slot(bind)},
+                                {Py_tp_repr, slot(repr)},
+                                {Py_tp_getset, getset},
+                                {Py_tp_members, members},
+                                {Py_tp_methods, methods},
+                                {0, nullptr}};
+  static PyType_Spec spec{"genesis._C._Overridable", sizeof(Overridable), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  type = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
+  PyModule_AddObjectRef(current_module(), "_Overridable", reinterpret_cast<PyObject*>(type));
+  def<"_overridable(Any function) -> Any", [](Args& a) {
+    Object self(type->tp_alloc(type, 0));
+    get(self.get())->call = call;
+    get(self.get())->function = Py_NewRef(a[0]);
+    return self;
+  }>(kFunction | kTool, "A function written in Python as one that __torch_function__ can override.");
+});
+
+}  // namespace genesis::py
