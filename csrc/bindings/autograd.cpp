@@ -3,6 +3,7 @@
 #include "bindings/hooks.h"
 #include "bindings/module.h"
 #include "bindings/node.h"
+#include "core/exact.h"
 #include "engine/backward.h"
 #include "ops/create.h"
 #include "ops/view.h"
@@ -69,6 +70,7 @@ static PyObject* tensor_backward(Args& a) {
   // backward(input, gradient, retain_graph, create_graph, inputs, out_grad)
   const Tensor& root = a.tensor(0);
   if (!watched(root)) {
+    require<GraphError>(!exact_torch, "element 0 of tensors does not require grad and does not have a grad_fn");
     const std::string text =
         str("backward: nothing was computed, since this tensor of shape ", root.shape(),
             " does not require grad and was not made from one that does; call requires_grad_() on an "

@@ -4,6 +4,7 @@
 #include "autograd/record.h"
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "core/exact.h"
 #include "ops/create.h"
 #include "ops/view.h"
 
@@ -74,7 +75,7 @@ struct Nested {
       const Object type(PyObject_GetAttrString(o, "dtype"));
       const DType t = to_dtype(type.get());
       // typed, as an array of one; float64 is what Python computes in, and says nothing
-      if (t == DType::Float64) kind = 2;
+      if (t == DType::Float64 && !exact_torch) kind = 2;
       else dtype = dtype ? promote(*dtype, t) : t;
     } else {
       throw_type_error(str("tensor: cannot make a number of ", Py_TYPE(o)->tp_name,
@@ -135,7 +136,9 @@ Tensor from_data(PyObject* data, PyObject* dtype) {
   }
   if (is_ndarray(data)) {
     const Tensor t = from_ndarray(data);
-    const DType type = given ? to_dtype(dtype) : t.dtype() == DType::Float64 ? default_dtype : t.dtype();
+    const DType type = given                                         ? to_dtype(dtype)
+                       : t.dtype() == DType::Float64 && !exact_torch ? default_dtype
+                                                                     : t.dtype();
     return untracked(ops::contiguous(t.dtype() == type ? ops::clone(t) : ops::cast(t, type)));
   }
   if (!is_sequence(data) && !is_number(data) && !PyUnicode_Check(data)) {

@@ -1,6 +1,7 @@
 // genesis.dtype. A dtype equals its name and the NumPy dtype of that name.
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "core/exact.h"
 #include "core/promote.h"
 
 namespace genesis::py {
@@ -21,7 +22,9 @@ bool by_name(const std::string& text, DType& out) {
   static const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32}, {"double", DType::Float64},
                                                           {"half", DType::Float16},  {"long", DType::Int64},
                                                           {"int", DType::Int32},     {"short", DType::Int16}};
-  const std::string plain = text.rfind("genesis.", 0) == 0 ? text.substr(8) : text;
+  const std::string plain = text.starts_with("genesis.") ? text.substr(8)
+                            : text.starts_with("torch.") ? text.substr(6)
+                                                         : text;
   for (int i = 0; i < kNumDTypes; ++i)
     if (plain == name(static_cast<DType>(i))) {
       out = static_cast<DType>(i);
@@ -67,7 +70,7 @@ bool convert(PyObject* o, DType& out) {
   return from_numpy_name(o, out);
 }
 
-PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("genesis.%s", name(get(self))); }
+PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("%s.%s", package_name(), name(get(self))); }
 Py_hash_t hash(PyObject* self) {
   const Object text(PyUnicode_FromString(name(get(self))));
   return PyObject_Hash(text.get());

@@ -2,6 +2,7 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "core/exact.h"
 #include "ops/select.h"
 
 namespace genesis::py {
@@ -9,13 +10,13 @@ namespace genesis::py {
 static PyObject* pair(PyTypeObject* type, const ops::WithIndices& y) { return named(type, {y.values, y.indices}); }
 
 // x.max() is the largest element, x.max(y) the larger of two, x.max(dim) values and indices; x.max(axis=...) gives the
-// values only, as NumPy does.
+// values only, as NumPy does, unless PyTorch is followed exactly.
 template <auto All, auto Along, auto Values, auto OfTwo>
 static PyObject* extreme(Args& a, PyTypeObject* type) {
   const int other = a.has(3) ? 3 : a.has(1) && (is_tensor(a[1]) || is_ndarray(a[1])) ? 1 : 0;
   if (other) return to_python(OfTwo(a.operand(0), a.operand(other), {}));
   const Tensor& x = a.tensor(0);
-  if (a.aliased(1)) return to_python(Values(x, a.optional_dims(1), a.boolean(2)));
+  if (a.aliased(1) && !exact_torch) return to_python(Values(x, a.optional_dims(1), a.boolean(2)));
   if (a.has(1)) return pair(type, Along(x, a.integer(1), a.boolean(2)));
   if (a.boolean(2)) return to_python(Values(x, {}, true));
   return to_python(All(x));

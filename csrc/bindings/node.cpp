@@ -5,6 +5,7 @@
 #include "bindings/args.h"
 #include "bindings/hooks.h"
 #include "bindings/module.h"
+#include "core/exact.h"
 
 namespace genesis::py {
 
@@ -52,8 +53,17 @@ void dealloc(PyObject* o) {
   type->tp_free(o);
   Py_DECREF(type);
 }
-PyObject* repr(PyObject* o) { return PyUnicode_FromFormat("<%s>", get(o)->name().c_str()); }
-PyObject* name_of(PyObject* o, PyObject*) { return PyUnicode_FromString(get(o)->name().c_str()); }
+// PyTorch numbers the nodes of its own operators: AddBackward0.
+std::string shown_name(PyObject* o) {
+  const std::string name = get(o)->name();
+  const bool ours = exact_torch && name.ends_with("Backward") && Py_TYPE(o) == NodeType;  // not the context of a Function
+  return ours ? name + "0" : name;
+}
+PyObject* repr(PyObject* o) {
+  if (exact_torch) return PyUnicode_FromFormat("<%s object at %p>", shown_name(o).c_str(), o);
+  return PyUnicode_FromFormat("<%s>", shown_name(o).c_str());
+}
+PyObject* name_of(PyObject* o, PyObject*) { return PyUnicode_FromString(shown_name(o).c_str()); }
 
 PyObject* next_functions(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {

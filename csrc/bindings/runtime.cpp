@@ -3,6 +3,7 @@
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "core/allocator.h"
+#include "core/exact.h"
 #include "core/isa.h"
 #include "core/parallel.h"
 #include "core/promote.h"
@@ -44,6 +45,11 @@ static const Family family({.kind = Kind::Tool, .page = "settings"}, [] {
     default_dtype = t;
     Py_RETURN_NONE;
   }>(kFunction | kTool);
+  def<"_set_exact_torch(bool exact) -> None", [](Args& a) -> PyObject* {
+    exact_torch = a.boolean(0);
+    Py_RETURN_NONE;
+  }>(kFunction | kTool, "Follows PyTorch where the specification differs from it.");
+  def<"_is_exact_torch() -> bool", [](Args&) { return exact_torch; }>(kFunction | kTool);
   def<"_isa() -> str", [](Args&) { return PyUnicode_FromString(isa_name(isa())); }>(kFunction | kTool);
 });
 

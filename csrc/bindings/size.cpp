@@ -1,6 +1,7 @@
 #include "bindings/size.h"
 
 #include "bindings/args.h"
+#include "core/exact.h"
 
 namespace genesis::py {
 
@@ -20,7 +21,51 @@ static PyObject* size_numel(PyObject* self, PyObject*) {
 
 static PyObject* size_repr(PyObject* self) {
   const Object list = Object::maybe(PySequence_List(self));
-  return list ? PyUnicode_FromFormat("genesis.Size(%R)", list.get()) : nullptr;
+  return list ? PyUnicode_FromFormat("%s.Size(%R)", package_name(), list.get()) : nullptr;
+}
+
+// Slices, sums and repetitions of sizes are sizes.
+static PyObject* as_size(PyObject* tuple) {
+  if (!tuple) return nullptr;
+  if (!PyTuple_Check(tuple)) return tuple;  // one item
+  const Object given = Object::maybe(tuple);
+  const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+  PyObject* size = SizeType->tp_alloc(SizeType, n);
+  for (Py_ssize_t i = 0; size && i < n; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(tuple, i);
+    Py_INCREF(item);
+    PyTuple_SET_ITEM(size, i, item);
+  }
+  return size;
+}
+static PyObject* size_subscript(PyObject* self, PyObject* key) {
+  return as_size(PyTuple_Type.tp_as_mapping->mp_subscript(self, key));
+}
+static PyObject* size_repeat(PyObject* self, Py_ssize_t times) {
+  return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(self, times));
+}
+// Also (1,) + size, which the sequence's own slot would not see.
+static PyObject* size_add(PyObject* left, PyObject* right) {
+  if (!PyTuple_Check(left) || !PyTuple_Check(right)) Py_RETURN_NOTIMPLEMENTED;
+  return as_size(PyTuple_Type.tp_as_sequence->sq_concat(left, right));
+}
+
+// Size(sizes): every item is an int.
+static PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  const Object made = Object::maybe(PyTuple_Type.tp_new(type, args, kwargs));
+  if (!made) return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(made.get()); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(made.get(), i);
+    if (PyLong_Check(item)) continue;
+    PyObject* number = PyNumber_Index(item);
+    if (!number) {
+      PyErr_Format(PyExc_TypeError, "Size() takes an iterable of 'int' (item %zd is '%s')", i, Py_TYPE(item)->tp_name);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(made.get(), i, number);
+    Py_DECREF(item);
+  }
+  return Object::borrow(made.get()).release();
 }
 
 static PyObject* shape_key() {
@@ -94,7 +139,11 @@ void init_size(PyObject* module) {
   static PyMethodDef methods[] = {{"numel", size_numel, METH_NOARGS, "numel($self)\n--\n\nThe product of the sizes."},
                                   {}};
   static PyType_Slot slots[] = {{Py_tp_base, &PyTuple_Type},
+                                {Py_tp_new, reinterpret_cast<void*>(size_new)},
                                 {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+                                {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
+                                {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+                                {Py_nb_add, reinterpret_cast<void*>(size_add)},
                                 {Py_tp_methods, methods},
                                 {Py_tp_doc, const_cast<char*>("The shape of a tensor: a tuple of ints.")},
                                 {0, nullptr}};

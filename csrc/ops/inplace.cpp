@@ -1,6 +1,7 @@
 #include "ops/inplace.h"
 
 #include "autograd/record.h"
+#include "core/exact.h"
 #include "kernels/convert.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
@@ -87,7 +88,7 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
     if (allowed != Overlap::Filled) require_writable(op, x);  // its gradient would be counted twice
     return true;
   }
-  if (base->parameter && !others_watched && x.same(base)) return false;
+  if (base->parameter && !exact_torch && !others_watched && x.same(base)) return false;
   fail<GraphError>(op,
                    x.same(base) ? ": a leaf tensor that requires grad (a leaf Variable)"
                                 : ": a view of a leaf tensor that requires grad (a leaf Variable)",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from genesis import _C, _tensor
 from genesis._C import *  # noqa: F403
 from genesis._C import float16, float32, float64, int16, int32, int64
+from genesis._missing import MissingName
 from genesis._tensor import allclose as allclose  # type: ignore[assignment]
 from genesis._version import __version__ as __version__
 
@@ -210,15 +211,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"genesis.{_HOME.get(name, '_legacy')}"), name)
         globals()[name] = value
         return value
-    raise AttributeError(_unknown(name), name=name)
-
-
-def _unknown(name: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, __all__, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"module 'genesis' has no attribute {name!r}{hint}"
+    raise MissingName(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -22,6 +22,8 @@ COMMANDS = {
     "bench": "time operations and training steps, beside PyTorch where it is installed",
     "graph": "draw the computation graph of a function or model of yours",
     "convert": "turn weights from one format into another: .pt, .safetensors, .npz",
+    "run-torch": "run a script or module written for PyTorch, unchanged",
+    "torch": "let a whole environment use Genesis under the name torch: enable, disable, status",
 }
 
 _HELP = """\
@@ -36,6 +38,10 @@ Begin with `genesis train digits`; `genesis COMMAND --help` says more about each
 
 def _listing() -> str:
     return "\n".join(f"  {name:10} {text}" for name, text in COMMANDS.items())
+
+
+def _module(name: str) -> str:
+    return f"genesis.cli.{name.replace('-', '_')}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise Failure(
                 f"genesis: there is no command {name!r}{nearest(name, COMMANDS)}\n{_listing()}"
             )
-        status: int = importlib.import_module(f"genesis.cli.{name}").main(words[1:])
+        status: int = importlib.import_module(_module(name)).main(words[1:])
         sys.stdout.flush()
         return status
     except Failure as failure:

@@ -1,0 +1,1 @@
+"""Private modules of PyTorch that packages import; seen as ``torch.*`` only."""

@@ -1,0 +1,5 @@
+"""Genesis under the name of PyTorch: this package is written by `genesis torch enable`."""
+
+import genesis.torch
+
+genesis.torch.install()
