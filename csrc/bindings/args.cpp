@@ -12,13 +12,21 @@ namespace genesis::py {
 
 // Other names of parameters, NumPy's and those of older programs. A parameter's own name is found first.
 static constexpr std::pair<const char*, const char*> kKeywordAliases[] = {
-    {"axis", "dim"},         {"axes", "dim"},
-    {"keepdims", "keepdim"}, {"self", "input"},
-    {"x", "input"},          {"a", "input"},
-    {"tensor", "input"},     {"b", "other"},
-    {"y", "other"},          {"shape", "size"},
-    {"min_val", "min"},      {"max_val", "max"},
-    {"k", "diagonal"},       {"split_size", "split_size_or_sections"},
+    {"axis", "dim"},
+    {"axes", "dim"},
+    {"keepdims", "keepdim"},
+    {"self", "input"},
+    {"x", "input"},
+    {"a", "input"},
+    {"tensor", "input"},
+    {"b", "other"},
+    {"y", "other"},
+    {"shape", "size"},
+    {"min_val", "min"},
+    {"max_val", "max"},
+    {"k", "diagonal"},
+    {"split_size", "split_size_or_sections"},
+    {"split_sizes", "split_size_or_sections"},
 };
 
 static int find_keyword(const Signature& sig, PyObject* key) {
@@ -40,6 +48,36 @@ static int find_keyword(const Signature& sig, PyObject* key) {
   return -1;
 }
 
+// The scalar that PyTorch's old order puts before the tensors, x.add_(alpha, y) and x.addcmul_(value, a, b): its place
+// among the parameters, or -1 if these arguments are not in that order.
+static int old_order(const Signature& sig, bool method, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs + (method ? 1 : 0) != sig.positional + 1 || !is_number(args[method ? 0 : 1])) return -1;
+  for (size_t p = static_cast<size_t>(sig.positional); p < sig.params.size(); ++p)
+    if (sig.params[p].name == "alpha" || sig.params[p].name == "value") return static_cast<int>(p);
+  return -1;
+}
+
+// Options of PyTorch's factories that have one meaningful value here: a dense tensor in ordinary memory.
+static bool has_only_meaning(const Signature& sig, PyObject* key, PyObject* value) {
+  bool factory = false;
+  for (const auto& param : sig.params) factory = factory || param.name == "device";
+  if (!factory) return false;
+  const std::string_view name = PyUnicode_AsUTF8(key);
+  if (name == "layout") {
+    const Object text(PyObject_Str(value));
+    const std::string_view layout = PyUnicode_AsUTF8(text.get());
+    require(value == Py_None || layout.ends_with("strided"), sig.name, ": layout must be strided, got ", layout,
+            "; Genesis has no sparse tensors");
+    return true;
+  }
+  if (name == "pin_memory") {
+    require(value == Py_None || PyObject_IsTrue(value) != 1, sig.name,
+            ": pin_memory=True needs an accelerator, and there is none; leave it out");
+    return true;
+  }
+  return false;
+}
+
 Args::Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
     : op_(op), sig_(op.sig) {
   const Signature& sig = op.sig;
@@ -55,18 +93,29 @@ Args::Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t
     look_for_overrides(sig.param(at), args[i]);
   }
   if (i < nargs) {
-    if (sig.variadic < 0)
+    const int before = sig.variadic < 0 ? old_order(sig, self, args, nargs) : -1;
+    if (before >= 0) {
+      const Py_ssize_t first = self ? 0 : 1;
+      slot_[before] = args[first];
+      for (at = 1, i = first + 1; i < nargs; ++i, ++at) {
+        slot_[at] = args[i];
+        look_for_overrides(sig.param(at), args[i]);
+      }
+    } else if (sig.variadic < 0)
       throw_type_error(str(sig.name, "(): takes at most ", sig.positional, " positional arguments, got ",
                            nargs + (self ? 1 : 0), "; signature: ", sig.text));
-    rest_ = args + i;
-    num_rest_ = nargs - i;
-    slot_[sig.variadic] = args[i];
+    if (sig.variadic >= 0) {
+      rest_ = args + i;
+      num_rest_ = nargs - i;
+      slot_[sig.variadic] = args[i];
+    }
   }
   if (kwnames) {
     const Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
     for (Py_ssize_t k = 0; k < n; ++k) {
       PyObject* key = PyTuple_GET_ITEM(kwnames, k);
       const int p = find_keyword(sig, key);
+      if (p < 0 && has_only_meaning(sig, key, args[nargs + k])) continue;
       if (p < 0)
         throw_type_error(
             str(sig.name, "(): unexpected keyword argument '", PyUnicode_AsUTF8(key), "'; signature: ", sig.text));

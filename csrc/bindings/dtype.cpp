@@ -8,14 +8,36 @@ namespace genesis::py {
 
 namespace {
 
+// A dtype of PyTorch that there are no tensors of here: code that compares dtypes can name it.
+struct NameOnly {
+  const char* name;
+  int itemsize;
+  bool floating, complex, is_signed;
+};
+constexpr NameOnly kNameOnly[] = {
+    {"complex32", 4, false, true, true},      {"complex64", 8, false, true, true},
+    {"complex128", 16, false, true, true},    {"uint16", 2, false, false, false},
+    {"uint32", 4, false, false, false},       {"uint64", 8, false, false, false},
+    {"float8_e4m3fn", 1, true, false, true},  {"float8_e4m3fnuz", 1, true, false, true},
+    {"float8_e5m2", 1, true, false, true},    {"float8_e5m2fnuz", 1, true, false, true},
+    {"float8_e8m0fnu", 1, true, false, true}, {"float4_e2m1fn_x2", 1, true, false, true},
+    {"qint8", 1, false, false, true},         {"quint8", 1, false, false, false},
+    {"qint32", 4, false, false, true},        {"quint4x2", 1, false, false, false},
+    {"quint2x4", 1, false, false, false},     {"bits8", 1, false, false, false},
+    {"int4", 1, false, false, true},          {"uint4", 1, false, false, false},
+};
+
 struct PyDType {
   PyObject_HEAD DType dtype;
+  const NameOnly* only;  // null for a dtype that tensors can have
 };
 
 PyTypeObject* DTypeType;
 PyObject* objects[kNumDTypes];
 
 DType get(PyObject* self) { return reinterpret_cast<PyDType*>(self)->dtype; }
+const NameOnly* name_only(PyObject* self) { return reinterpret_cast<PyDType*>(self)->only; }
+const char* name_of(PyObject* self) { return name_only(self) ? name_only(self)->name : name(get(self)); }
 
 // The dtype that a name stands for; false if none.
 bool by_name(const std::string& text, DType& out) {
@@ -60,6 +82,7 @@ bool from_numpy_name(PyObject* o, DType& out) {
 
 bool convert(PyObject* o, DType& out) {
   if (Py_TYPE(o) == DTypeType) {
+    if (name_only(o)) return false;
     out = get(o);
     return true;
   }
@@ -70,13 +93,14 @@ bool convert(PyObject* o, DType& out) {
   return from_numpy_name(o, out);
 }
 
-PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("%s.%s", package_name(), name(get(self))); }
+PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("%s.%s", package_name(), name_of(self)); }
 Py_hash_t hash(PyObject* self) {
-  const Object text(PyUnicode_FromString(name(get(self))));
+  const Object text(PyUnicode_FromString(name_of(self)));
   return PyObject_Hash(text.get());
 }
 PyObject* compare(PyObject* self, PyObject* other, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  if (name_only(self)) return PyBool_FromLong((self == other) == (op == Py_EQ));
   DType t;
   const bool is_type = other == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
                        other == reinterpret_cast<PyObject*>(&PyLong_Type) ||
@@ -84,18 +108,24 @@ PyObject* compare(PyObject* self, PyObject* other, int op) {
   const bool equal = other != Py_None && !is_type && convert(other, t) && t == get(self);
   return PyBool_FromLong(equal == (op == Py_EQ));
 }
-PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name(get(self))); }  // a global of genesis
+PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(self)); }  // a global of genesis
 
 PyGetSetDef getset[] = {
-    {"itemsize", [](PyObject* s, void*) { return PyLong_FromLongLong(itemsize(get(s))); }, nullptr,
-     "Bytes of one element.", nullptr},
-    {"is_floating_point", [](PyObject* s, void*) { return PyBool_FromLong(is_floating(get(s))); }, nullptr,
-     "Whether it is floating.", nullptr},
-    {"is_complex", [](PyObject*, void*) { return PyBool_FromLong(0); }, nullptr, "Whether it is complex.", nullptr},
-    {"is_signed", [](PyObject* s, void*) { return PyBool_FromLong(get(s) != DType::Bool && get(s) != DType::UInt8); },
+    {"itemsize",
+     [](PyObject* s, void*) { return PyLong_FromLongLong(name_only(s) ? name_only(s)->itemsize : itemsize(get(s))); },
+     nullptr, "Bytes of one element.", nullptr},
+    {"is_floating_point",
+     [](PyObject* s, void*) { return PyBool_FromLong(name_only(s) ? name_only(s)->floating : is_floating(get(s))); },
+     nullptr, "Whether it is floating.", nullptr},
+    {"is_complex", [](PyObject* s, void*) { return PyBool_FromLong(name_only(s) && name_only(s)->complex); }, nullptr,
+     "Whether it is complex.", nullptr},
+    {"is_signed",
+     [](PyObject* s, void*) {
+       return PyBool_FromLong(name_only(s) ? name_only(s)->is_signed : get(s) != DType::Bool && get(s) != DType::UInt8);
+     },
      nullptr, "Whether it can hold negative values.", nullptr},
-    {"name", [](PyObject* s, void*) { return PyUnicode_FromString(name(get(s))); }, nullptr,
-     "The name, e.g. 'float32'.", nullptr},
+    {"name", [](PyObject* s, void*) { return PyUnicode_FromString(name_of(s)); }, nullptr, "The name, e.g. 'float32'.",
+     nullptr},
     {}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
 
@@ -107,6 +137,10 @@ DType to_dtype(PyObject* o) {
   DType t;
   if (convert(o, t)) return t;
   const Object text(PyObject_Repr(o));
+  if (Py_TYPE(o) == DTypeType)
+    throw_type_error(str(PyUnicode_AsUTF8(text.get()),
+                         ": Genesis knows this dtype by its name only and has no tensors of it; use a real dtype such "
+                         "as float32 or int64"));
   throw_type_error(
       str("not a dtype: ", PyUnicode_AsUTF8(text.get()), "; use e.g. genesis.float32, 'float32' or numpy.float32"));
 }
@@ -131,8 +165,16 @@ void init_dtype(PyObject* module) {
   for (int i = 0; i < kNumDTypes; ++i) {
     auto* o = PyObject_New(PyDType, DTypeType);
     o->dtype = static_cast<DType>(i);
+    o->only = nullptr;
     objects[i] = reinterpret_cast<PyObject*>(o);
     PyModule_AddObjectRef(module, name(o->dtype), objects[i]);
+  }
+  for (const NameOnly& only : kNameOnly) {
+    auto* o = PyObject_New(PyDType, DTypeType);
+    o->dtype = DType::UInt8;
+    o->only = &only;
+    PyModule_AddObjectRef(module, only.name, reinterpret_cast<PyObject*>(o));
+    Py_DECREF(o);
   }
 }
 

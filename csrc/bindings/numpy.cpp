@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "autograd/meta.h"
+#include "autograd/mode.h"
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "core/exact.h"
 #include "ops/create.h"
 #include "ops/view.h"
 
@@ -162,7 +164,7 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
 // ---- a tensor's memory for others -----------------------------------------------------------------------------------
 
 PyObject* to_ndarray(const Tensor& t) {
-  if (requires_grad(t))
+  if (requires_grad(t) && (grad_mode.enabled || !exact_torch))
     fail<GraphError>("numpy: a tensor of shape ", t.shape(),
                      " that requires grad cannot become an array, which records no gradient; use "
                      "tensor.detach().numpy()");

@@ -21,10 +21,15 @@ from genesis._tensor import allclose as allclose  # type: ignore[assignment]
 from genesis._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from genesis import accelerator as accelerator
     from genesis import amp as amp
+    from genesis import ao as ao
     from genesis import autograd as autograd
+    from genesis import backends as backends
     from genesis import client as client
+    from genesis import compiler as compiler
     from genesis import config as config
+    from genesis import cpu as cpu
     from genesis import cuda as cuda
     from genesis import debug as debug
     from genesis import distributed as distributed
@@ -33,12 +38,22 @@ if TYPE_CHECKING:
     from genesis import func as func
     from genesis import function as function
     from genesis import functional as functional
+    from genesis import futures as futures
+    from genesis import fx as fx
     from genesis import grad_mode as grad_mode
+    from genesis import hub as hub
     from genesis import init as init
+    from genesis import jit as jit
+    from genesis import library as library
     from genesis import linalg as linalg
     from genesis import memory as memory
     from genesis import models as models
+    from genesis import mps as mps
+    from genesis import mtia as mtia
+    from genesis import multiprocessing as multiprocessing
     from genesis import nn as nn
+    from genesis import onnx as onnx
+    from genesis import ops as ops
     from genesis import optim as optim
     from genesis import overrides as overrides
     from genesis import profiler as profiler
@@ -46,15 +61,60 @@ if TYPE_CHECKING:
     from genesis import serialization as serialization
     from genesis import signals as signals
     from genesis import special as special
+    from genesis import storage as storage
     from genesis import testing as testing
+    from genesis import torch as torch
+    from genesis import torch_version as torch_version
+    from genesis import types as types
     from genesis import utils as utils
+    from genesis import version as version
+    from genesis import xpu as xpu
+    from genesis._checks import _assert as _assert
+    from genesis._checks import _assert_async as _assert_async
+    from genesis._checks import _check as _check
+    from genesis._checks import _check_index as _check_index
+    from genesis._checks import _check_is_size as _check_is_size
+    from genesis._checks import _check_not_implemented as _check_not_implemented
+    from genesis._checks import _check_type as _check_type
+    from genesis._checks import _check_value as _check_value
+    from genesis._checks import _check_with as _check_with
+    from genesis._checks import _is_all_true as _is_all_true
     from genesis._dtype_info import finfo as finfo
     from genesis._dtype_info import iinfo as iinfo
     from genesis._legacy import *  # noqa: F403
-    from genesis._legacy import _assert as _assert
     from genesis._printing import get_printoptions as get_printoptions
     from genesis._printing import printoptions as printoptions
     from genesis._printing import set_printoptions as set_printoptions
+    from genesis._settings import (
+        are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+    )
+    from genesis._settings import get_default_device as get_default_device
+    from genesis._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+    from genesis._settings import get_float32_matmul_precision as get_float32_matmul_precision
+    from genesis._settings import get_num_interop_threads as get_num_interop_threads
+    from genesis._settings import (
+        is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,  # noqa: E501
+    )
+    from genesis._settings import is_warn_always_enabled as is_warn_always_enabled
+    from genesis._settings import set_default_device as set_default_device
+    from genesis._settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+    from genesis._settings import set_float32_matmul_precision as set_float32_matmul_precision
+    from genesis._settings import set_flush_denormal as set_flush_denormal
+    from genesis._settings import set_num_interop_threads as set_num_interop_threads
+    from genesis._settings import set_warn_always as set_warn_always
+    from genesis._settings import use_deterministic_algorithms as use_deterministic_algorithms
+    from genesis._symbolic import SymBool as SymBool
+    from genesis._symbolic import SymFloat as SymFloat
+    from genesis._symbolic import SymInt as SymInt
+    from genesis._symbolic import sym_float as sym_float
+    from genesis._symbolic import sym_int as sym_int
+    from genesis._symbolic import sym_ite as sym_ite
+    from genesis._symbolic import sym_max as sym_max
+    from genesis._symbolic import sym_min as sym_min
+    from genesis._symbolic import sym_not as sym_not
+    from genesis._symbolic import sym_sqrt as sym_sqrt
+    from genesis._symbolic import sym_sum as sym_sum
+    from genesis.amp import GradScaler as GradScaler
     from genesis.amp import autocast as autocast
     from genesis.amp import clear_autocast_cache as clear_autocast_cache
     from genesis.amp import get_autocast_dtype as get_autocast_dtype
@@ -70,12 +130,20 @@ if TYPE_CHECKING:
     from genesis.autograd.tape import Tape as Tape
     from genesis.client import connect as connect
     from genesis.client import gpu_workers as gpu_workers
+    from genesis.compiler import compile as compile
     from genesis.config import get_config as get_config
     from genesis.config import get_signal_config as get_signal_config
     from genesis.config import load_config as load_config
     from genesis.config import register_config as register_config
+    from genesis.cuda import Event as Event
+    from genesis.cuda import OutOfMemoryError as OutOfMemoryError
+    from genesis.cuda import Stream as Stream
     from genesis.dtypes import get_dtype as get_dtype
     from genesis.dtypes import is_integer as is_integer
+    from genesis.functional import is_storage as is_storage
+    from genesis.functional import typename as typename
+    from genesis.futures import Future as Future
+    from genesis.jit import ScriptModule as ScriptModule
     from genesis.nn.functional import alpha_dropout as alpha_dropout
     from genesis.nn.functional import bilinear as bilinear
     from genesis.nn.functional import channel_shuffle as channel_shuffle
@@ -89,26 +157,43 @@ if TYPE_CHECKING:
     from genesis.random import fork_rng as fork_rng
     from genesis.serialization import load as load
     from genesis.serialization import save as save
+    from genesis.storage import TypedStorage as TypedStorage
+    from genesis.storage import UntypedStorage as UntypedStorage
 
 _SUBMODULES = (
+    "accelerator",
     "amp",
+    "ao",
     "autograd",
+    "backends",
     "client",
+    "compiler",
     "config",
+    "cpu",
     "cuda",
     "debug",
+    "distributed",
     "distributions",
     "dtypes",
-    "distributed",
     "func",
     "function",
     "functional",
+    "futures",
+    "fx",
     "grad_mode",
+    "hub",
     "init",
+    "jit",
+    "library",
     "linalg",
     "memory",
     "models",
+    "mps",
+    "mtia",
+    "multiprocessing",
     "nn",
+    "onnx",
+    "ops",
     "optim",
     "overrides",
     "profiler",
@@ -116,17 +201,46 @@ _SUBMODULES = (
     "serialization",
     "signals",
     "special",
+    "storage",
     "testing",
+    "torch",
+    "torch_version",
+    "types",
     "utils",
+    "version",
+    "xpu",
 )
 _HOME = {
+    "Event": "cuda",
     "Function": "autograd.function",
+    "Future": "futures",
+    "GradScaler": "amp",
+    "OutOfMemoryError": "cuda",
+    "ScriptModule": "jit",
+    "Stream": "cuda",
+    "SymBool": "_symbolic",
+    "SymFloat": "_symbolic",
+    "SymInt": "_symbolic",
     "Tape": "autograd.tape",
+    "TypedStorage": "storage",
+    "UntypedStorage": "storage",
+    "_assert": "_checks",
+    "_assert_async": "_checks",
+    "_check": "_checks",
+    "_check_index": "_checks",
+    "_check_is_size": "_checks",
+    "_check_not_implemented": "_checks",
+    "_check_type": "_checks",
+    "_check_value": "_checks",
+    "_check_with": "_checks",
+    "_is_all_true": "_checks",
     "alpha_dropout": "nn.functional",
+    "are_deterministic_algorithms_enabled": "_settings",
     "autocast": "amp",
     "bilinear": "nn.functional",
     "channel_shuffle": "nn.functional",
     "clear_autocast_cache": "amp",
+    "compile": "compiler",
     "connect": "client",
     "cosine_similarity": "nn.functional",
     "feature_alpha_dropout": "nn.functional",
@@ -134,16 +248,23 @@ _HOME = {
     "fork_rng": "random",
     "get_autocast_dtype": "amp",
     "get_config": "config",
+    "get_default_device": "_settings",
+    "get_deterministic_debug_mode": "_settings",
     "get_dtype": "dtypes",
+    "get_float32_matmul_precision": "_settings",
+    "get_num_interop_threads": "_settings",
     "get_printoptions": "_printing",
     "get_signal_config": "config",
     "gpu_workers": "client",
     "iinfo": "_dtype_info",
-    "is_autocast_cache_enabled": "amp",
-    "is_autocast_enabled": "amp",
     "is_anomaly_check_nan_enabled": "autograd._anomaly",
     "is_anomaly_enabled": "autograd._anomaly",
+    "is_autocast_cache_enabled": "amp",
+    "is_autocast_enabled": "amp",
+    "is_deterministic_algorithms_warn_only_enabled": "_settings",
     "is_integer": "dtypes",
+    "is_storage": "functional",
+    "is_warn_always_enabled": "_settings",
     "load": "serialization",
     "load_config": "config",
     "pairwise_distance": "nn.functional",
@@ -156,7 +277,23 @@ _HOME = {
     "save": "serialization",
     "set_autocast_cache_enabled": "amp",
     "set_autocast_dtype": "amp",
+    "set_default_device": "_settings",
+    "set_deterministic_debug_mode": "_settings",
+    "set_float32_matmul_precision": "_settings",
+    "set_flush_denormal": "_settings",
+    "set_num_interop_threads": "_settings",
     "set_printoptions": "_printing",
+    "set_warn_always": "_settings",
+    "sym_float": "_symbolic",
+    "sym_int": "_symbolic",
+    "sym_ite": "_symbolic",
+    "sym_max": "_symbolic",
+    "sym_min": "_symbolic",
+    "sym_not": "_symbolic",
+    "sym_sqrt": "_symbolic",
+    "sym_sum": "_symbolic",
+    "typename": "functional",
+    "use_deterministic_algorithms": "_settings",
 }
 
 _LEGACY = [
@@ -187,7 +324,7 @@ _HOME.update({name: "_legacy" for name in _LEGACY})
 __all__ = sorted({
     *(name for name in vars(_C) if not name.startswith("_") and name not in _tensor.NOT_PUBLIC),
     *_SUBMODULES,
-    *_HOME,
+    *(name for name in _HOME if not name.startswith("_")),
     "__version__",
     "double",
     "e",
@@ -207,8 +344,14 @@ __all__ = sorted({
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"genesis.{name}")
-    if name in _HOME or name == "_assert":
-        value = getattr(importlib.import_module(f"genesis.{_HOME.get(name, '_legacy')}"), name)
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"genesis.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    if name.startswith("_foreach_"):
+        from genesis import _foreach
+
+        value = getattr(_foreach, name)
         globals()[name] = value
         return value
     raise MissingName(__name__, name, __all__)

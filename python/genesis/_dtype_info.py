@@ -16,8 +16,24 @@ _FLOATS = {
 _INTS = {"uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
+# Of dtypes that there are no tensors of: largest, smallest, eps, smallest normal.
+_NAMED_FLOATS = {
+    "float8_e4m3fn": (448.0, -448.0, 0.125, 2.0**-6),
+    "float8_e4m3fnuz": (240.0, -240.0, 0.125, 2.0**-7),
+    "float8_e5m2": (57344.0, -57344.0, 0.25, 2.0**-14),
+    "float8_e5m2fnuz": (57344.0, -57344.0, 0.125, 2.0**-15),
+    "float8_e8m0fnu": (2.0**127, 2.0**-127, 1.0, 2.0**-127),
+}
+_NAMED_INTS = {"uint16": 16, "uint32": 32, "uint64": 64}
+_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+
+
 def _name(what: str, type: Any, allowed: dict[str, Any]) -> str:
-    name: str = _C._as_dtype(type).name
+    given = type.name if isinstance(type, _C.dtype) else None
+    if given in _NAMED_FLOATS or given in _NAMED_INTS or given in _PARTS:
+        name: str = _PARTS.get(given, given)
+    else:
+        name = _C._as_dtype(type).name
     if name not in allowed:
         kind = "a floating" if what == "finfo" else "an integer"
         raise TypeError(f"{what}: expected {kind} dtype, got {name}")
@@ -32,9 +48,16 @@ class finfo:
     """
 
     def __init__(self, type: Any = None) -> None:
-        name = _name("finfo", _C.get_default_dtype() if type is None else type, _FLOATS)
-        mantissa, low, high = _FLOATS[name]
+        name = _name(
+            "finfo", _C.get_default_dtype() if type is None else type, _FLOATS | _NAMED_FLOATS
+        )
         self.dtype = name
+        if name in _NAMED_FLOATS:
+            self.bits = 8
+            self.max, self.min, self.eps, self.smallest_normal = _NAMED_FLOATS[name]
+            self.tiny, self.resolution = self.smallest_normal, 1.0
+            return
+        mantissa, low, high = _FLOATS[name]
         self.bits = 8 * _C._as_dtype(name).itemsize
         self.eps = 2.0**-mantissa
         self.max = (2.0 - self.eps) * 2.0**high
@@ -59,9 +82,9 @@ class iinfo:
     """
 
     def __init__(self, type: Any) -> None:
-        self.dtype = _name("iinfo", type, _INTS)
-        self.bits = _INTS[self.dtype]
-        signed = self.dtype != "uint8"
+        self.dtype = _name("iinfo", type, _INTS | _NAMED_INTS)
+        self.bits = (_INTS | _NAMED_INTS)[self.dtype]
+        signed = not self.dtype.startswith("uint")
         self.max = 2 ** (self.bits - signed) - 1
         self.min = -(2 ** (self.bits - 1)) if signed else 0
 

@@ -207,9 +207,54 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     return _numpy_protocol.array_function(func, args, kwargs)
 
 
+def _untyped_storage(self: Tensor) -> Any:
+    """The memory that the tensor is a part of."""
+    from genesis.storage import UntypedStorage
+
+    return UntypedStorage._of(self)
+
+
+def _storage(self: Tensor) -> Any:
+    """The memory that the tensor is a part of, as elements of its dtype."""
+    from genesis.storage import TypedStorage, UntypedStorage
+
+    return TypedStorage(UntypedStorage._of(self), self.dtype)
+
+
+def _new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """A tensor of the same dtype: of these sizes, or of these values."""
+    if not args or all(isinstance(n, int) for n in args) or isinstance(args[0], _C.Size):
+        return _C.empty(*(args or (0,)), dtype=self.dtype, **kwargs)
+    return _C.tensor(*args, dtype=self.dtype, **kwargs)
+
+
+
+def _is_view(self: Tensor) -> bool:
+    """Whether the tensor is a view of another one."""
+    return self._base is not None
+
+
+def _share_memory(self: Tensor) -> Tensor:
+    """The tensor itself; tensors are sent to other processes by value."""
+    return self
+
+
+def _no(self: Tensor) -> bool:
+    return False
+
+
 _METHODS: dict[str, Callable[..., Any]] = {
     "__array_function__": _array_function,
     "__array_ufunc__": _array_ufunc,
+    "untyped_storage": _untyped_storage,
+    "storage": _storage,
+    "_typed_storage": _storage,
+    "new": _new,
+    "_is_view": _is_view,
+    "share_memory_": _share_memory,
+    "is_shared": _no,
+    "is_conj": _no,
+    "is_neg": _no,
     "__copy__": _copy,
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
@@ -255,6 +300,21 @@ def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) 
 # A subclass keeps its class through every function (genesis.overrides).
 setattr(Tensor, "__torch_function__", classmethod(_C._keep_subclass))  # noqa: B010
 setattr(Tensor, "_make_subclass", staticmethod(_make_subclass))  # noqa: B010
+
+# Kinds of tensors that do not exist here.
+for _kind in (
+    "ipu",
+    "maia",
+    "mkldnn",
+    "mps",
+    "mtia",
+    "nested",
+    "quantized",
+    "vulkan",
+    "xla",
+    "xpu",
+):
+    setattr(Tensor, f"is_{_kind}", False)
 
 # array + tensor is what tensor + array is, and NumPy's functions of tensors are ours.
 setattr(Tensor, "__array_priority__", 1000.0)  # noqa: B010

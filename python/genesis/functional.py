@@ -34,6 +34,7 @@ __all__ = [
     "eq",
     "ge",
     "gt",
+    "is_storage",
     "isfinite",
     "isinf",
     "isnan",
@@ -43,6 +44,7 @@ __all__ = [
     "nonzero",
     "tril",
     "triu",
+    "typename",
 ]
 
 
@@ -86,6 +88,26 @@ def arange(*args: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if not 1 <= len(args) <= 3:
         raise TypeError(f"arange: expected 1 to 3 numbers, got {len(args)}")
     return _C.arange(*args, dtype=dtype, device=device)
+
+
+def typename(obj: Any, /) -> str:
+    """The full name of the type of an object, or that of a tensor's kind.
+
+    >>> genesis.typename(1)
+    'int'
+    """
+    if isinstance(obj, Tensor):
+        return obj.type()
+    module = getattr(type(obj), "__module__", "")
+    plain = not module or module == "builtins"
+    return type(obj).__qualname__ if plain else f"{module}.{type(obj).__qualname__}"
+
+
+def is_storage(obj: Any, /) -> bool:
+    """Whether this is the memory of a tensor."""
+    from genesis.storage import TypedStorage, UntypedStorage
+
+    return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
 if not TYPE_CHECKING:

@@ -6,7 +6,7 @@ A draw depends on the seed and on the draws before it, never on the number of th
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from genesis._C import (
@@ -32,10 +32,16 @@ __all__ = [
 
 
 @contextlib.contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
+def fork_rng(
+    devices: Iterable[Any] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cuda",
+) -> Iterator[None]:
     """Put the state of the default generator back at the end of a ``with`` block.
 
-    ``devices`` names CUDA devices whose generators go with it in PyTorch; here there are none.
+    ``devices`` are others than the CPU whose generators are meant; there are none.
     """
     if isinstance(devices, bool):  # fork_rng(False)
         enabled = devices

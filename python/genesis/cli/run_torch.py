@@ -14,7 +14,7 @@ def main(arguments: list[str]) -> int:
     """Run a script or a module in this process, with ``torch`` meaning Genesis."""
     parser = Parser(
         "genesis run-torch",
-        "Run a program written for PyTorch, unchanged: `torch` and all its submodules are Genesis,\n"
+        "Run a program written for PyTorch, unchanged: `torch` and its submodules are Genesis,\n"
         "in it and in the processes it starts.",
         "genesis run-torch train.py --epochs 3\ngenesis run-torch -m pytest tests",
     )

@@ -11,7 +11,7 @@ def main(arguments: list[str]) -> int:
     """Write or remove the package ``torch`` of this environment, or say what there is."""
     parser = Parser(
         "genesis torch",
-        "Let python, pytest, console scripts and their subprocesses in this environment use Genesis\n"
+        "Let python, pytest, console scripts and subprocesses of this environment use Genesis\n"
         "as `torch`: `enable` writes a small package `torch` with metadata into site-packages,\n"
         "`disable` removes it. Where PyTorch itself is installed, nothing is changed.",
         "genesis torch status",

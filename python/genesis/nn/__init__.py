@@ -1,5 +1,6 @@
 """Building blocks of models."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from genesis.nn import functional, init, modules, parameter, utils
@@ -10,6 +11,7 @@ from genesis.nn.parameter import Buffer, Parameter
 from genesis.optim.sgd import SGD
 
 if TYPE_CHECKING:  # mypy follows a star import and its __all__ one level deep, not two
+    from genesis.nn import attention, parallel
     from genesis.nn.modules.activation import *  # noqa: F403
     from genesis.nn.modules.adaptive import *  # noqa: F403
     from genesis.nn.modules.attention import *  # noqa: F403
@@ -36,9 +38,11 @@ if TYPE_CHECKING:  # mypy follows a star import and its __all__ one level deep, 
     from genesis.nn.modules.sync_batchnorm import *  # noqa: F403
     from genesis.nn.modules.transformer import *  # noqa: F403
     from genesis.nn.modules.upsampling import *  # noqa: F403
+    from genesis.nn.parallel import DataParallel
     from genesis.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 
 _KINDS = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm")
+_LATER = {"DataParallel": "parallel", "SyncBatchNorm": "modules.sync_batchnorm"}
 _LAZY = ["LazyLinear", *(f"Lazy{kind}{n}d" for kind in _KINDS for n in (1, 2, 3))]
 
 __all__ = [
@@ -46,15 +50,19 @@ __all__ = [
     *_LAZY,
     "SGD",
     "Buffer",
+    "DataParallel",
     "Parameter",
+    "SyncBatchNorm",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "attention",
     "binary_cross_entropy",
     "cross_entropy_loss",
     "functional",
     "init",
     "modules",
     "mse_loss",
+    "parallel",
     "utils",
 ]
 
@@ -90,6 +98,10 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name.startswith("Lazy"):
         return getattr(modules, name)
+    if name in _LATER:
+        return getattr(importlib.import_module(f"genesis.nn.{_LATER[name]}"), name)
+    if name in ("attention", "parallel"):
+        return importlib.import_module(f"genesis.nn.{name}")
     if name in ("UninitializedBuffer", "UninitializedParameter"):
         return getattr(parameter, name)
     if name == "parallel":

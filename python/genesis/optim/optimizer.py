@@ -73,6 +73,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         self._opt_called = True
         if self._looks:
             self._look_for_old_gradients()
+        if "_step_pre_hooks" not in self.__dict__:  # a subclass that does without our __init__
+            self._make_hooks()
         if self._stepping or not (
             self._step_pre_hooks or self._step_post_hooks or _global_pre_hooks or _global_post_hooks
         ):
@@ -472,3 +474,62 @@ def __getattr__(name: str) -> Any:
 
         return getattr(adam, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# ---- PyTorch's names, for optimizers of other packages
+
+ParamsT = Iterable[Any]
+params_t = ParamsT
+
+
+class _RequiredParameter:
+    """Stands for an option without a default."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator of ``step``: gradients are recorded if the option ``differentiable`` is set."""
+
+    @functools.wraps(func)
+    def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        with _C.set_grad_enabled(bool(self.defaults.get("differentiable", False))):
+            return func(self, *args, **kwargs)
+
+    return step
+
+
+def _default_to_fused_or_foreach(
+    params: list[Tensor], differentiable: bool, use_fused: bool = False
+) -> tuple[bool, bool]:
+    """Whether to use a fused step, or lists of tensors: neither by default on a CPU."""
+    return False, False
+
+
+def _get_value(x: Any) -> Any:
+    """A number, also of a tensor of one element."""
+    return x.item() if isinstance(x, Tensor) else x
+
+
+_stack_if_compiling = _get_value
+
+
+def _dispatch_sqrt(x: Any) -> Any:
+    """The square root of a number or of a tensor."""
+    return x.sqrt() if isinstance(x, Tensor) else x**0.5
+
+
+def _view_as_real(params: list[Tensor], *state_and_grads: Any) -> None:
+    """Nothing: parameters are real."""
+
+
+def _get_scalar_dtype(is_fused: bool | None = None) -> Any:
+    """The dtype of a step count."""
+    return _C.float64 if _C.get_default_dtype() == _C.float64 else _C.float32
+
+
+def _disable_dynamo_if_unsupported(*args: Any, **kwargs: Any) -> Any:
+    """A decorator that changes nothing."""
+    return lambda function: function

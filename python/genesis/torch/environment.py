@@ -1,4 +1,4 @@
-"""The package ``torch`` that `genesis torch enable` writes into an environment, and removes again."""
+"""The package ``torch`` that `genesis torch enable` writes into an environment."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """``torch`` and ``torch.*`` in the import system: each name is a module of Genesis.
 
-``torch.a.b`` is the module ``genesis.a.b`` itself, not a copy: classes and state are shared. Private
-names that only packages written for PyTorch ask for are under ``genesis.torch.compat``.
+``torch.a.b`` is the module ``genesis.a.b`` itself, not a copy: classes and state are shared.
+Private names that only packages written for PyTorch ask for are in ``genesis.torch.compat``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from genesis.torch import missing
 # A folder with a package `torch` and its metadata: what `genesis torch enable` writes into an
 # environment. On the path it makes importlib.metadata and the processes that we start find us.
 SITE = Path(__file__).parent / "site"
-_ROOTS = ("genesis.torch.compat", "genesis")
+_ROOTS = ("genesis", "genesis.torch.compat")
 _ELSEWHERE = {"torch._C": "genesis.torch.compat._C"}  # genesis._C is another module
 # Modules of Genesis that PyTorch does not have: not visible as torch.*.
 _OURS_ONLY = {"cli", "debug", "memory", "torch"}

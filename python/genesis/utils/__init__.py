@@ -6,13 +6,33 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from genesis.utils import _pytree as _pytree
     from genesis.utils import checkpoint as checkpoint
+    from genesis.utils import cpp_extension as cpp_extension
     from genesis.utils import data as data
+    from genesis.utils import dlpack as dlpack
+    from genesis.utils import flop_counter as flop_counter
+    from genesis.utils import hooks as hooks
+    from genesis.utils import model_zoo as model_zoo
     from genesis.utils import profile as profile
     from genesis.utils import random_state as random_state
+    from genesis.utils import tensorboard as tensorboard
     from genesis.utils import training as training
 
-_SUBMODULES = ("checkpoint", "data", "profile", "random_state", "training")
+_SUBMODULES = (
+    "_pytree",
+    "checkpoint",
+    "cpp_extension",
+    "data",
+    "dlpack",
+    "flop_counter",
+    "hooks",
+    "model_zoo",
+    "profile",
+    "random_state",
+    "tensorboard",
+    "training",
+)
 
 __all__ = [*_SUBMODULES]
 

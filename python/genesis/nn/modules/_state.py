@@ -16,7 +16,7 @@ from genesis.nn.parameter import Parameter
 if TYPE_CHECKING:
     from genesis.nn.modules.module import Module
 
-_EXTRA = "_extra_state"
+EXTRA_STATE_KEY = "_extra_state"
 _SHOWN = 8  # lines of a list of hints
 
 
@@ -172,7 +172,7 @@ class ModuleState:
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not ModuleState.get_extra_state:
-            destination[prefix + _EXTRA] = self.get_extra_state()
+            destination[prefix + EXTRA_STATE_KEY] = self.get_extra_state()
 
     def _own_state(self) -> dict[str, Tensor]:
         state = {n: p for n, p in self._parameters.items() if p is not None}
@@ -316,13 +316,13 @@ class ModuleState:
             for key in state_dict:
                 name, dot, _ = key.removeprefix(prefix).partition(".")
                 known = self._modules if dot else own
-                if key.startswith(prefix) and name not in known and key != prefix + _EXTRA:
+                if key.startswith(prefix) and name not in known and key != prefix + EXTRA_STATE_KEY:
                     unexpected_keys.append(key)
 
     def _load_extra(
         self, state_dict: dict[str, Any], prefix: str, strict: bool, missing_keys: list[str]
     ) -> None:
-        key = prefix + _EXTRA
+        key = prefix + EXTRA_STATE_KEY
         if type(self).set_extra_state is not ModuleState.set_extra_state:
             if key in state_dict:
                 self.set_extra_state(state_dict[key])

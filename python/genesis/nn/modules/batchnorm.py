@@ -254,3 +254,7 @@ class InstanceNorm3d(_InstanceNorm):
     """
 
     _ndims = (4, 5)
+
+
+# PyTorch's names, for packages that subclass them or ask for an instance.
+_NormBase = _ChannelNorm

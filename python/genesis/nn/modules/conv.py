@@ -29,6 +29,8 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 def _tuple(layer: str, argument: str, numbers: Numbers, spatial: int) -> tuple[int, ...]:
     if isinstance(numbers, int):
         return (numbers,) * spatial
+    if len(numbers) == 1:
+        return (*numbers,) * spatial
     if len(numbers) != spatial:
         raise ValueError(f"{layer}: {argument} must be one number or {spatial}, got {numbers}")
     return tuple(numbers)
@@ -161,6 +163,13 @@ class _Forward(_Conv):
             padding_mode, device, dtype,
         )  # fmt: skip
 
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution with this weight and bias; subclasses call it with their own."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
 
 class Conv1d(_Forward):
     r"""Correlates (batch, channels, length) with a learned kernel for each output channel.
@@ -175,13 +184,11 @@ class Conv1d(_Forward):
 
     _spatial = 1
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding: str | tuple[int, ...] = self.padding
         if self.padding_mode != "zeros":
             input, padding = self._continued(input), (0,)
-        return F.conv1d(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+        return F.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv2d(_Forward):
@@ -195,13 +202,11 @@ class Conv2d(_Forward):
 
     _spatial = 2
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding: str | tuple[int, ...] = self.padding
         if self.padding_mode != "zeros":
             input, padding = self._continued(input), (0, 0)
-        return F.conv2d(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv3d(_Forward):
@@ -215,13 +220,11 @@ class Conv3d(_Forward):
 
     _spatial = 3
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding: str | tuple[int, ...] = self.padding
         if self.padding_mode != "zeros":
             input, padding = self._continued(input), (0, 0, 0)
-        return F.conv3d(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+        return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _Transposed(_Conv):
@@ -328,3 +331,8 @@ class ConvTranspose3d(_Transposed):
             input, self.weight, self.bias, self.stride, self.padding,
             self._output_padding(input, output_size), self.groups, self.dilation,
         )  # fmt: skip
+
+
+# PyTorch's names, for packages that subclass them or ask for an instance.
+_ConvNd = _Conv
+_ConvTransposeNd = _Transposed

@@ -98,3 +98,7 @@ class FeatureAlphaDropout(_Dropout):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+# PyTorch's names, for packages that subclass them or ask for an instance.
+_DropoutNd = _Dropout

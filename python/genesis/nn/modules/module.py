@@ -23,7 +23,7 @@ from genesis.nn.modules._hooks import (
     register_module_parameter_registration_hook,
 )
 from genesis.nn.modules._registry import Registry
-from genesis.nn.modules._state import ModuleState
+from genesis.nn.modules._state import EXTRA_STATE_KEY, IncompatibleKeys, ModuleState
 from genesis.nn.modules._tree import ModuleTree
 from genesis.nn.parameter import Buffer, Parameter
 
@@ -40,6 +40,10 @@ __all__ = [
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]
+
+# PyTorch's names of things that are elsewhere here.
+_IncompatibleKeys = IncompatibleKeys
+_EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE_KEY
 
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 

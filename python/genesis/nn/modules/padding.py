@@ -218,3 +218,9 @@ class CircularPad3d(_Pad):
     """
 
     _dims, _mode = 3, "circular"
+
+
+# PyTorch's names, for packages that subclass them or ask for an instance.
+_ConstantPadNd = _ConstantPad
+_ReflectionPadNd = _Pad
+_ReplicationPadNd = _Pad

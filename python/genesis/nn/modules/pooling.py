@@ -414,3 +414,12 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)
+
+
+# PyTorch's names, for packages that subclass them or ask for an instance.
+_MaxPoolNd = _MaxPool
+_AvgPoolNd = _AvgPool
+_MaxUnpoolNd = _MaxUnpool
+_LPPoolNd = _LPPool
+_AdaptiveMaxPoolNd = _AdaptiveMaxPool
+_AdaptiveAvgPoolNd = _AdaptiveAvgPool

@@ -204,9 +204,11 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
-def _samples(dataset: Any, indices: Sequence[int]) -> list[Any]:
+def _samples(dataset: Any, indices: Sequence[int]) -> Any:
     if callable(getattr(dataset, "__getitems__", None)):
         found = dataset.__getitems__(list(indices))
+        if not isinstance(found, (list, tuple)):
+            return found  # a batch already; collate_fn knows what it is
         if len(found) != len(indices):
             raise ValueError(
                 f"{type(dataset).__name__}.__getitems__ returned {len(found)} samples for "

@@ -1,0 +1,27 @@
+// The memory behind tensors, for genesis.storage.
+#include "bindings/args.h"
+#include "bindings/module.h"
+
+namespace genesis::py {
+
+// A tensor on all of a storage, whose bytes must be a whole number of elements.
+static Tensor on_storage(Storage* storage, DType dtype) {
+  const auto item = static_cast<size_t>(itemsize(dtype));
+  require(storage->nbytes % item == 0, "storage: ", storage->nbytes, " bytes are no whole number of ", dtype,
+          " elements");
+  TensorImpl* impl = TensorImpl::create(storage, storage->data, dtype);
+  impl->shape = {static_cast<int64_t>(storage->nbytes / item)};
+  impl->strides = {1};
+  impl->geometry_changed();
+  return Tensor::adopt(impl);
+}
+
+static const Family family([] {
+  def<"_whole_storage(input, dtype)", [](Args& a) { return on_storage(a.tensor(0)->storage, a.dtype(1)); }>(
+      kFunction | kTool, "The whole memory that a tensor is a part of, as a flat tensor of a dtype.");
+  def<"_storage_ptr(input)", [](Args& a) {
+    return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->storage->data));
+  }>(kFunction | kTool, "The address of the memory that a tensor is a part of.");
+});
+
+}  // namespace genesis::py

@@ -1,0 +1,5 @@
+"""Quantization: Genesis computes with floating numbers."""
+
+from genesis.ao import quantization
+
+__all__ = ["quantization"]

@@ -1,0 +1,5 @@
+"""What computes: the CPU kernels of Genesis. Flags of libraries that are not there can be set."""
+
+from genesis.backends import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp, opt_einsum
+
+__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]

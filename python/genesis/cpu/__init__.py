@@ -1,0 +1,32 @@
+"""The CPU as a device like others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from genesis.cpu import amp as amp
+
+__all__ = ["amp", "current_device", "device_count", "is_available", "synchronize"]
+
+
+def is_available() -> bool:
+    """Whether there is a CPU: yes."""
+    return True
+
+
+def device_count() -> int:
+    """How many CPUs tensors can be on: one."""
+    return 1
+
+
+def current_device() -> str:
+    """The name of the device: 'cpu'."""
+    return "cpu"
+
+
+def set_device(device: Any) -> None:
+    """Nothing: there is one CPU."""
+
+
+def synchronize(device: Any = None) -> None:
+    """Nothing: work is done when it is asked for."""

@@ -1,0 +1,188 @@
+"""The memory behind tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+
+
+class UntypedStorage:
+    """A block of bytes that tensors share.
+
+    >>> x = genesis.arange(4, dtype=genesis.int32)
+    >>> x[1:].untyped_storage().nbytes()
+    16
+    """
+
+    def __init__(self, *args: Any, device: Any = None) -> None:
+        if len(args) > 1:
+            raise TypeError(f"UntypedStorage: expected a size or bytes, got {len(args)} arguments")
+        if not args or isinstance(args[0], int):
+            self._bytes = _C.empty(args[0] if args else 0, dtype=_C.uint8, device=device)
+        else:
+            self._bytes = _C.tensor(list(args[0]), dtype=_C.uint8, device=device)
+
+    @classmethod
+    def _of(cls, x: Tensor) -> UntypedStorage:
+        self = cls.__new__(cls)
+        self._bytes = _C._whole_storage(x, _C.uint8)
+        return self
+
+    def nbytes(self) -> int:
+        """How many bytes."""
+        return self._bytes.numel()
+
+    size = __len__ = nbytes
+
+    def element_size(self) -> int:
+        """Bytes of one element: 1."""
+        return 1
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return _C._storage_ptr(self._bytes)
+
+    _cdata = property(data_ptr)
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is."""
+        return self._bytes.device
+
+    is_cuda = is_hpu = is_sparse = is_sparse_csr = False
+
+    def is_pinned(self, device: Any = "cuda") -> bool:
+        """Whether the memory is pinned for a device: no."""
+        return False
+
+    def is_shared(self) -> bool:
+        """Whether other processes see the memory: no."""
+        return False
+
+    def share_memory_(self) -> UntypedStorage:
+        """The storage itself; tensors are sent to other processes by value."""
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._bytes[index]
+        if isinstance(index, slice):
+            return UntypedStorage(found.tolist())
+        return found.item()
+
+    def __setitem__(self, index: Any, value: int) -> None:
+        self._bytes[index] = value
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._bytes.tolist())
+
+    def tolist(self) -> list[int]:
+        """The bytes as numbers."""
+        return list(self)
+
+    def clone(self) -> UntypedStorage:
+        """A copy."""
+        return UntypedStorage._of(self._bytes.clone())
+
+    def copy_(self, source: UntypedStorage, non_blocking: Any = None) -> UntypedStorage:
+        """Take the bytes of another storage."""
+        self._bytes.copy_(source._bytes)
+        return self
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set all bytes."""
+        self._bytes.fill_(value)
+        return self
+
+    def cpu(self) -> UntypedStorage:
+        """The storage itself."""
+        return self
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Raises unless the size is the same: tensors hold on to their memory."""
+        if size != self.nbytes():
+            raise RuntimeError(
+                f"UntypedStorage.resize_: memory of {self.nbytes()} bytes cannot become {size}; "
+                "make a new tensor and copy"
+            )
+        return self
+
+    def untyped(self) -> UntypedStorage:
+        """The storage itself."""
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, UntypedStorage):
+            return NotImplemented
+        return self.data_ptr() == other.data_ptr() and self.nbytes() == other.nbytes()
+
+    def __hash__(self) -> int:
+        return hash((self.data_ptr(), self.nbytes()))
+
+    def __repr__(self) -> str:
+        return f"[storage of {self.nbytes()} bytes]"
+
+
+class TypedStorage:
+    """The elements of a storage, all of one dtype."""
+
+    def __init__(self, wrap_storage: UntypedStorage, dtype: _C.dtype) -> None:
+        self._untyped_storage = wrap_storage
+        self.dtype = dtype
+        self._values = _C._whole_storage(wrap_storage._bytes, dtype)
+
+    def untyped(self) -> UntypedStorage:
+        """The bytes."""
+        return self._untyped_storage
+
+    def __len__(self) -> int:
+        return self._values.numel()
+
+    size = _size = __len__
+
+    def nbytes(self) -> int:
+        """How many bytes."""
+        return self._untyped_storage.nbytes()
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._untyped_storage.data_ptr()
+
+    _data_ptr = data_ptr
+    _cdata = property(data_ptr)
+    is_cuda = is_sparse = False
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is."""
+        return self._untyped_storage.device
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._values[index]
+        return found.tolist() if isinstance(index, slice) else found.item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._values[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values.tolist())
+
+    def tolist(self) -> list[Any]:
+        """The elements as numbers."""
+        return list(self)
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Set all elements."""
+        self._values.fill_(value)
+        return self
+
+    def __repr__(self) -> str:
+        return f"[TypedStorage of {len(self)} {self.dtype} elements]"

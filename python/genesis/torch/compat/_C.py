@@ -1,0 +1,150 @@
+"""``torch._C``: the names of PyTorch's native module that packages touch."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from typing import Any
+
+from genesis import _C as _native
+from genesis._C import Tensor
+
+_TensorMeta: Any = type(Tensor)
+_TensorBase = TensorBase = Tensor
+_disabled_torch_function_impl = getattr(_native, "_disabled_torch_function_impl", None)
+
+
+class DispatchKey(enum.Enum):
+    """Kinds of functions of an operator; the CPU has one for each operator."""
+
+    Undefined = 0
+    CPU = 1
+    CUDA = 2
+    Autograd = 3
+    AutogradCPU = 4
+    AutogradCUDA = 5
+    CompositeExplicitAutograd = 6
+    CompositeImplicitAutograd = 7
+    Meta = 8
+    BackendSelect = 9
+    Functionalize = 10
+    AutocastCPU = 11
+    AutocastCUDA = 12
+    PrivateUse1 = 13
+    AutocastXPU = 14
+    XPU = 15
+    MPS = 16
+    QuantizedCPU = 17
+    SparseCPU = 18
+    Python = 19
+    PythonDispatcher = 20
+    ADInplaceOrView = 21
+    AutogradPrivateUse1 = 22
+
+
+class DispatchKeySet:
+    """A set of kinds of functions."""
+
+    def __init__(self, *keys: Any) -> None:
+        self._keys = frozenset(keys)
+
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(*self._keys, *other._keys)
+
+    def add(self, key: Any) -> DispatchKeySet:
+        """The set with one kind more."""
+        return DispatchKeySet(*self._keys, key)
+
+    def has(self, key: Any) -> bool:
+        """Whether a kind is in the set."""
+        return key in self._keys
+
+
+class Graph:
+    """The class of TorchScript's graphs, of which there are none."""
+
+
+Value = Node = ScriptModule = ScriptFunction = FunctionSchema = ScriptObject = Graph
+
+
+class _NN:
+    """``torch._C._nn``: functions of ``nn`` that have no place of their own."""
+
+    @staticmethod
+    def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+        """The device, dtype, non_blocking and memory format that ``to(...)`` was called with."""
+        device = dtype = None
+        for value in args:
+            if isinstance(value, Tensor):
+                device, dtype = value.device, value.dtype
+            elif isinstance(value, _native.dtype):
+                dtype = value
+            elif isinstance(value, bool):
+                kwargs.setdefault("non_blocking", value)
+            elif value is not None:
+                device = value
+        device, dtype = kwargs.get("device", device), kwargs.get("dtype", dtype)
+        if device is not None:
+            device = _native.device(device)
+        non_blocking = bool(kwargs.get("non_blocking", False))
+        return device, dtype, non_blocking, kwargs.get("memory_format")
+
+    def __getattr__(self, name: str) -> Any:
+        from genesis.nn import functional
+
+        return getattr(functional, name)
+
+
+_nn = _NN()
+
+
+class _ExcludeDispatchKeyGuard:
+    """A block without functions of some kinds; there are none to leave out."""
+
+    def __init__(self, keys: DispatchKeySet) -> None: ...
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+DisableTorchFunction = DisableTorchFunctionSubclass = contextlib.nullcontext
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nothing: nothing is logged."""
+
+
+def _get_tracing_state() -> None:
+    """The trace that TorchScript makes: none."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether a transform of functions runs in the style of PyTorch's: no."""
+    return False
+
+
+def _functorch_maybe_current_level() -> None: ...
+
+
+def _dispatch_has_kernel_for_dispatch_key(name: str, key: Any) -> bool:
+    """Whether an operator has a function of a kind: those that custom_op defined do."""
+    from genesis.library import _operators
+
+    return name.partition(".")[0] in _operators
+
+
+def _dispatch_has_kernel(name: str) -> bool:
+    """Whether there is an operator of this name."""
+    return _dispatch_has_kernel_for_dispatch_key(name, None)
+
+
+def _cuda_getCurrentRawStream(device: int) -> int:
+    raise RuntimeError("there is no CUDA device")
+
+
+_has_cuda = has_cuda = has_mps = has_xpu = _has_mps = _has_mkldnn = False
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_native, name)

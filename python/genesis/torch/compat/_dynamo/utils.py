@@ -1,0 +1,10 @@
+"""Questions about the compiler."""
+
+from typing import Any
+
+__all__ = ["is_compile_supported"]
+
+
+def is_compile_supported(device_type: Any) -> bool:
+    """Whether functions can be compiled for this device: no."""
+    return False

@@ -1,0 +1,27 @@
+"""How tensors are printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from genesis._printing import get_printoptions, printoptions, set_printoptions, tensor_str
+
+__all__ = ["PRINT_OPTS", "printoptions", "set_printoptions"]
+
+
+class _Options:
+    """The options as attributes, read when they are asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        options = get_printoptions()
+        return options[name] if isinstance(options, dict) else getattr(options, name)
+
+
+PRINT_OPTS = _Options()
+
+
+def _str(self: Any, *, tensor_contents: str | None = None) -> str:
+    return tensor_str(self) if tensor_contents is None else tensor_contents
+
+
+_tensor_str = tensor_str

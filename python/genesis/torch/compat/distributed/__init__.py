@@ -1,0 +1,1 @@
+"""Submodules of ``torch.distributed`` that ``genesis.distributed`` does not have."""

@@ -1,0 +1,3 @@
+"""The old place of ``torch.ao.quantization``."""
+
+from genesis.ao.quantization import *  # noqa: F403

@@ -1,0 +1,55 @@
+"""How many floating point operations a block of code takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from genesis.profiler import profile
+
+__all__ = ["FlopCounterMode"]
+
+
+class FlopCounterMode:
+    """A block whose floating point operations are counted.
+
+    >>> from genesis.utils.flop_counter import FlopCounterMode
+    >>> with FlopCounterMode(display=False) as counter:
+    ...     y = genesis.ones(2, 3) @ genesis.ones(3, 4)
+    >>> counter.get_total_flops()
+    48
+    """
+
+    def __init__(
+        self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: Any = None
+    ) -> None:
+        self.display = display
+        self._counts: dict[str, int] = {}
+
+    def __enter__(self) -> FlopCounterMode:
+        self._profile = profile(record_shapes=True, with_flops=True)
+        self._profile.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._profile.__exit__(*exception)
+        self._counts = {}
+        for event in self._profile.events():
+            flops = int(getattr(event, "flops", 0) or 0)
+            if flops:
+                self._counts[event.name] = self._counts.get(event.name, 0) + flops
+        if self.display:
+            print(self.get_table())
+
+    def get_total_flops(self) -> int:
+        """Of all operations of the block."""
+        return sum(self._counts.values())
+
+    def get_flop_counts(self) -> dict[str, dict[str, int]]:
+        """For each operation its count, under the name "Global"."""
+        return {"Global": dict(self._counts)}
+
+    def get_table(self, depth: int | None = None) -> str:
+        """The counts as lines of text."""
+        rows = sorted(self._counts.items(), key=lambda row: -row[1])
+        lines = [f"{name:32} {count:>20,}" for name, count in rows]
+        return "\n".join([*lines, f"{'total':32} {self.get_total_flops():>20,}"])

@@ -1,0 +1,24 @@
+"""Handles of hooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from genesis.nn.modules._hooks import RemovableHandle
+
+__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
+
+
+def unserializable_hook(f: Any) -> Any:
+    """Mark a hook that is not to be pickled with a tensor; hooks never are."""
+    f.__torch_unserializable__ = True
+    return f
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn that the hooks of a tensor stay behind when it is pickled."""
+    import warnings
+
+    hooks = getattr(tensor, "hooks", None)
+    if hooks:
+        warnings.warn(f"the {len(hooks)} hooks of this tensor are not saved with it", stacklevel=2)
