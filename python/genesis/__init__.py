@@ -157,6 +157,7 @@ if TYPE_CHECKING:
     from genesis.random import fork_rng as fork_rng
     from genesis.serialization import load as load
     from genesis.serialization import save as save
+    from genesis.serialization.records import PyTorchFileReader as PyTorchFileReader
     from genesis.storage import TypedStorage as TypedStorage
     from genesis.storage import UntypedStorage as UntypedStorage
 
@@ -216,6 +217,7 @@ _HOME = {
     "Future": "futures",
     "GradScaler": "amp",
     "OutOfMemoryError": "cuda",
+    "PyTorchFileReader": "serialization.records",
     "ScriptModule": "jit",
     "Stream": "cuda",
     "SymBool": "_symbolic",

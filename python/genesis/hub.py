@@ -94,6 +94,37 @@ def load_state_dict_from_url(
     return serialization.load(file, map_location=map_location, weights_only=weights_only)
 
 
+class _Progress:
+    """A progress bar that shows nothing, where the package tqdm is not installed."""
+
+    def __init__(self, iterable: Any = None, **kwargs: Any) -> None:
+        self._iterable = iterable
+
+    def __iter__(self) -> Any:
+        return iter(self._iterable)
+
+    def update(self, n: float = 1) -> None:
+        """Nothing is shown."""
+
+    def close(self) -> None:
+        """Nothing is shown."""
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+def __getattr__(name: str) -> Any:
+    if name != "tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return _Progress
+    return tqdm
+
+
 def _hubconf(what: str, repo_or_dir: str, source: str) -> ModuleType:
     if source != "local" and not os.path.isdir(repo_or_dir):
         raise RuntimeError(

@@ -85,6 +85,17 @@ def _special(name: str) -> Callable[..., Any] | None:
     return table.get(name)
 
 
+# Operators that packages name, to say what theirs does instead, and that are not here.
+_ABSENT = {"_pin_memory", "_sparse_addmm", "_sparse_mm_reduce_impl"}
+
+
+def _absent(name: str) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"aten.{name}: Genesis does not have this operator")
+
+    return call
+
+
 def _slice(x: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     index = [slice(None)] * x.ndim
     index[dim] = slice(start, end, step)
@@ -95,6 +106,8 @@ def _aten(name: str) -> Callable[..., Any] | None:
     function = _special(name)
     if function is not None:
         return function
+    if name in _ABSENT:
+        return _absent(name)
     for place in (genesis, genesis.nn.functional, genesis.linalg, genesis.special, Tensor):
         found = getattr(place, name, None)
         if callable(found) and not isinstance(found, type):

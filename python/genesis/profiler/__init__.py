@@ -9,6 +9,8 @@
 >>> p.export_chrome_trace("/dev/null")
 """
 
+from collections.abc import Callable
+
 from genesis.profiler._averages import Average, Averages
 from genesis.profiler._events import Event
 from genesis.profiler._profile import (
@@ -25,7 +27,46 @@ __all__ = [
     "Event",
     "ProfilerAction",
     "ProfilerActivity",
+    "kineto_available",
     "profile",
     "record_function",
     "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
 ]
+
+
+def kineto_available() -> bool:
+    """Whether the library Kineto is used: no, the profiler is Genesis's own."""
+    return False
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be profiled: the CPU."""
+    return {ProfilerActivity.CPU}
+
+
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
+) -> Callable[[profile], None]:
+    """A function for ``on_trace_ready`` that writes each trace into a folder.
+
+    The files are what ``export_chrome_trace`` writes, named as TensorBoard's plugin expects.
+    """
+
+    def handle(finished: profile) -> None:
+        import gzip
+        import os
+        import socket
+        import time
+
+        os.makedirs(dir_name, exist_ok=True)
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        file = os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json")
+        finished.export_chrome_trace(file)
+        if use_gzip:
+            with open(file, "rb") as plain, gzip.open(f"{file}.gz", "wb") as packed:
+                packed.write(plain.read())
+            os.remove(file)
+
+    return handle

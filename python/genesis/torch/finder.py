@@ -6,6 +6,7 @@ Private names that only packages written for PyTorch ask for are in ``genesis.to
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -28,6 +29,7 @@ _ELSEWHERE = {"torch._C": "genesis.torch.compat._C"}  # genesis._C is another mo
 _OURS_ONLY = {"cli", "debug", "memory", "torch"}
 
 
+@functools.cache
 def home(name: str) -> str | None:
     """The module of Genesis that ``torch.*`` stands for; None if there is none."""
     if name in _ELSEWHERE:

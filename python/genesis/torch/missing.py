@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -72,6 +73,11 @@ def watch(module: ModuleType) -> None:
                 raise
             except AttributeError:
                 pass
+        if not name.startswith("__") and hasattr(module, "__path__"):
+            from genesis.torch import finder
+
+            if finder.home(f"{shown}.{name}") is not None:  # a submodule nobody imported yet
+                return importlib.import_module(f"{shown}.{name}")
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {shown!r} has no attribute {name!r}", name=name)
         raise error(shown, name, vars(module))

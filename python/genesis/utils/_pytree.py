@@ -216,7 +216,24 @@ register_pytree_node(
         [(GetAttrKey(name), getattr(x, name)) for name in x._fields], type(x),
     ),
 )  # fmt: skip
-# What operators with several results return, such as max(dim=).
+
+
+def _plain(kind: type[Any]) -> tuple[FlattenFunc, UnflattenFunc]:
+    return SUPPORTED_NODES[kind].flatten_fn, SUPPORTED_NODES[kind].unflatten_fn
+
+
+# Under PyTorch's names, for packages whose containers are like these.
+_tuple_flatten, _tuple_unflatten = _plain(tuple)
+_list_flatten, _list_unflatten = _plain(list)
+_dict_flatten, _dict_unflatten = _plain(dict)
+_odict_flatten, _odict_unflatten = _plain(OrderedDict)
+_tuple_flatten_with_keys = SUPPORTED_NODES[tuple].flatten_with_keys_fn
+_list_flatten_with_keys = SUPPORTED_NODES[list].flatten_with_keys_fn
+_dict_flatten_with_keys = SUPPORTED_NODES[dict].flatten_with_keys_fn
+_ordereddict_flatten_with_keys = SUPPORTED_NODES[OrderedDict].flatten_with_keys_fn
+_namedtuple_flatten_with_keys = SUPPORTED_NODES[namedtuple].flatten_with_keys_fn  # type: ignore[index]
+_ordereddict_flatten, _ordereddict_unflatten = _odict_flatten, _odict_unflatten
+_namedtuple_flatten, _namedtuple_unflatten = _plain(namedtuple)  # type: ignore[arg-type]
 
 
 def is_namedtuple(obj: Any) -> bool:

@@ -1,7 +1,16 @@
 """The old place of ``hub.load_state_dict_from_url``."""
 
+from typing import Any
+
+from genesis import hub
 from genesis.hub import load_state_dict_from_url
 
 __all__ = ["load_url"]
 
 load_url = load_state_dict_from_url
+
+
+def __getattr__(name: str) -> Any:
+    if name == "tqdm":
+        return hub.tqdm  # type: ignore[attr-defined]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 class ModuleConvert:
     """The part of Module that converts parameters and buffers."""
 
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    if TYPE_CHECKING:  # the names are not there when get_type_hints() asks for them
+        _parameters: dict[str, Parameter | None]
+        _buffers: dict[str, Tensor | None]
+        _modules: dict[str, Module | None]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace the data of every parameter, its gradient, and every buffer by ``fn`` of it."""

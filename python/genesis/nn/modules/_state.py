@@ -124,9 +124,10 @@ class ModuleState:
     """The part of Module that writes its values to a dict and reads them back."""
 
     _version = 1
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    if TYPE_CHECKING:  # the names are not there when get_type_hints() asks for them
+        _parameters: dict[str, Parameter | None]
+        _buffers: dict[str, Tensor | None]
+        _modules: dict[str, Module | None]
     _non_persistent_buffers_set: set[str]
     _state_dict_pre_hooks: Hooks
     _state_dict_hooks: Hooks

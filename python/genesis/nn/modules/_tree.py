@@ -37,9 +37,10 @@ class ModuleTree:
     """The part of Module that knows its submodules."""
 
     training: bool
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    if TYPE_CHECKING:  # the names are not there when get_type_hints() asks for them
+        _parameters: dict[str, Parameter | None]
+        _buffers: dict[str, Tensor | None]
+        _modules: dict[str, Module | None]
 
     # ---- walks ----------------------------------------------------------------------------------
 

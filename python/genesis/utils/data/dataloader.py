@@ -211,7 +211,11 @@ class DataLoader(Generic[T_co]):
         self._epoch = None
 
 
-class _Here(Iterator[Any]):
+class _BaseDataLoaderIter(Iterator[Any]):
+    """One pass over the data."""
+
+
+class _Here(_BaseDataLoaderIter):
     """Batches made in this process."""
 
     def __init__(self, loader: DataLoader[Any], epoch: Epoch) -> None:
@@ -240,7 +244,7 @@ class _Here(Iterator[Any]):
             ) from error
 
 
-class _Workers(Iterator[Any]):
+class _Workers(_BaseDataLoaderIter):
     """Batches made by workers. Tasks are numbered, and answers put back in order."""
 
     def __init__(self, loader: DataLoader[Any], epoch: Epoch, pool: Pool) -> None:
@@ -369,3 +373,9 @@ def _context(context: Any, workers: int) -> Any:
     if not hasattr(context, "Process"):
         raise TypeError(f"DataLoader: not a multiprocessing context: {type(context).__name__}")
     return context
+
+
+# PyTorch's names of the two kinds of passes.
+_SingleProcessDataLoaderIter = _Here
+_MultiProcessingDataLoaderIter = _Workers
+_collate_fn_t = Callable[[list[Any]], Any]

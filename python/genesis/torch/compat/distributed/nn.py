@@ -1,0 +1,1 @@
+"""Operations over processes that have gradients: not there."""
