@@ -70,7 +70,7 @@ struct Nested {
     leaf(depth);
     if (PyBool_Check(o)) kind = std::max(kind, 0);
     else if (PyLong_Check(o)) kind = std::max(kind, 1);
-    else if (PyFloat_Check(o)) kind = 2;
+    else if (PyFloat_Check(o) && !(exact_torch && is_numpy_scalar(o))) kind = 2;  // numpy.float64 is a float
     else if (is_numpy_scalar(o)) {
       const Object type(PyObject_GetAttrString(o, "dtype"));
       const DType t = to_dtype(type.get());

@@ -17,9 +17,10 @@ static Tensor on_storage(Storage* storage, DType dtype) {
 }
 
 static const Family family([] {
-  def<"_whole_storage(input, dtype)", [](Args& a) { return on_storage(a.tensor(0)->storage, a.dtype(1)); }>(
-      kFunction | kTool, "The whole memory that a tensor is a part of, as a flat tensor of a dtype.");
-  def<"_storage_ptr(input)", [](Args& a) {
+  def<"_whole_storage(Tensor input, DType dtype) -> Tensor", [](Args& a) {
+    return on_storage(a.tensor(0)->storage, a.dtype(1));
+  }>(kFunction | kTool, "The whole memory that a tensor is a part of, as a flat tensor of a dtype.");
+  def<"_storage_ptr(Tensor input) -> int", [](Args& a) {
     return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->storage->data));
   }>(kFunction | kTool, "The address of the memory that a tensor is a part of.");
 });

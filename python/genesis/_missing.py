@@ -23,7 +23,7 @@ class MissingName(AttributeError):
     def __str__(self) -> str:
         import difflib
 
-        near = difflib.get_close_matches(self.name, list(self._known), 1)
+        near = difflib.get_close_matches(str(self.name), list(self._known), 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return f"{self.args[0]}{hint}{self._advice}"
 

@@ -39,7 +39,8 @@ class SymBool(_Symbolic):
 
 def sym_int(a: Any) -> int:
     """``a`` rounded towards zero."""
-    return math.trunc(a)
+    whole: int = math.trunc(a)
+    return whole
 
 
 def sym_float(a: Any) -> float:

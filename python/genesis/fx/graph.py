@@ -321,7 +321,7 @@ def _path(root: str, path: str) -> str:
 def _global(value: Any, names: dict[str, Any]) -> str:
     """A name for an object in the source."""
     if getattr(builtins, getattr(value, "__name__", ""), None) is value:
-        return str(value.__name__)
+        return str(getattr(value, "__name__", value))
     stem = re.sub(r"\W", "_", qualified_name(value))
     name, count = stem, 0
     while name in names and names[name] is not value:

@@ -123,6 +123,9 @@ class Proxy:
             return (self[i] for i in range(code[at].argval))
         return self.tracer.iter(self)
 
+    def __getitem__(self, index: Any) -> Proxy:
+        return self.tracer.create_proxy("call_function", operator.getitem, (self, index), {})
+
     def __bool__(self) -> bool:
         return self.tracer.to_bool(self)
 
@@ -197,6 +200,6 @@ for _name in _BINARY:
     _plain = _name.rstrip("_")
     setattr(Proxy, f"__{_plain}__", _operator(getattr(operator, _name)))
     setattr(Proxy, f"__r{_plain}__", _operator(getattr(operator, _name), reflected=True))
-for _name in ["eq", "ne", "lt", "gt", "le", "ge", "neg", "pos", "invert", "abs", "getitem"]:
+for _name in ["eq", "ne", "lt", "gt", "le", "ge", "neg", "pos", "invert", "abs"]:
     setattr(Proxy, f"__{_name}__", _operator(getattr(operator, _name)))
 Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]

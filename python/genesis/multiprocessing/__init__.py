@@ -15,7 +15,7 @@ from genesis.multiprocessing.spawn import (
 )
 
 __all__ = [
-    *_python.__all__,  # type: ignore[attr-defined]
+    *_python.__all__,
     "ProcessContext",
     "ProcessExitedException",
     "ProcessRaisedException",

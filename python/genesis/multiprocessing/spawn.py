@@ -80,7 +80,7 @@ class ProcessContext:
         ended = multiprocessing.connection.wait(list(sentinels), timeout=timeout)
         failed = None
         for sentinel in ended:
-            i = sentinels[sentinel]  # type: ignore[index]
+            i = sentinels[sentinel]
             process = self._left.pop(i)
             process.join()
             if process.exitcode != 0 and failed is None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # mypy follows a star import and its __all__ one level deep, 
     from genesis.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 
 _KINDS = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm")
-_LATER = {"DataParallel": "parallel", "SyncBatchNorm": "modules.sync_batchnorm"}
+_LATER = {"DataParallel": "parallel"}
 _LAZY = ["LazyLinear", *(f"Lazy{kind}{n}d" for kind in _KINDS for n in (1, 2, 3))]
 
 __all__ = [
@@ -52,7 +52,6 @@ __all__ = [
     "Buffer",
     "DataParallel",
     "Parameter",
-    "SyncBatchNorm",
     "UninitializedBuffer",
     "UninitializedParameter",
     "attention",
@@ -104,8 +103,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"genesis.nn.{name}")
     if name in ("UninitializedBuffer", "UninitializedParameter"):
         return getattr(parameter, name)
-    if name == "parallel":
-        import importlib
-
-        return importlib.import_module("genesis.nn.parallel")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -60,7 +60,10 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._spec  # the import system has written that of the other name
-        missing.watch(module)
+        below = f"{self.module_name}."
+        for name, loaded in list(sys.modules.items()):  # what the module imported itself
+            if name == self.module_name or (name.startswith(below) and loaded is not None):
+                missing.watch(loaded)
 
     def get_code(self, fullname: str) -> Any:  # `python -m torch.x`
         spec = importlib.util.find_spec(self.module_name)

@@ -464,7 +464,7 @@ def _chosen(types: Any) -> Callable[[Any], bool]:
     if isinstance(types, (type, tuple)) or hasattr(types, "__args__"):
         return lambda x: isinstance(x, types)
     if callable(types):
-        return types
+        return lambda x: bool(types(x))
     raise TypeError(f"expected a type, a tuple of types or a function, got {types!r}")
 
 

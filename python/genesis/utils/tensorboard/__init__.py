@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 __all__ = ["FileWriter", "SummaryWriter"]
@@ -11,7 +12,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        import tensorboardX
+        tensorboardX = importlib.import_module("tensorboardX")
     except ImportError:
         raise ImportError(
             f"utils.tensorboard.{name} needs the package tensorboardX: pip install tensorboardX"
