@@ -164,7 +164,8 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
 // ---- a tensor's memory for others -----------------------------------------------------------------------------------
 
 PyObject* to_ndarray(const Tensor& t) {
-  if (requires_grad(t) && (grad_mode.enabled || !exact_torch))
+  if (requires_grad(t) && exact_torch && !grad_mode.enabled) return to_ndarray(ops::detach(t));  // as PyTorch does
+  if (requires_grad(t))
     fail<GraphError>("numpy: a tensor of shape ", t.shape(),
                      " that requires grad cannot become an array, which records no gradient; use "
                      "tensor.detach().numpy()");

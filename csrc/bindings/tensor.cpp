@@ -5,6 +5,7 @@
 #include "bindings/size.h"
 #include "bindings/subscript.h"
 #include "bindings/watched.h"
+#include "core/exact.h"
 #include "ops/create.h"
 #include "ops/view.h"
 
@@ -352,6 +353,23 @@ PyObject* incref(PyObject* o) {
   return o;
 }
 
+// x.data. PyTorch counts writes through it apart: they go unnoticed by the check for saved tensors that were changed.
+Tensor data_of(const Tensor& t) {
+  Tensor y = ops::detach(t);
+  if (!exact_torch) return y;
+  Storage* memory = y->storage;
+  memory->retain();
+  Storage* apart = Storage::borrow(memory->data, memory->nbytes, memory,
+                                   [](void* owner) { static_cast<Storage*>(owner)->release(); });
+  apart->writable = memory->writable;
+  TensorImpl* impl = TensorImpl::create(apart, y->data, y.dtype());
+  impl->shape = y->shape;
+  impl->strides = y->strides;
+  impl->geometry_changed();
+  impl->inference = y->inference;
+  return Tensor::adopt(impl);
+}
+
 PyGetSetDef getset[] = {
     {"shape", prop<[](const Tensor& t) { return size_tuple(t.shape()); }>, nullptr, "The sizes of the dimensions.",
      nullptr},
@@ -386,8 +404,7 @@ PyGetSetDef getset[] = {
      nullptr},
     {"inputs", prop<[](const Tensor& t) { return node_inputs(grad_fn(t)); }>, nullptr,
      "The inputs of the node that made it: tensors where the graph keeps them, else None.", nullptr},
-    {"data", prop<[](const Tensor& t) { return ops::detach(t); }>, setter<set_data>,
-     "The same memory outside the graph.", nullptr},
+    {"data", prop<data_of>, setter<set_data>, "The same memory outside the graph.", nullptr},
     {"hooks", get_hooks, nullptr, "The hooks registered on it.", nullptr},
     {"_base", getter<get_base>, nullptr, "The tensor that this one is a view of, or None.", nullptr},
     {"_version", prop<[](const Tensor& t) { return static_cast<int64_t>(t->storage->version); }>, nullptr,

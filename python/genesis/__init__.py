@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from genesis._dtype_info import finfo as finfo
     from genesis._dtype_info import iinfo as iinfo
     from genesis._legacy import *  # noqa: F403
+    from genesis._lowrank import pca_lowrank as pca_lowrank
+    from genesis._lowrank import svd_lowrank as svd_lowrank
     from genesis._printing import get_printoptions as get_printoptions
     from genesis._printing import printoptions as printoptions
     from genesis._printing import set_printoptions as set_printoptions
@@ -212,13 +214,23 @@ _SUBMODULES = (
     "xpu",
 )
 _HOME = {
+    "BFloat16Storage": "storage",
+    "BoolStorage": "storage",
+    "ByteStorage": "storage",
+    "CharStorage": "storage",
+    "DoubleStorage": "storage",
     "Event": "cuda",
+    "FloatStorage": "storage",
     "Function": "autograd.function",
     "Future": "futures",
     "GradScaler": "amp",
+    "HalfStorage": "storage",
+    "IntStorage": "storage",
+    "LongStorage": "storage",
     "OutOfMemoryError": "cuda",
     "PyTorchFileReader": "serialization.records",
     "ScriptModule": "jit",
+    "ShortStorage": "storage",
     "Stream": "cuda",
     "SymBool": "_symbolic",
     "SymFloat": "_symbolic",
@@ -270,6 +282,7 @@ _HOME = {
     "load": "serialization",
     "load_config": "config",
     "pairwise_distance": "nn.functional",
+    "pca_lowrank": "_lowrank",
     "pixel_shuffle": "nn.functional",
     "pixel_unshuffle": "nn.functional",
     "printoptions": "_printing",
@@ -286,6 +299,7 @@ _HOME = {
     "set_num_interop_threads": "_settings",
     "set_printoptions": "_printing",
     "set_warn_always": "_settings",
+    "svd_lowrank": "_lowrank",
     "sym_float": "_symbolic",
     "sym_int": "_symbolic",
     "sym_ite": "_symbolic",

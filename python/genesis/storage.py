@@ -33,6 +33,32 @@ class UntypedStorage:
         self._bytes = _C._whole_storage(x, _C.uint8)
         return self
 
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The bytes of a file, mapped into memory; with ``shared``, writes change the file."""
+        import mmap
+        import os
+
+        writing = "r+b" if shared else "rb"
+        with open(filename, writing) as file:
+            size = os.fstat(file.fileno()).st_size
+            if shared and size < nbytes:
+                file.truncate(nbytes)
+            elif size < nbytes:
+                raise RuntimeError(
+                    f"UntypedStorage.from_file: {filename} has {size} bytes, {nbytes} are wanted"
+                )
+            self = cls()
+            if nbytes:
+                access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+                memory = mmap.mmap(file.fileno(), nbytes, access=access)
+                self._bytes = _C.frombuffer(memory, dtype=_C.uint8)
+        return self
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        found = self._bytes.numpy()
+        return found if dtype is None else found.astype(dtype)
+
     def nbytes(self) -> int:
         """How many bytes."""
         return self._bytes.numel()
@@ -45,7 +71,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return _C._storage_ptr(self._bytes)
+        return self._bytes.data_ptr()
 
     _cdata = property(data_ptr)
 
@@ -71,7 +97,9 @@ class UntypedStorage:
     def __getitem__(self, index: Any) -> Any:
         found = self._bytes[index]
         if isinstance(index, slice):
-            return UntypedStorage(found.tolist())
+            part = UntypedStorage.__new__(UntypedStorage)
+            part._bytes = found  # the same memory
+            return part
         return found.item()
 
     def __setitem__(self, index: Any, value: int) -> None:
@@ -133,7 +161,7 @@ class TypedStorage:
     def __init__(self, wrap_storage: UntypedStorage, dtype: _C.dtype) -> None:
         self._untyped_storage = wrap_storage
         self.dtype = dtype
-        self._values = _C._whole_storage(wrap_storage._bytes, dtype)
+        self._values = wrap_storage._bytes.view(dtype=dtype)
 
     def untyped(self) -> UntypedStorage:
         """The bytes."""
@@ -186,3 +214,26 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         return f"[TypedStorage of {len(self)} {self.dtype} elements]"
+
+
+def _class(name: str, dtype: _C.dtype) -> type[TypedStorage]:
+    made = type(name, (TypedStorage,), {"dtype": dtype, "__doc__": f"Memory of {dtype} elements."})
+    made.__module__ = "torch"  # the place that files name
+    return made
+
+
+# PyTorch's names of the memory of each dtype.
+_CLASSES = {
+    dtype: _class(f"{name}Storage", dtype)
+    for name, dtype in {
+        "Double": _C.float64, "Float": _C.float32, "Half": _C.float16, "BFloat16": _C.bfloat16,
+        "Long": _C.int64, "Int": _C.int32, "Short": _C.int16, "Char": _C.int8, "Byte": _C.uint8,
+        "Bool": _C.bool,
+    }.items()
+}  # fmt: skip
+globals().update({kind.__name__: kind for kind in _CLASSES.values()})
+
+
+def class_of(dtype: _C.dtype) -> type[TypedStorage]:
+    """The class of the memory of a dtype, such as FloatStorage."""
+    return _CLASSES[dtype]

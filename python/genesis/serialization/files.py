@@ -2,37 +2,67 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from genesis import _C
-from genesis.serialization import arrays, safetensors, structure, torch_file, torch_writer
+from genesis.serialization import (
+    arrays,
+    safetensors,
+    structure,
+    torch_file,
+    torch_objects,
+    torch_writer,
+)
 from genesis.serialization.atomic import replacing
 from genesis.serialization.source import PathLike, Source
 
 
-def save(obj: Any, f: PathLike | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
+def save(
+    obj: Any,
+    f: PathLike | IO[bytes],
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    *,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
     """Write tensors, and the dicts, lists, tuples, sets, numbers and strings around them, to ``f``.
 
     The format is safetensors; a path that ends in .pt or .pth gives one that torch.load reads, .npy
     and .npz give NumPy's. dtypes, shared memory, ``requires_grad`` and `nn.Parameter` are kept.
     ``metadata`` are strings for other readers of safetensors.
+    Under the name of PyTorch (``genesis.torch``) the format is always PyTorch's, and any object
+    that can be pickled is written; ``pickle_protocol`` is for those.
     A file at a path is replaced in one step: after a crash it is the old or the new one, whole.
 
     >>> genesis.save({"w": genesis.ones(2), "epoch": 3}, "model.safetensors")
     >>> genesis.load("model.safetensors")
     {'w': tensor([1., 1.]), 'epoch': 3}
     """
+    if _C._is_exact_torch() and metadata is None:
+        make = functools.partial(_torch_writer, obj, pickle_protocol)
+    else:
+        name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else ""
+        make = functools.partial(_writer, obj, name, metadata)
     if isinstance(f, (str, os.PathLike)):
-        write = _writer(obj, os.fspath(f), metadata)
+        write = make()
         with replacing(f) as file:
             write(file)
     elif hasattr(f, "write"):
-        _writer(obj, "", metadata)(f)
+        make()(f)
     else:
         raise TypeError(f"save: expected a path or a binary file, got {type(f).__name__}")
+
+
+def _torch_writer(obj: Any, protocol: int) -> Callable[[IO[bytes]], None]:
+    try:
+        return _writer(obj, "x.pt", None)
+    except TypeError:  # an object of some class
+        return torch_objects.writer(obj, protocol)
 
 
 def _writer(obj: Any, path: str, metadata: Mapping[str, str] | None) -> Callable[[IO[bytes]], None]:

@@ -58,6 +58,10 @@ def _rebuild_tensor_v2(
     return tensor.requires_grad_(requires_grad)
 
 
+# Pickles name them by the module that readers look in.
+_rebuild_parameter.__module__ = _rebuild_tensor_v2.__module__ = "torch._utils"
+
+
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
     if isinstance(device, int):
         return device
