@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from genesis import optim as optim
     from genesis import overrides as overrides
     from genesis import profiler as profiler
+    from genesis import quasirandom as quasirandom
     from genesis import random as random
     from genesis import serialization as serialization
     from genesis import signals as signals
@@ -200,6 +201,7 @@ _SUBMODULES = (
     "optim",
     "overrides",
     "profiler",
+    "quasirandom",
     "random",
     "serialization",
     "signals",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any
 
 from genesis import _C
@@ -97,13 +98,13 @@ def typename(obj: Any, /) -> str:
     'int'
     """
     if isinstance(obj, Tensor):
-        return obj.type()
+        return str(obj.type())
     module = getattr(type(obj), "__module__", "")
     plain = not module or module == "builtins"
     return type(obj).__qualname__ if plain else f"{module}.{type(obj).__qualname__}"
 
 
-def is_storage(obj: Any, /) -> bool:
+def is_storage(obj: Any, /) -> builtins.bool:
     """Whether this is the memory of a tensor."""
     from genesis.storage import TypedStorage, UntypedStorage
 

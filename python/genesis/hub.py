@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -119,10 +120,9 @@ def __getattr__(name: str) -> Any:
     if name != "tqdm":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from tqdm.auto import tqdm
+        return importlib.import_module("tqdm.auto").tqdm
     except ImportError:
         return _Progress
-    return tqdm
 
 
 def _hubconf(what: str, repo_or_dir: str, source: str) -> ModuleType:

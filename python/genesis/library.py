@@ -108,9 +108,9 @@ class CustomOpDef:
 def _differentiable(op: CustomOpDef) -> Any:
     from genesis.autograd.function import Function
 
-    function, backward, setup = op._function, op._backward, op._setup
-    assert function is not None
-    assert backward is not None
+    function: Any = op._function
+    backward: Any = op._backward
+    setup = op._setup
 
     class Operator(Function):
         @staticmethod
@@ -187,7 +187,12 @@ def impl(qualname: Any, types: Any, func: Any = None, *, lib: Any = None) -> Any
     """The function of an operator for some devices; also the old form ``impl(lib, name)``."""
     if isinstance(qualname, Library):
         library, name = qualname, types
-        return lambda function: (library.impl(name, function), function)[1]
+
+        def old(function: Callable[..., Any]) -> Callable[..., Any]:
+            library.impl(name, function)
+            return function
+
+        return old
     names = [types] if isinstance(types, str) else list(types)
 
     def keep(function: Callable[..., Any]) -> Callable[..., Any]:

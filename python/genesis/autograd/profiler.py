@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 from genesis.profiler import Averages, Event, record_function
@@ -42,14 +41,9 @@ class profile(_profile):
             super().__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        value: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._enabled:
-            super().__exit__(kind, value, trace)
+            super().__exit__(*exception)
 
 
 class emit_nvtx:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import linecache
-from typing import Any
+from typing import Any, cast
 
 from genesis.fx.graph import Graph
 from genesis.nn.modules.module import Module
@@ -81,7 +81,7 @@ class GraphModule(Module):
     @property
     def graph(self) -> Graph:
         """The graph; setting it makes a new ``forward``."""
-        return self._graph
+        return cast(Graph, self._graph)
 
     @graph.setter
     def graph(self, g: Graph) -> None:
@@ -177,7 +177,7 @@ class _Ref:
 def _restore(state: dict[str, Any], rows: list[Any], name: str) -> GraphModule:
     from genesis.fx.node import map_aggregate
 
-    graph, nodes = Graph(), []
+    graph, nodes = Graph(), list[Any]()
     for op, target, args, kwargs, label in rows:
         swap = lambda x: nodes[x.number] if isinstance(x, _Ref) else x  # noqa: E731
         nodes.append(

@@ -169,7 +169,7 @@ class _Patches:
 
             return tracer.call_module(module, forward, args, kwargs)
 
-        Module.__call__ = call  # type: ignore[method-assign]
+        Module.__call__ = call  # type: ignore[method-assign,assignment]
         self.undo.append(lambda: delattr(Module, "__call__"))
         for place, name in self._functions():
             original = place.get(name) or getattr(builtins, name)

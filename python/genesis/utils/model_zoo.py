@@ -12,5 +12,5 @@ load_url = load_state_dict_from_url
 
 def __getattr__(name: str) -> Any:
     if name == "tqdm":
-        return hub.tqdm  # type: ignore[attr-defined]
+        return hub.tqdm
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

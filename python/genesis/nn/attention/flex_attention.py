@@ -128,7 +128,7 @@ def create_block_mask(
     _compile: bool = False, **kwargs: Any,
 ) -> BlockMask:  # fmt: skip
     """The mask that a function of positions describes."""
-    block = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
+    block = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
     return BlockMask(create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), mask_mod, block)
 
 

@@ -86,6 +86,18 @@ def _no_module(where: str, value: Any) -> str:
     return f"{text}; only modules can be added"
 
 
+class _NoSuchAttribute:
+    """The last base of modules whose class defines ``__getattr__``, for it to call with super().
+
+    Module itself has no such method: one in its class would slow down every look-up.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
+
+
 class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
     """A function with parameters: a layer, or a model made of layers.
 
@@ -143,6 +155,11 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
         elif args or kwargs:
             given = f"keyword argument {next(iter(kwargs))!r}" if kwargs else "positional arguments"
             raise TypeError(f"{type(self).__name__}.__init__() got unexpected {given}")
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__getattr__" in cls.__dict__ and _NoSuchAttribute not in cls.__mro__:
+            cls.__bases__ = (*cls.__bases__, _NoSuchAttribute)
 
     # ---- calling --------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ def _rebuild_tensor_v2(
     backward_hooks: OrderedDict[Any, Any], metadata: Any = None,
 ) -> Tensor:  # fmt: skip
     flat = getattr(storage, "_values", storage)
-    tensor = flat.as_strided(size, stride, storage_offset)
+    tensor: Tensor = flat.as_strided(size, stride, storage_offset)
     return tensor.requires_grad_(requires_grad)
 
 
@@ -84,7 +84,7 @@ class ExceptionWrapper:
 
     def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
         info = exc_info or sys.exc_info()
-        self.exc_type = info[0]
+        self.exc_type: Any = info[0]
         self.exc_msg = "".join(traceback.format_exception(*info))
         self.where = where
 

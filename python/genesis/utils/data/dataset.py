@@ -198,7 +198,8 @@ class Subset(Dataset[T_co]):
         return self.dataset[self.indices[index]]
 
     def __getitems__(self, indices: Sequence[int]) -> list[T_co]:
-        return _samples(self.dataset, [self.indices[i] for i in indices])
+        found: list[T_co] = _samples(self.dataset, [self.indices[i] for i in indices])
+        return found
 
     def __len__(self) -> int:
         return len(self.indices)
