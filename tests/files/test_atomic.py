@@ -76,3 +76,57 @@ def current_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def leftovers(folder) -> list[str]:
+    return [name for name in os.listdir(folder) if name.endswith(".tmp")]
+
+
+def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path):
+    path = tmp_path / "state.safetensors"
+    code = (
+        "import os, signal, sys, genesis\n"
+        "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "genesis.save({'step': 2}, sys.argv[1])\n"
+    )
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", code, path])
+    (tmp_path / ".other.tmp").write_text("not ours")
+    assert len(leftovers(tmp_path)) == 4
+    genesis.save({"step": 3}, tmp_path / "another.safetensors")
+    assert leftovers(tmp_path) == [".other.tmp"]
+
+
+def test_a_file_that_somebody_writes_is_not_removed(tmp_path):
+    from genesis.serialization.atomic import replacing
+
+    with replacing(tmp_path / "slow") as file:
+        file.write(b"slow")
+        genesis.save({"step": 1}, tmp_path / "fast.safetensors")
+        assert len(leftovers(tmp_path)) == 1
+    assert (tmp_path / "slow").read_bytes() == b"slow" and leftovers(tmp_path) == []
+
+
+def test_a_missing_folder_is_named_as_it_was_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for suffix in ("safetensors", "pt", "npy"):
+        path = f"missing/state.{suffix}"
+        with pytest.raises(FileNotFoundError, match="save: the folder does not exist") as caught:
+            genesis.save(genesis.ones(2), path)
+        assert caught.value.filename == path and ".tmp" not in str(caught.value)
+
+
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space") as caught:
+        genesis.save({"step": 2}, tmp_path / "state.safetensors")
+    assert caught.value.filename == str(tmp_path / "state.safetensors")
+
+
+def test_long_names(tmp_path):
+    path = tmp_path / ("x" * 240 + ".npy")
+    genesis.save(genesis.ones(2), path)
+    assert os.listdir(tmp_path) == [path.name]

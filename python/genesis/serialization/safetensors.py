@@ -166,7 +166,7 @@ def _item(source: Source, name: str, value: Any, start: int) -> Item:
     if not isinstance(value, dict) or not {"dtype", "shape", "data_offsets"} <= value.keys():
         raise wrong("its header needs dtype, shape and data_offsets")
     code, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
-    if code not in ITEMSIZE:
+    if not isinstance(code, str) or code not in ITEMSIZE:
         known = ", ".join(ITEMSIZE)
         raise wrong(
             f"dtype {code!r} has no counterpart; convert it before saving to one of {known}"

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from genesis import _C
 from genesis._C import Tensor
 from genesis.serialization import objects, safetensors
+from genesis.serialization.errors import FileFormatError
 from genesis.serialization.safetensors import DTYPES, METADATA, Entry, Item
 from genesis.serialization.sharing import overlapping
 from genesis.serialization.source import Source
@@ -276,9 +277,11 @@ class Decoder:
             real, imaginary = value
             return complex(float(real), float(imaginary))
         if kind == "size":
+            if not all(type(n) is int for n in value):
+                self.fail(value)
             return _C.Size(value)
         if kind == "dtype":
-            return next(d for d in DTYPES.values() if str(d) == f"genesis.{value}")
+            return {str(d): d for d in DTYPES.values()}[f"genesis.{value}"]
         if kind == "device":
             return _C.device(value)
         if kind == "slice":
@@ -323,3 +326,7 @@ def decode(source: Source, items: dict[str, Item], structure: Any) -> Any:
         return Decoder(source, items, table).decode(structure["tree"])
     except RecursionError:
         raise source.fail("the structure of the file is nested too deeply") from None
+    except FileFormatError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
+        raise source.fail(f"the structure of the file is damaged: {e}") from None
