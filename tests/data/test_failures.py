@@ -215,6 +215,62 @@ def test_workers_do_not_outlive_a_killed_parent():
     assert all_end(workers, 10)  # one finishes its batch first, and finds nobody to give it to
 
 
+STUCK = """
+import sys, time
+from genesis.utils.data import DataLoader
+from tests.data.examples import Slow
+batches = iter(DataLoader(Slow([0.01, 0.01, 1000, 1000, 1000, 1000]), None, num_workers=2))
+print(*(p.pid for p in batches.pool.processes), flush=True)
+next(batches)
+next(batches)
+print('stuck', flush=True)
+{then}
+"""
+
+
+def stuck(then: str) -> tuple[subprocess.Popen, list[int]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUCK.format(then=then)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    workers = [int(pid) for pid in process.stdout.readline().split()]
+    process.stdout.readline()
+    time.sleep(0.2)
+    return process, workers
+
+
+def test_stuck_workers_do_not_outlive_a_killed_parent():
+    process, workers = stuck("time.sleep(60)")
+    process.kill()
+    process.communicate()
+    assert all_end(workers, 20)
+
+
+@pytest.mark.parametrize("then", ["next(batches)", "time.sleep(60)"])
+def test_ctrl_c_does_not_wait_for_stuck_workers(then, monkeypatch):
+    # With a patience of a minute, waiting for the workers would be seen.
+    impatient = "import genesis.utils.data.pool as pool; pool.PATIENCE = 60.0\n" + then
+    process, workers = stuck(impatient)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode != 0 and errors.count("KeyboardInterrupt") == 1, errors
+    assert all_end(workers, 10)
+
+
+@pytest.mark.parametrize("how", ["value", "timeout"])
+def test_a_traceback_that_is_kept_does_not_keep_the_workers(how):
+    before = children()
+    kept = None
+    data = Fails("value") if how == "value" else Slow([0.01] * 3 + [1.5] * 3)
+    try:
+        for _ in DataLoader(data, 1, num_workers=2, timeout=0.2 if how == "timeout" else 0):
+            pass
+    except (ValueError, RuntimeError) as error:
+        kept = error
+    assert kept is not None and kept.__traceback__ is not None
+    assert children() == before
+
+
 def test_the_end_of_the_program_ends_the_workers():
     process, workers = run("next(batches)")
     _, errors = process.communicate(timeout=20)

@@ -15,7 +15,7 @@ from genesis.utils.data.epoch import Epoch, sampler_states, set_sampler_states
 from genesis.utils.data.fetch import END, Fetcher, Recipe
 from genesis.utils.data.pool import Pool, ProcessPool, ThreadPool
 from genesis.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from genesis.utils.data.worker import Answer, Begin, Task
+from genesis.utils.data.worker import Answer, Begin, Failure, Task
 
 __all__ = ["DataLoader"]
 
@@ -296,6 +296,12 @@ class _Workers(_BaseDataLoaderIter):
                 self._finish()
                 raise StopIteration
             answer = self._take()
+            if answer is None:
+                seconds = self.loader.timeout
+                del self  # see below
+                raise RuntimeError(
+                    f"DataLoader timed out after {seconds} seconds; is a worker stuck?"
+                )
             self._assign()
             if answer.kind == "end":
                 continue
@@ -303,15 +309,19 @@ class _Workers(_BaseDataLoaderIter):
                 self.skip -= 1
                 continue
             if answer.kind == "error":
-                answer.value.raise_again()
+                failure: Failure = answer.value
+                # A traceback that is kept must not keep the workers: they end with the loop, unless
+                # somebody holds this iterator, and may go on with it.
+                del self, answer
+                failure.raise_again()
             if self.iterable:
                 self.epoch.delivered += 1
             else:
                 self.epoch.deliver(answer.number)
             return answer.value
 
-    def _take(self) -> Answer:
-        """The answer of the lowest number, or of any if the order does not matter."""
+    def _take(self) -> Answer | None:
+        """The answer of the lowest number, or of any if the order does not matter; None if late."""
         first = next(iter(self.waiting))
         deadline = time.monotonic() + self.loader.timeout if self.loader.timeout else None
         while True:
@@ -324,9 +334,7 @@ class _Workers(_BaseDataLoaderIter):
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             answer = self.pool.receive(left)
             if answer is None:
-                raise RuntimeError(
-                    f"DataLoader timed out after {self.loader.timeout} seconds; is a worker stuck?"
-                )
+                return None
             if answer.epoch == self.use:
                 self.arrived[answer.number] = answer
 

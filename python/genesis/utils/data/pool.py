@@ -8,6 +8,7 @@ import os
 import queue
 import selectors
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -22,6 +23,7 @@ from genesis.utils.data.fetch import Recipe
 from genesis.utils.data.worker import Answer, Begin, Job, Task, run_process, run_thread
 
 PATIENCE = 5.0  # seconds that a worker may take to finish its batch when it is no longer needed
+IMPATIENCE = 0.2  # the same after Ctrl-C
 PIPE = 128 * 1024  # bytes that may wait in a pipe; Linux's default has room for more
 # Our ends of the pipes of all pools. A forked worker closes its copies: as long as one is open
 # anywhere, the worker at the other end cannot see that we closed ours.
@@ -109,7 +111,11 @@ class ProcessPool:
     def receive(self, timeout: float | None) -> Answer | None:
         """The next answer of any worker, or None after ``timeout`` seconds."""
         while not self.arrived:
-            events = self.selector.select(timeout)
+            try:
+                events = self.selector.select(timeout)
+            except KeyboardInterrupt:
+                self.stop()
+                raise
             if not events:
                 return None
             ready = [key.data for key, _ in events]
@@ -149,17 +155,26 @@ def _stop_processes(
     selector.close()
     for pipe in pipes:  # a worker finishes its batch, finds nobody to give it to, and ends
         pipe.close()
-    deadline = time.monotonic() + PATIENCE
-    for process in processes:
-        process.join(max(0.0, deadline - time.monotonic()))
+    _join(processes, IMPATIENCE if _interrupted() else PATIENCE)
     for end in ("terminate", "kill"):
         for process in processes:
             if process.is_alive():
                 getattr(process, end)()
-                process.join(1.0)
+        _join(processes, 1.0)
     for process in processes:
         with contextlib.suppress(ValueError):
             process.close()
+
+
+def _interrupted() -> bool:
+    """Whether Ctrl-C is what ends the loop, or the program."""
+    return KeyboardInterrupt in (sys.exc_info()[0], getattr(sys, "last_type", None))
+
+
+def _join(processes: list[Any], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    for process in processes:
+        process.join(max(0.0, deadline - time.monotonic()))
 
 
 class ThreadPool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import pickle
 import queue
@@ -24,7 +25,7 @@ from genesis.utils.data.fetch import END, Fetcher, Recipe
 
 __all__ = ["WorkerInfo", "get_worker_info"]
 
-ORPHAN_CHECK = 5.0  # seconds after which an idle worker looks whether its parent still lives
+ORPHAN_CHECK = 1.0  # seconds after which a worker looks whether its parent still lives
 
 
 @dataclass
@@ -189,6 +190,7 @@ def run_process(job: Job, pipe: Connection, inherited: list[Connection]) -> None
     for other in inherited:  # else the ends of other workers' pipes would stay open with this one
         other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    threading.Thread(target=_end_with_parent, name="DataLoader watch", daemon=True).start()
     _C.set_num_threads(1)
     random_state.seed(job.seed)
     _of_process = WorkerInfo(job.id, job.num_workers, job.seed, job.recipe.dataset)
@@ -196,15 +198,20 @@ def run_process(job: Job, pipe: Connection, inherited: list[Connection]) -> None
         _serve_pipe(Server(job), pipe)
 
 
+def _end_with_parent() -> None:
+    """End this process when its parent is gone, whatever the dataset is doing."""
+    parent, starter = multiprocessing.parent_process(), os.getppid()
+    assert parent is not None
+    # Siblings may hold the other end of the sentinel; the process that started us may be a server.
+    while not mp_connection.wait([parent.sentinel], ORPHAN_CHECK) and os.getppid() == starter:
+        pass
+    os._exit(1)
+
+
 def _serve_pipe(server: Server, pipe: Connection) -> None:
-    parent = os.getppid()
     inbox: deque[Begin | Task] = deque()
     while True:
         while not inbox or pipe.poll(0):
-            if not mp_connection.wait([pipe], ORPHAN_CHECK):
-                if os.getppid() != parent:
-                    return
-                continue
             message = transfer.receive(pipe)
             if isinstance(message, Begin):
                 inbox.clear()
