@@ -1,22 +1,24 @@
 #include "autograd/node.h"
 
 #include <cctype>
+#include <utility>
 
 namespace genesis {
 
 // A long chain must not recurse: a node whose last reference goes while another is being destroyed waits in line.
 void Node::destroy() noexcept {
-  thread_local std::vector<Node*> waiting;
+  // The line goes through the nodes themselves, since there may be no memory for a list: no pass has them any more.
+  thread_local Node* waiting = nullptr;
   thread_local bool draining = false;
   if (draining) {
-    waiting.push_back(this);
+    pass_id = reinterpret_cast<uintptr_t>(std::exchange(waiting, this));
     return;
   }
   draining = true;
   free();
-  while (!waiting.empty()) {
-    Node* next = waiting.back();
-    waiting.pop_back();
+  while (waiting) {
+    Node* next = waiting;
+    waiting = reinterpret_cast<Node*>(next->pass_id);
     next->free();
   }
   draining = false;

@@ -17,6 +17,10 @@ struct ShapeError : std::invalid_argument {
 struct DTypeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+// A number does not fit the type that is to hold it.
+struct RangeError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
 struct IndexError : std::out_of_range {
   using std::out_of_range::out_of_range;
 };

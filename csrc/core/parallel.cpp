@@ -26,6 +26,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 #ifdef __linux__
 #include <sched.h>
 #endif
@@ -36,6 +37,8 @@ namespace {
 thread_local bool in_region = false;
 thread_local bool is_pool_thread = false;
 thread_local bool is_unlocked = false;
+thread_local void* unlocked_state = nullptr;  // what Unlocked gave up
+thread_local int completing = 0;              // scopes that are not left half-way
 
 // ----- how many CPUs -----
 
@@ -169,13 +172,26 @@ bool spin_until(Done done) {
   return false;
 }
 
+// The exception being handled ends the job: chunks not yet begun are dropped.
+void stop_job() {
+  if (!pool.failed.exchange(true)) *pool.error = std::current_exception();
+  for (int i = 0; i < pool.shares; ++i) pool.share[i].next.store(pool.share[i].end, std::memory_order_relaxed);
+}
+
 void run_chunk(int64_t k) {
   const int64_t begin = k * pool.grain;
   try {
     pool.call(pool.f, begin, k + 1 == pool.chunks ? pool.n : begin + pool.grain);
   } catch (...) {
-    if (!pool.failed.exchange(true)) *pool.error = std::current_exception();
-    for (int i = 0; i < pool.shares; ++i) pool.share[i].next.store(pool.share[i].end, std::memory_order_relaxed);
+    stop_job();
+  }
+}
+
+void check_between_chunks() {
+  try {
+    check_interrupt();
+  } catch (...) {
+    stop_job();
   }
 }
 
@@ -183,7 +199,10 @@ void claim_chunks(int own) {
   for (int i = 0; i < pool.shares; ++i) {
     Share& share = pool.share[(own + i) % pool.shares];
     if (share.next.load(std::memory_order_relaxed) >= share.end) continue;
-    for (int64_t k; (k = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;) run_chunk(k);
+    for (int64_t k; (k = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;) {
+      run_chunk(k);
+      if (own == 0) check_between_chunks();
+    }
   }
 }
 
@@ -290,7 +309,7 @@ void start_workers(int count) {
       worker.thread = thread.native_handle();
       thread.detach();
     }
-  } catch (const std::system_error&) {  // no more threads to be had: go on with those there are
+  } catch (const std::exception&) {  // no more threads to be had, or no memory for one: go on with those there are
     num_threads.store(pool.started + 1, std::memory_order_relaxed);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -298,7 +317,10 @@ void start_workers(int count) {
 
 void run_serial(int64_t n, int64_t grain, detail::ChunkFn call, void* f) {
   int64_t begin = 0;
-  for (; n - begin > grain; begin += grain) call(f, begin, begin + grain);
+  for (; n - begin > grain; begin += grain) {
+    call(f, begin, begin + grain);
+    if (!is_pool_thread) check_interrupt();
+  }
   call(f, begin, n);
 }
 
@@ -307,7 +329,29 @@ struct Region {
   ~Region() { in_region = false; }
 };
 
-UnlockHooks unlock_hooks{nullptr, nullptr};
+UnlockHooks unlock_hooks;
+
+// ----- kernels that run outside the interpreter lock -----
+
+// Scopes of Unlocked that gave the lock up. It rises with the lock held, and falls before the lock is taken back.
+std::atomic<int> kernels{0};
+
+struct Postponed {
+  void (*f)(void*);
+  void* argument;
+};
+std::vector<Postponed>& postponed() {
+  static auto* list = new std::vector<Postponed>;  // never destroyed: threads may outlive static destructors
+  return *list;
+}
+// With the lock held, so that no kernel begins meanwhile.
+void run_postponed() {
+  while (!postponed().empty() && kernels.load(std::memory_order_acquire) == 0) {
+    const Postponed next = postponed().back();
+    postponed().pop_back();
+    next.f(next.argument);
+  }
+}
 
 }  // namespace
 
@@ -386,22 +430,86 @@ void set_num_threads(int n) {
 
 bool in_parallel_region() { return in_region; }
 
-void set_unlock_hooks(UnlockHooks hooks) { unlock_hooks = hooks; }
+void set_unlock_hooks(UnlockHooks hooks) {
+  unlock_hooks = hooks;
+  // Threads that computed do not exist in the child of a fork.
+  pthread_atfork(nullptr, nullptr, [] { kernels.store(0, std::memory_order_relaxed); });
+}
 
 Unlocked::Unlocked() {
   if (is_pool_thread || is_unlocked || !unlock_hooks.release) return;
+  kernels.fetch_add(1, std::memory_order_relaxed);
   state_ = unlock_hooks.release();
+  if (!state_) kernels.fetch_sub(1, std::memory_order_relaxed);
+  unlocked_state = state_;
   is_unlocked = state_ != nullptr;
 }
 
 Unlocked::~Unlocked() {
   if (!state_) return;
   is_unlocked = false;
-  unlock_hooks.acquire(state_);
+  kernels.fetch_sub(1, std::memory_order_release);
+  unlock_hooks.acquire(unlocked_state);
+  unlocked_state = nullptr;
+  run_postponed();
 }
 
 // To Unlocked it looks as if the lock had been given up already.
 KeepLocked::KeepLocked() : before_(is_unlocked) { is_unlocked = true; }
 KeepLocked::~KeepLocked() { is_unlocked = before_; }
+
+void check_interrupt() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kEvery = std::chrono::milliseconds(200);
+  static thread_local Clock::time_point next;
+  if (is_pool_thread) {  // the submitter asks, and the others follow
+    if (pool.failed.load(std::memory_order_relaxed)) throw Interrupted();
+    return;
+  }
+  if (completing > 0 || !unlock_hooks.interrupted) return;
+  const bool locked = !is_unlocked;
+  if (!locked && !unlocked_state) return;  // the lock is held and must stay so, or is not ours
+  const Clock::time_point now = Clock::now();
+  if (now < next) return;
+  next = now + kEvery;
+  if (!locked) unlock_hooks.acquire(unlocked_state);
+  const bool stop = unlock_hooks.interrupted();
+  if (!locked) unlocked_state = unlock_hooks.release();
+  if (stop) throw Interrupted();
+}
+
+void Completes::begin() {
+  if (!begun_) ++completing;
+  begun_ = true;
+}
+Completes::~Completes() {
+  if (begun_) --completing;
+}
+
+void after_kernels(void (*f)(void*), void* argument) {
+  if (kernels.load(std::memory_order_acquire) > 0) {
+    try {
+      return postponed().push_back({f, argument});
+    } catch (const std::bad_alloc&) {
+      await_kernels();
+    }
+  }
+  f(argument);
+}
+
+// A thread that computes gets the lock only to begin the next kernel. So the lock is kept while waiting, in turns: long
+// enough for a kernel to end, and given up in between, for a thread that must have it to end.
+void await_kernels() {
+  using Clock = std::chrono::steady_clock;
+  while (kernels.load(std::memory_order_acquire) > 0) {
+    const auto until = Clock::now() + std::chrono::milliseconds(20);
+    while (kernels.load(std::memory_order_acquire) > 0 && Clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (kernels.load(std::memory_order_acquire) == 0) break;
+    void* state = unlock_hooks.release();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (state) unlock_hooks.acquire(state);
+  }
+}
 
 }  // namespace genesis

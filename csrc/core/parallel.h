@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <type_traits>
 
@@ -27,9 +28,11 @@ bool in_parallel_region();
 
 // The interpreter lock, which the core cannot see. `release` gives it up and returns what `acquire`
 // needs to take it back, or nullptr if this thread did not hold it (`acquire` is then not called).
+// `interrupted`, called with the lock held, says whether the user asked to stop (Ctrl-C).
 struct UnlockHooks {
   void* (*release)();
   void (*acquire)(void*);
+  bool (*interrupted)() = nullptr;
 };
 /// Called once, at import, before other threads compute.
 void set_unlock_hooks(UnlockHooks hooks);
@@ -58,6 +61,37 @@ class KeepLocked {
  private:
   bool before_;
 };
+
+/// Thrown out of an operation that the user interrupted; what it had computed is dropped.
+struct Interrupted : std::exception {
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+/// Raises Interrupted if the user asked to stop. Cheap: it asks the interpreter five times a second. parallel_for calls
+/// it between chunks; other long loops call it themselves.
+void check_interrupt();
+
+/// For a scope that changes data which exists, and so is not left half-way: check_interrupt() does nothing inside.
+class Completes {
+ public:
+  Completes() { begin(); }
+  explicit Completes(bool now) {
+    if (now) begin();
+  }
+  ~Completes();
+  Completes(const Completes&) = delete;
+  Completes& operator=(const Completes&) = delete;
+  void begin();
+
+ private:
+  bool begun_ = false;
+};
+
+/// Runs f(argument) when no kernel computes any more outside the interpreter lock: at once, if none does. Call it, and
+/// it calls f, with the lock held.
+void after_kernels(void (*f)(void*), void* argument);
+/// Waits, with the lock held on return, until no kernel computes outside it.
+void await_kernels();
 
 namespace detail {
 using ChunkFn = void (*)(void* f, int64_t begin, int64_t end);

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "core/parallel.h"
 #include "core/pool.h"
 
 namespace genesis {
@@ -38,6 +39,20 @@ void TensorImpl::geometry_changed() {
     if (shape[d] != 1 && strides[d] != step) contiguous = false;
     step *= shape[d];
   }
+}
+
+void TensorImpl::take_contents(const TensorImpl& from) {
+  if (shape != from.shape || strides != from.strides) {
+    await_kernels();
+    shape = from.shape;
+    strides = from.strides;
+  }
+  from.storage->retain();
+  Storage* old = std::exchange(storage, from.storage);
+  data = from.data;
+  dtype = from.dtype;
+  geometry_changed();
+  after_kernels([](void* s) { static_cast<Storage*>(s)->release(); }, old);
 }
 
 // The number of elements of a shape whose sizes overflow when they are multiplied.

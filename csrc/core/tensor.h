@@ -26,6 +26,9 @@ class TensorImpl final : public Counted {
   void destroy() noexcept override;
   // Derives numel and contiguity from shape and strides.
   void geometry_changed();
+  // Takes over the memory and the shape of another, as x.data = y does. A kernel of another thread may be computing on
+  // this tensor: its memory stays until then, and so does its shape, which the kernel reads where it lies.
+  void take_contents(const TensorImpl& from);
 
   Storage* storage;
   char* data;  // the first element

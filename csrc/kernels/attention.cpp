@@ -38,6 +38,7 @@ void forward_task(View out, View lse, View q, View k, View v, View mask, const A
   const int64_t head_row = (b * s.heads + h) * s.queries;
 
   for (int64_t block = first; block < end; ++block) {
+    check_interrupt();  // tasks are few, and may be long
     const int64_t query = block * blocks.height, rows = std::min(blocks.height, s.queries - query);
     const int64_t seen = visible(s, o.causal, query + rows);
     const HeadRows<T> qr = rows_of(qh, query, rows, s.dim, q_copy);
@@ -130,6 +131,7 @@ void backward_task(View dq, View dk, View dv, View dout, View out, View lse, Vie
     const MaskRows mask_rows(mask, b, h);
     const int64_t head_row = (b * s.heads + h) * s.queries;
     for (int64_t block = 0; block < blocks.count; ++block) {
+      check_interrupt();
       const int64_t query = block * height, rows = std::min(height, s.queries - query);
       const int64_t seen = std::min(end, visible(s, o.causal, query + rows));
       std::fill_n(dquery, rows * s.dim, T(0));

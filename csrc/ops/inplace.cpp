@@ -51,6 +51,7 @@ Tensor destination(const char* op, const Dims& shape, DType dtype, Out out) {
 Tensor deliver(const char* op, Tensor result, Out out) {
   if (!out || result.same(*out.tensor)) return result;
   require_holds(op, *out.tensor, result.shape(), result.dtype());
+  const Completes completes;
   kernels::copy(out.tensor->view(), result.view());
   return *out.tensor;
 }
@@ -149,6 +150,7 @@ Tensor finish_inplace(const char* op, const Tensor& x, Tensor input, Tensor resu
     input->geometry_changed();
   }
   if (result.dtype() != x.dtype()) result = cast(result, x.dtype());
+  const Completes completes;
   kernels::copy(x.view(), result.view());
   x->storage->written(op);
   return take_history(x, result);

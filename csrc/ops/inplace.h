@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "autograd/meta.h"
+#include "core/parallel.h"
 
 namespace genesis::ops {
 
@@ -55,6 +56,7 @@ Tensor inplace(const char* op, const Tensor& x, std::initializer_list<const Tens
     return finish_inplace(op, x, std::move(input), std::move(result));
   }
   const WithGradMode off(false);
+  const Completes completes;
   if (allowed != Overlap::None && shows_twice(x)) write_result(op, x, f(x, Out{}));
   else f(x, Out{&x});
   x->storage->written(op);
@@ -67,6 +69,7 @@ template <class Write, class Recorded>
 Tensor overwrite(const char* op, const Tensor& x, std::initializer_list<const Tensor*> others, Write&& write,
                  Recorded&& recorded, Overlap allowed = Overlap::None) {
   const bool in_graph = begin_inplace(op, x, others, allowed);
+  const Completes completes;
   const Tensor input = in_graph ? stand_in(x) : Tensor();
   write();
   x->storage->written(op);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/parallel.h"
+
 namespace genesis::ops {
 
 Tensor begin_view(const char* op, const Tensor& x) {
@@ -18,10 +20,7 @@ Tensor begin_view(const char* op, const Tensor& x) {
 }
 
 Tensor finish_view(const char* op, const Tensor& x, const Tensor& result) {
-  x->shape = result.shape();
-  x->strides = result.strides();
-  x->data = result->data;
-  x->geometry_changed();
+  x->take_contents(*result.impl());
   if (result->grad_fn) move_to_place_of(result, x);
   // What saved x saved its shape with it.
   x->storage->written(op);
@@ -43,12 +42,13 @@ Tensor resize_(const char* op, const Tensor& x, const Dims& shape, MemoryFormat 
     const size_t kept = x->storage->nbytes - static_cast<size_t>(x.offset() * itemsize(x.dtype()));
     std::memcpy(memory->data, x->data, std::min(kept, memory->storage->nbytes));
     memory->storage->version = x->storage->version;
-    std::swap(x->storage, memory->storage);
-    x->data = memory->data;
+    x->take_contents(*memory.impl());
+  } else {
+    await_kernels();
+    x->shape = memory->shape;
+    x->strides = memory->strides;
+    x->geometry_changed();
   }
-  x->shape = memory->shape;
-  x->strides = memory->strides;
-  x->geometry_changed();
   x->storage->written(op);
   return x;
 }

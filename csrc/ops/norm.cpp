@@ -312,6 +312,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
     for (const Tensor* t : {&running_mean, &running_var})
       if (t->defined() && x.dtype() == DType::Float32)
         before.insert(before.end(), (*t)->data, (*t)->data + bytes_of(*t));
+    const Completes completes(running_mean.defined() || running_var.defined());
     run(from, running_mean, running_var);
     if (x.numel() > 0) {
       if (doubtful(x, mean, rstd)) {

@@ -246,6 +246,7 @@ void average(const TrainedList& list, double weight) {
 }
 
 bool unscale(const std::vector<Tensor>& grads, double factor) {
+  const Completes completes;
   const char* op = "GradScaler.unscale_";
   for (const Tensor& g : grads) {
     require_floating(op, "a gradient", g);

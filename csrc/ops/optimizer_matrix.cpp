@@ -117,6 +117,7 @@ void muon_step(const TrainedList& list, const MuonOptions& o) {
 
 void lbfgs_remember(LbfgsHistory& h, const Tensor& grad, const Tensor& last_grad, const Tensor& direction, double t,
                     int64_t most) {
+  const Completes completes;
   const WithGradMode off(false);
   const Tensor change = grad - last_grad, step = direction * t;
   const double curvature = number(dot(change, step));
@@ -161,6 +162,7 @@ Tensor flat_grad(const std::vector<Tensor>& params) {
 
 void lbfgs_move(const std::vector<Tensor>& params, const Tensor& direction, double t,
                 const std::vector<Tensor>& origin) {
+  const Completes completes;
   const WithGradMode off(false);
   TrainedList list(params.size());
   int64_t at = 0;
