@@ -284,7 +284,9 @@ std::string Args::string(int i) const {
   const std::string_view fallback = sig_.param(i).fallback;
   if (!has(i) && fallback.starts_with('\'')) return std::string(fallback.substr(1, fallback.size() - 2));
   if (!slot_[i] || !PyUnicode_Check(slot_[i])) fail(i, "a str");
-  return PyUnicode_AsUTF8(slot_[i]);
+  const char* text = PyUnicode_AsUTF8(slot_[i]);
+  if (!text) throw_python();
+  return text;
 }
 
 static void append_ints(Dims& dims, PyObject* o, const Args& args, int i) {
@@ -382,7 +384,7 @@ Scalar to_scalar(PyObject* o) {
   if (PyLong_Check(o)) {
     int overflow;
     const long long value = PyLong_AsLongLongAndOverflow(o, &overflow);
-    require(overflow == 0, "a Python int is too large for int64");
+    require<RangeError>(overflow == 0, "a Python int does not fit into int64; use a float");
     return static_cast<int64_t>(value);
   }
   if (is_tensor(o)) return tensor_item(unwrap(o));
@@ -391,10 +393,11 @@ Scalar to_scalar(PyObject* o) {
 }
 
 int64_t to_index(PyObject* o, const char* what) {
-  const Py_ssize_t i = PyNumber_AsSsize_t(o, PyExc_IndexError);
-  if (i == -1 && PyErr_Occurred()) throw_python();
-  (void)what;
-  return i;
+  const Py_ssize_t i = PyNumber_AsSsize_t(o, PyExc_OverflowError);
+  if (i != -1 || !PyErr_Occurred()) return i;
+  if (!PyErr_ExceptionMatches(PyExc_OverflowError)) throw_python();
+  PyErr_Clear();
+  fail<RangeError>(what, ": an int argument does not fit into int64; use a smaller number");
 }
 
 // ---- publishing --------------------------------------------------------------------------------------------------

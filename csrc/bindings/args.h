@@ -19,6 +19,7 @@
 #include "bindings/object.h"
 #include "bindings/signature.h"
 #include "bindings/traits.h"
+#include "core/parallel.h"
 #include "core/scalar.h"
 #include "ops/inplace.h"
 #include "ops/operand.h"
@@ -116,6 +117,7 @@ class Args {
   PyObject* slot_[kMaxArgs] = {};
   unsigned aliased_ = 0;
   bool overridden_ = false, out_given_ = false;
+  Completes completes_{false};       // once `out` is given: it may be written at any time
   PyObject* const* rest_ = nullptr;  // collected by the variadic parameter
   Py_ssize_t num_rest_ = 0;
   std::vector<Tensor> converted_;  // ndarrays that became tensors
@@ -200,7 +202,7 @@ struct Binding {
   }
   static PyObject* body(Args& a) { return run(a); }
   static PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-    return guarded([&]() -> PyObject* {
+    return guarded_as(op->sig.name.c_str(), [&]() -> PyObject* {
       Args a(*op, self, args, n, kwnames);
       if (a.intercepted()) [[unlikely]]
         return dispatch(*op, a, {self, args, n, kwnames});

@@ -69,7 +69,9 @@ bool from_numpy_name(PyObject* o, DType& out) {
       continue;
     }
     if (!PyUnicode_Check(text.get())) continue;
-    const std::string n = PyUnicode_AsUTF8(text.get());
+    const char* utf8 = PyUnicode_AsUTF8(text.get());
+    if (!utf8) throw_python();
+    const std::string n = utf8;
     if (n == "bool_") {
       out = DType::Bool;
       return true;
@@ -86,7 +88,11 @@ bool convert(PyObject* o, DType& out) {
     out = get(o);
     return true;
   }
-  if (PyUnicode_Check(o)) return by_name(PyUnicode_AsUTF8(o), out);
+  if (PyUnicode_Check(o)) {
+    const char* utf8 = PyUnicode_AsUTF8(o);
+    if (!utf8) throw_python();
+    return by_name(utf8, out);
+  }
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return out = default_dtype, true;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return out = DType::Int64, true;
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return out = DType::Bool, true;
@@ -95,8 +101,8 @@ bool convert(PyObject* o, DType& out) {
 
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("%s.%s", package_name(), name_of(self)); }
 Py_hash_t hash(PyObject* self) {
-  const Object text(PyUnicode_FromString(name_of(self)));
-  return PyObject_Hash(text.get());
+  const Object text = Object::maybe(PyUnicode_FromString(name_of(self)));
+  return text ? PyObject_Hash(text.get()) : -1;
 }
 PyObject* compare(PyObject* self, PyObject* other, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;

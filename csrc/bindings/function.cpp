@@ -123,7 +123,7 @@ Object answer(PyObject* cls, PyObject* question, PyObject* method) {
   else if (PyTuple_Check(known.get()) && PyTuple_GET_ITEM(known.get(), 0) == method)
     return Object::borrow(PyTuple_GET_ITEM(known.get(), 1));
   const Object module(PyImport_ImportModule("genesis.autograd.function"));
-  Object found(PyObject_CallMethodOneArg(module.get(), question, method));
+  Object found(in_python([&] { return PyObject_CallMethodOneArg(module.get(), question, method); }));
   const Object entry(PyTuple_Pack(2, method, found.get()));
   if (PyObject_SetAttr(cls, question, entry.get()) < 0) throw_python();
   return found;
@@ -183,7 +183,8 @@ Grads FunctionNode::call(PyObject* backward, std::span<const Object> gradients) 
     bool before = std::exchange(flag, true);
     ~Running() { flag = before; }
   } const here{in_backward};
-  const Object result(PyObject_Vectorcall(backward, argv.data(), static_cast<size_t>(argv.size()), nullptr));
+  const Object result(
+      in_python([&] { return PyObject_Vectorcall(backward, argv.data(), static_cast<size_t>(argv.size()), nullptr); }));
   Grads grads(static_cast<int>(num_edges_));
   collect(result.get(), grads);
   return grads;
@@ -301,8 +302,10 @@ struct Call {
       for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k)
         if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, k), args[nargs + k]) < 0) throw_python();
     const Object module(PyImport_ImportModule("genesis.autograd.function"));
-    const Object bound(PyObject_CallMethod(module.get(), "_bind", "OOOO", cls, positional.get(), keywords.get(),
-                                           defaults ? Py_True : Py_False));
+    const Object bound(in_python([&] {
+      return PyObject_CallMethod(module.get(), "_bind", "OOOO", cls, positional.get(), keywords.get(),
+                                 defaults ? Py_True : Py_False);
+    }));
     // (values, number of positional ones, names of the others)
     owned = bound;
     PyObject* values = PyTuple_GET_ITEM(bound.get(), 0);
@@ -444,20 +447,25 @@ PyObject* run_forward(PyObject* cls, PyObject* context, const Call& call, bool s
   const Object f(PyObject_GetAttr(cls, forward));
   const Py_ssize_t keywords = call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0;
   if (separate) {
-    Object result(PyObject_Vectorcall(f.get(), call.args, static_cast<size_t>(call.nargs), call.kwnames));
+    Object result(in_python(
+        [&] { return PyObject_Vectorcall(f.get(), call.args, static_cast<size_t>(call.nargs), call.kwnames); }));
     const Object inputs(PyTuple_New(call.nargs));
     for (Py_ssize_t i = 0; i < call.nargs; ++i) {
       Py_INCREF(call.args[i]);
       PyTuple_SET_ITEM(inputs.get(), i, call.args[i]);
     }
     const Object g(PyObject_GetAttr(cls, setup));
-    const Object none(PyObject_CallFunctionObjArgs(g.get(), context, inputs.get(), result.get(), nullptr));
+    const Object none(
+        in_python([&] { return PyObject_CallFunctionObjArgs(g.get(), context, inputs.get(), result.get(), nullptr); }));
     return result.release();
   }
   InlineVec<PyObject*, 8> argv;
   argv.push_back(context);
   for (Py_ssize_t i = 0; i < call.nargs + keywords; ++i) argv.push_back(call.args[i]);
-  return Object(PyObject_Vectorcall(f.get(), argv.data(), static_cast<size_t>(call.nargs) + 1, call.kwnames)).release();
+  return Object(in_python([&] {
+           return PyObject_Vectorcall(f.get(), argv.data(), static_cast<size_t>(call.nargs) + 1, call.kwnames);
+         }))
+      .release();
 }
 
 bool has_setup_context(PyObject* cls) {

@@ -97,16 +97,18 @@ void mode_dealloc(PyObject* o) {
 }
 
 PyObject* enter(PyObject* o, PyObject*) {
-  PyMode* self = get(o);
-  if (self->fresh) self->fresh = false;
-  else self->saved.push_back(pack(current()));
-  apply(wanted(*self));
-  Py_RETURN_NONE;
+  return guarded([&]() -> PyObject* {
+    PyMode* self = get(o);
+    if (self->fresh) self->fresh = false;
+    else self->saved.push_back(pack(current()));
+    apply(wanted(*self));
+    Py_RETURN_NONE;
+  });
 }
 
 PyObject* leave(PyObject* o, PyObject* const*, Py_ssize_t) {
   PyMode* self = get(o);
-  if (self->saved.empty()) return raise(PyExc_RuntimeError, "grad mode: left without having been entered");
+  if (self->saved.empty()) return PyErr_Format(PyExc_RuntimeError, "grad mode: left without having been entered");
   apply(unpack(self->saved.back()));
   self->saved.pop_back();
   Py_RETURN_NONE;

@@ -15,7 +15,7 @@ class PyPacked final : public Packed {
   PyPacked(Object value, Object unpack) : value_(std::move(value)), unpack_(std::move(unpack)) {}
   Tensor unpack() override {
     const Object f = unpack_, value = value_;
-    const Object result(PyObject_CallOneArg(f.get(), value.get()));
+    const Object result(in_python([&] { return PyObject_CallOneArg(f.get(), value.get()); }));
     if (!is_tensor(result.get()))
       throw_type_error(
           str("saved_tensors_hooks: the unpack hook must return a Tensor, got ", Py_TYPE(result.get())->tp_name));
@@ -43,7 +43,7 @@ class PySavedHooks final : public SavedHooks {
       ~Suspended() { grad_mode.saved_hooks = before; }
     } const suspended;
     const Object f = pack_, unpack = unpack_, argument(wrap(t));
-    Object value(PyObject_CallOneArg(f.get(), argument.get()));
+    Object value(in_python([&] { return PyObject_CallOneArg(f.get(), argument.get()); }));
     return Ref<Packed>(new PyPacked(std::move(value), unpack));
   }
 

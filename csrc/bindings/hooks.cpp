@@ -41,7 +41,7 @@ class PyHook final : public Hook {
   PyHook(PyObject* f, bool of_gradient) : callable(f), of_gradient_(of_gradient) {}
   Tensor call(const Tensor& t) override {
     const Object f = callable.get(), argument(wrap(t));
-    const Object result(PyObject_CallOneArg(f.get(), argument.get()));
+    const Object result(in_python([&] { return PyObject_CallOneArg(f.get(), argument.get()); }));
     return of_gradient_ ? tensor_or_none(result.get(), "register_hook: the hook") : Tensor();
   }
   void* object() const override { return callable.object(); }
@@ -61,10 +61,11 @@ class PyNodeHook final : public NodeHook {
     const Object f = callable.get(), first(tuple(grads));
     Object result;
     if (before_) {
-      result = Object(PyObject_CallOneArg(f.get(), first.get()));
+      result = Object(in_python([&] { return PyObject_CallOneArg(f.get(), first.get()); }));
     } else {
       const Object second(tuple(outputs));
-      result = Object(PyObject_CallFunctionObjArgs(f.get(), first.get(), second.get(), nullptr));
+      result =
+          Object(in_python([&] { return PyObject_CallFunctionObjArgs(f.get(), first.get(), second.get(), nullptr); }));
     }
     if (result.get() == Py_None) return;
     const bool single = is_tensor(result.get());

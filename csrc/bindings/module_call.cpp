@@ -12,7 +12,7 @@ PyObject *name_hooked, *name_forward, *name_call_impl;
 
 PyObject* call_named(PyObject* self, PyObject* name, PyObject* args, PyObject* kwargs) {
   const Object method = Object::maybe(PyObject_GetAttr(self, name));
-  return method ? PyObject_Call(method.get(), args, kwargs) : nullptr;
+  return method ? in_python([&] { return PyObject_Call(method.get(), args, kwargs); }) : nullptr;
 }
 
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -27,7 +27,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
       stack[1] = self;
       for (Py_ssize_t i = 0; i < n; ++i) stack[i + 2] = PyTuple_GET_ITEM(args, i);
       const size_t count = static_cast<size_t>(n + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET;
-      return PyObject_VectorcallMethod(name_forward, stack + 1, count, nullptr);
+      return in_python([&] { return PyObject_VectorcallMethod(name_forward, stack + 1, count, nullptr); });
     }
   }
   return call_named(self, name_call_impl, args, kwargs);

@@ -42,7 +42,8 @@ namespace {
 Node* get(PyObject* o) { return node_of(o); }
 
 PyObject* refuse(PyTypeObject* type, PyObject*, PyObject*) {
-  return raise(PyExc_TypeError, str(type->tp_name, ": nodes are made by recorded operations"));
+  PyErr_Format(PyExc_TypeError, "%s: nodes are made by recorded operations", type->tp_name);
+  return nullptr;
 }
 void dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
@@ -81,7 +82,7 @@ PyObject* variable(PyObject* o, void*) {
     PyErr_SetString(PyExc_AttributeError, "variable: only AccumulateGrad nodes have a variable");
     return nullptr;
   }
-  return wrap(static_cast<AccumulateGrad*>(get(o))->leaf);
+  return guarded([&] { return wrap(static_cast<AccumulateGrad*>(get(o))->leaf); });
 }
 PyObject* sequence_number(PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(get(o)->sequence); }
 PyObject* register_hook(PyObject* o, PyObject* callable) {

@@ -1,9 +1,13 @@
 #include "bindings/object.h"
 
+#include <memory_resource>
+#include <new>
 #include <unordered_map>
+#include <vector>
 
 #include "autograd/meta.h"
 #include "bindings/module.h"
+#include "core/allocator.h"
 
 namespace genesis::py {
 
@@ -64,6 +68,31 @@ void tensor_dealloc(PyObject* o) {
 // several Python objects share belongs to none of them; before a full collection it is given a Python object of its own
 // (expose_shared), so that cycles through it are seen too.
 namespace {
+
+// Memory for a traversal, which cannot fail half-way: the collector would free what it has not been shown. When the
+// system has no more, there is a reserve. It serves one traversal after another, since the interpreter lock is held.
+class Reserve final : public std::pmr::memory_resource {
+ public:
+  ~Reserve() override { used = 0; }
+
+ private:
+  void* do_allocate(size_t bytes, size_t alignment) override {
+    if (void* p = ::operator new(bytes, std::align_val_t(alignment), std::nothrow)) return p;
+    empty_cache();
+    if (void* p = ::operator new(bytes, std::align_val_t(alignment), std::nothrow)) return p;
+    const size_t begin = (used + alignment - 1) / alignment * alignment;
+    if (begin + bytes > sizeof memory) std::terminate();
+    used = begin + bytes;
+    return memory + begin;
+  }
+  void do_deallocate(void* p, size_t, size_t alignment) override {
+    if (p < memory || p >= memory + sizeof memory) ::operator delete(p, std::align_val_t(alignment));
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  alignas(64) static inline char memory[1 << 20];
+  static inline size_t used = 0;
+};
 
 class Traversal {
  public:
@@ -143,8 +172,9 @@ class Traversal {
 
   visitproc visit_;
   void* arg_;
-  std::unordered_map<Counted*, intptr_t> met_;
-  std::vector<std::pair<Counted*, bool>> owned_;
+  Reserve reserve_;
+  std::pmr::unordered_map<Counted*, intptr_t> met_{&reserve_};
+  std::pmr::vector<std::pair<Counted*, bool>> owned_{&reserve_};
 };
 
 }  // namespace

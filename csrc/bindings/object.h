@@ -7,6 +7,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <cxxabi.h>
 #include <structmember.h>
 
 #include "core/tensor.h"
@@ -40,6 +41,8 @@ struct PythonError {};
 [[noreturn]] inline void throw_python() { throw PythonError{}; }
 // Sets the interpreter's error from the C++ exception being handled; returns null.
 PyObject* translate_exception();
+// The same for an error of the operation `op`, which is named in front of the message where it is not.
+PyObject* translate_exception(const char* op);
 PyObject* raise(PyObject* type, const std::string& text);  // sets the error, returns null
 [[noreturn]] void throw_type_error(const std::string& text);
 
@@ -76,6 +79,21 @@ class Object {
   PyObject* o_ = nullptr;
 };
 
+// Sleeps for ever. Before Python 3.14, a daemon thread that wants the interpreter lock while the interpreter shuts down
+// is ended by pthread_exit, which unwinds the stack: that would end the process at the first noexcept function, and
+// drop references without the lock. So the thread is stopped where that is seen.
+[[noreturn]] void stop_thread();
+
+// Calls into the interpreter, f(), from code that owns something.
+template <class F>
+auto in_python(F&& f) {
+  try {
+    return f();
+  } catch (const abi::__forced_unwind&) {
+    stop_thread();
+  }
+}
+
 // Runs f, turning C++ exceptions into Python's. For the edges where CPython calls us.
 template <class F>
 PyObject* guarded(F&& f) noexcept {
@@ -83,6 +101,15 @@ PyObject* guarded(F&& f) noexcept {
     return f();
   } catch (...) {
     return translate_exception();
+  }
+}
+// The same for the operation `op`.
+template <class F>
+PyObject* guarded_as(const char* op, F&& f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    return translate_exception(op);
   }
 }
 template <class F>

@@ -193,7 +193,7 @@ Object tell(const char* function, const char* format, A... args) {
   const Object module(PyImport_ImportModule("genesis.autograd._anomaly"));
   const Object callable(PyObject_GetAttrString(module.get(), function));
   const Object arguments(Py_BuildValue(format, args...));
-  return Object(PyObject_Call(callable.get(), arguments.get(), nullptr));
+  return Object(in_python([&] { return PyObject_Call(callable.get(), arguments.get(), nullptr); }));
 }
 
 bool wrong(const Tensor& t, bool nan, bool inf) {

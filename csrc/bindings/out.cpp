@@ -27,6 +27,7 @@ void Args::begin_out() {
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k)
       if (!is_tensor(PySequence_Fast_GET_ITEM(o, k))) fail(sig_.out, "a Tensor, or a tuple of them");
   out_given_ = true;
+  completes_.begin();
   if (grad_mode.enabled)
     each_tensor(slot_, [&](const Tensor& t) {
       require<GraphError>(!tracked(t), sig_.name,
@@ -53,18 +54,24 @@ ops::Out Args::given_out(int i) {
 // An empty tensor of another shape gets memory for the result, as in genesis.add(x, y, out=genesis.empty(0)).
 static void make_room(const Tensor& out, const Dims& shape) {
   const Tensor memory = empty(shape, out.dtype());
-  std::swap(out->storage, memory->storage);
-  std::swap(out->data, memory->data);
-  out->shape = memory->shape;
-  out->strides = memory->strides;
-  out->geometry_changed();
+  out->take_contents(*memory.impl());
+}
+static bool needs_room(const Tensor& out, const Tensor& result) {
+  const bool view = meta_if_any(out) && meta_if_any(out)->base.defined();
+  return out.numel() == 0 && out.shape() != result.shape() && !view;
+}
+
+// Raises unless the result can be stored, before any of several is.
+static void check(const Signature& sig, PyObject* out, PyObject* result) {
+  if (out == result) return;
+  const Tensor &to = unwrap(out), &from = unwrap(result);
+  ops::destination(sig.name.c_str(), needs_room(to, from) ? to.shape() : from.shape(), from.dtype(), {&to});
 }
 
 static void store(const Signature& sig, PyObject* out, PyObject* result) {
   if (out == result) return;
   const Tensor &to = unwrap(out), &from = unwrap(result);
-  const bool view = meta_if_any(to) && meta_if_any(to)->base.defined();
-  if (to.numel() == 0 && to.shape() != from.shape() && !view) make_room(to, from.shape());
+  if (needs_room(to, from)) make_room(to, from.shape());
   ops::deliver(sig.name.c_str(), from, {&to});
 }
 
@@ -75,6 +82,7 @@ PyObject* Args::deliver(PyObject* computed) {
   const auto written = [&](PyObject* o) { unwrap(o)->storage->written(sig_.name.c_str()); };
   if (is_tensor(computed)) {
     if (!is_tensor(out)) fail(sig_.out, "a Tensor, since there is one result");
+    check(sig_, out, computed);
     store(sig_, out, computed);
     written(out);
     return Py_NewRef(out);
@@ -84,6 +92,7 @@ PyObject* Args::deliver(PyObject* computed) {
     throw_type_error(str(sig_.name, "(): out= goes with results that are tensors, got ", Py_TYPE(computed)->tp_name));
   if (!is_list(out) || PySequence_Fast_GET_SIZE(out) != n) fail(sig_.out, str("a tuple of ", n, " tensors").c_str());
   const bool plain = PyTuple_CheckExact(computed);
+  for (Py_ssize_t k = 0; k < n; ++k) check(sig_, PySequence_Fast_GET_ITEM(out, k), PyTuple_GET_ITEM(computed, k));
   Object tuple(plain ? PyTuple_New(n) : PyStructSequence_New(Py_TYPE(computed)));
   for (Py_ssize_t k = 0; k < n; ++k) {
     PyObject* to = PySequence_Fast_GET_ITEM(out, k);

@@ -97,6 +97,7 @@ class Group {
   }
 
  private:
+  const Completes completes_;  // a step is not left half-way
   PyObject* option(PyObject* key) const {
     PyObject* value = PyDict_GetItemWithError(group_, key);
     if (!value) {

@@ -1,4 +1,6 @@
 // Threads, memory, and what this build is.
+#include <csignal>
+
 #include "autograd/node.h"
 #include "bindings/args.h"
 #include "bindings/module.h"
@@ -10,9 +12,28 @@
 
 namespace genesis::py {
 
+// Whether Ctrl-C waits to be handled, and by nobody but the usual handler, which raises KeyboardInterrupt: an operation
+// cannot be given up for a handler that returns. It is run when the operation is left (errors.cpp).
+static bool interrupted() {
+  static PyObject* module = PyImport_ImportModule("_signal");
+  static PyObject* getsignal = module ? PyObject_GetAttrString(module, "getsignal") : nullptr;
+  static PyObject* usual = module ? PyObject_GetAttrString(module, "default_int_handler") : nullptr;
+  static PyObject* number = PyLong_FromLong(SIGINT);
+  if (!PyGILState_Check() || PyErr_Occurred() || !getsignal || !usual || !number) return false;
+  if (!PyOS_InterruptOccurred()) return false;  // always false in other threads than the main one
+  PyErr_SetInterrupt();
+  PyObject* handler = PyObject_CallOneArg(getsignal, number);
+  const bool raises = handler == usual;
+  Py_XDECREF(handler);
+  PyErr_Clear();
+  return raises;
+}
+
 static const Family family({.kind = Kind::Tool, .page = "settings"}, [] {
-  set_unlock_hooks({[]() -> void* { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; },
-                    [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }});
+  set_unlock_hooks(
+      {[]() -> void* { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; },
+       [](void* state) { in_python([&] { return PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }); },
+       interrupted});
   def<"get_num_threads() -> int", [](Args&) { return static_cast<int64_t>(get_num_threads()); }>(
       kFunction | kTool, "How many threads an operation may use.");
   def<"set_num_threads(int n) -> None", [](Args& a) -> PyObject* {

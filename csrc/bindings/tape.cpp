@@ -245,16 +245,17 @@ void tape_dealloc(PyObject* o) {
 }
 
 PyObject* start(PyObject* o, PyObject*) {
-  if (get(o).recording()) return raise(PyExc_RuntimeError, "Tape.start_recording: the tape is recording already");
+  if (get(o).recording())
+    return PyErr_Format(PyExc_RuntimeError, "Tape.start_recording: the tape is recording already");
   get(o).start();
   Py_RETURN_NONE;
 }
 PyObject* stop(PyObject* o, PyObject*) {
   Tape& tape = get(o);
-  if (!tape.recording()) return raise(PyExc_RuntimeError, "Tape.stop_recording: the tape is not recording");
+  if (!tape.recording()) return PyErr_Format(PyExc_RuntimeError, "Tape.stop_recording: the tape is not recording");
   if (tape.home != &grad_mode)
-    return raise(PyExc_RuntimeError,
-                 "Tape.stop_recording: the tape was started in another thread and must be stopped there");
+    return PyErr_Format(PyExc_RuntimeError,
+                        "Tape.stop_recording: the tape was started in another thread and must be stopped there");
   tape.stop();
   Py_RETURN_NONE;
 }

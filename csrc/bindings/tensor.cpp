@@ -48,7 +48,7 @@ const Operator& operator_of() {
 
 [[gnu::always_inline]] inline PyObject* call_operator(const Operator& op, PyObject* x, PyObject* y, bool overridden,
                                                       const char* reflected) {
-  return guarded([&]() -> PyObject* {
+  return guarded_as(op.sig.name.c_str(), [&]() -> PyObject* {
     Args a(op, x, y, overridden);
     if (a.intercepted()) [[unlikely]]
       return intercept(op, a, x, y, reflected);
@@ -223,8 +223,9 @@ Py_ssize_t length(PyObject* a) {
 const Tensor& self_of(PyObject* o) { return unwrap(o); }
 
 PyObject* get_grad(PyObject* o, void*) {
-  TensorMeta* m = meta_if_any(self_of(o));
-  if (!m || !m->grad.defined()) {
+  return guarded([&]() -> PyObject* {
+    TensorMeta* m = meta_if_any(self_of(o));
+    if (m && m->grad.defined()) return wrap(m->grad);
     Node* node = requires_grad(self_of(o)) ? grad_fn(self_of(o)) : nullptr;
     if (node && !(m && m->retains_grad) &&
         PyErr_WarnFormat(PyExc_UserWarning, 1,
@@ -233,8 +234,7 @@ PyObject* get_grad(PyObject* o, void*) {
                          node->name().c_str()) < 0)
       return nullptr;
     Py_RETURN_NONE;
-  }
-  return wrap(m->grad);
+  });
 }
 PyObject* get_writer(PyObject* o, void*) {
   const char* writer = self_of(o)->storage->writer;
@@ -274,14 +274,7 @@ int set_data(PyObject* o, PyObject* value, void*) {
     require<GraphError>(
         !(meta_if_any(self_of(o)) && meta_if_any(self_of(o))->base.defined()) || !requires_grad(self_of(o)),
         "data: cannot be set on a view that requires grad");
-    from->storage->retain();
-    to->storage->release();
-    to->storage = from->storage;
-    to->data = from->data;
-    to->dtype = from->dtype;
-    to->shape = from->shape;
-    to->strides = from->strides;
-    to->geometry_changed();
+    to->take_contents(*from);
     return 0;
   });
 }
@@ -303,9 +296,11 @@ PyObject* get_hooks(PyObject* o, void*) {
   });
 }
 PyObject* get_base(PyObject* o, void*) {
-  TensorMeta* m = meta_if_any(self_of(o));
-  if (!m || !m->base.defined()) Py_RETURN_NONE;
-  return wrap(m->base);
+  return guarded([&]() -> PyObject* {
+    TensorMeta* m = meta_if_any(self_of(o));
+    if (!m || !m->base.defined()) Py_RETURN_NONE;
+    return wrap(m->base);
+  });
 }
 Tensor transposed(const Tensor& t) {
   Dims dims;

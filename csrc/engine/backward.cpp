@@ -167,10 +167,38 @@ void Pass::deliver(Slot& slot, uint32_t index, Tensor&& grad) {
   add_gradient(slot.grads[static_cast<int>(index)], std::move(grad), options_.create_graph);
 }
 
+// Gradients that are shown to a hook, which may change their values, but not their shapes or dtypes.
+class Shown {
+ public:
+  explicit Shown(const Grads& grads) : grads_(grads) {
+    for (const Tensor& g : grads_) looks_.push_back(g.defined() ? Look{g.shape(), g.dtype()} : Look{});
+  }
+  void require_same(const char* what) const {
+    for (int i = 0; i < grads_.size(); ++i) {
+      const Tensor& g = grads_[i];
+      if (!g.defined()) continue;
+      const Look& before = looks_[static_cast<size_t>(i)];
+      require<GraphError>(g.shape() == before.shape && g.dtype() == before.dtype, what, " made a gradient of shape ",
+                          before.shape, " and dtype ", before.dtype, " one of shape ", g.shape(), " and dtype ",
+                          g.dtype(), " in place (by resize_ or .data); return a new tensor of the same shape instead");
+    }
+  }
+
+ private:
+  struct Look {
+    Dims shape;
+    DType dtype = DType::Float32;
+  };
+  Grads grads_;
+  std::vector<Look> looks_;
+};
+
 Tensor call_hook(Hook& hook, Tensor grad, bool create_graph) {
   if (!hook.object()) return grad;  // removed, perhaps by the hook before it
   if (!create_graph && !grad.exclusive() && !grad->foreign()) grad = ops::clone(grad);  // a buffer of the hook's own
+  const Shown shown(Grads{grad});
   Tensor replaced = hook.call(grad);
+  shown.require_same("register_hook: the hook");
   if (!replaced.defined()) return grad;
   require<GraphError>(replaced.shape() == grad.shape(), "register_hook: the hook returned a gradient of shape ",
                       replaced.shape(), " in place of one of shape ", grad.shape());
@@ -183,14 +211,23 @@ void run_before(Node& node, Grads& grads) {
   if (!extras || extras->pre_hooks.empty()) return;
   const auto hooks = extras->pre_hooks;
   for (const Ref<NodeHook>& hook : hooks)
-    if (hook->object()) hook->call(grads, Grads{});
+    if (hook->object()) {
+      const Shown shown(grads);
+      hook->call(grads, Grads{});
+      shown.require_same("register_prehook: the hook");
+    }
 }
 void run_after(Node& node, Grads& out, const Grads& seen) {
   NodeExtras* extras = node.extras_if_any();
   if (!extras || extras->post_hooks.empty()) return;
   const auto hooks = extras->post_hooks;
   for (const Ref<NodeHook>& hook : hooks)
-    if (hook->object()) hook->call(out, seen);
+    if (hook->object()) {
+      const Shown made(out), received(seen);
+      hook->call(out, seen);
+      made.require_same("register_hook: the hook of a node");
+      received.require_same("register_hook: the hook of a node");
+    }
 }
 
 void Pass::run_tensor_hooks(Node* node, Grads& grads) {
@@ -227,6 +264,10 @@ void Pass::run_leaf(AccumulateGrad& node, Grads& grads) {
     const auto hooks = m->post_accumulate_hooks;
     for (const Ref<Hook>& hook : hooks)
       if (hook->object()) hook->call(leaf);
+    const Tensor& kept = m->grad;
+    require<GraphError>(!kept.defined() || kept.shape() == leaf.shape(),
+                        "register_post_accumulate_grad_hook: the hook left a gradient of shape ", kept.shape(),
+                        " with a tensor of shape ", leaf.shape(), "; do not resize it");
   }
   Grads none;
   run_after(node, none, seen);

@@ -16,9 +16,9 @@ namespace genesis::ops {
 void require_representable(const char* op, Scalar value, DType dtype) {
   if (dtype == DType::Bool) return;
   if (is_floating(dtype)) {
-    require(dtype != DType::Float32 || !std::isfinite(value.to_double()) ||
-                std::abs(value.to_double()) <= std::numeric_limits<float>::max(),
-            op, ": ", value.to_double(), " does not fit into float32; use dtype=genesis.float64");
+    require<RangeError>(dtype != DType::Float32 || !std::isfinite(value.to_double()) ||
+                            std::abs(value.to_double()) <= std::numeric_limits<float>::max(),
+                        op, ": ", value.to_double(), " does not fit into float32; use dtype=genesis.float64");
     return;
   }
   const int bits = static_cast<int>(8 * itemsize(dtype));
@@ -26,13 +26,13 @@ void require_representable(const char* op, Scalar value, DType dtype) {
     // The bounds are those of the type: a fraction beyond the last number does not fit.
     const double limit = std::ldexp(1.0, dtype == DType::UInt8 ? 8 : bits - 1);
     const double lowest = dtype == DType::UInt8 ? 0 : -limit, highest = dtype == DType::Int64 ? limit : limit - 1;
-    require(value.f >= lowest && (dtype == DType::Int64 ? value.f < highest : value.f <= highest), op, ": ", value.f,
-            " does not fit into ", dtype);
+    require<RangeError>(value.f >= lowest && (dtype == DType::Int64 ? value.f < highest : value.f <= highest), op, ": ",
+                        value.f, " does not fit into ", dtype);
   } else if (dtype != DType::Int64) {
     // A small negative number is taken for its unsigned counterpart, as in PyTorch.
     const int64_t limit = int64_t{1} << (dtype == DType::UInt8 ? 8 : bits - 1);
-    require(value.i < limit && value.i >= (dtype == DType::UInt8 ? 1 - limit : -limit), op, ": ", value.i,
-            " does not fit into ", dtype);
+    require<RangeError>(value.i < limit && value.i >= (dtype == DType::UInt8 ? 1 - limit : -limit), op, ": ", value.i,
+                        " does not fit into ", dtype);
   }
 }
 

@@ -175,3 +175,23 @@ def test_named_results_stay_named():
         "genesis.return_types.sort(\nvalues=tensor([1., 2.]),\nindices=tensor([1, 0]))"
     )
     assert listed(result) == [values, indices]
+
+
+def test_an_empty_out_is_untouched_when_the_result_does_not_fit():
+    for out in (genesis.empty(0, dtype=genesis.int64), genesis.empty(0, 3, dtype=genesis.bool)):
+        shape, version = out.shape, out._version
+        with pytest.raises(TypeError, match="cannot be stored"):
+            genesis.add(genesis.ones(5), 1.5, out=out)
+        assert out.shape == shape and out._version == version
+
+
+def test_of_several_outs_all_are_checked_first():
+    x = genesis.rand(4, 5)
+    values, indices = genesis.empty(0), genesis.empty(0, dtype=genesis.bool)
+    with pytest.raises(TypeError, match="cannot be stored"):
+        genesis.sort(x, out=(values, indices))
+    assert values.shape == (0,) and indices.shape == (0,)
+    filled, wrong = genesis.full((4, 5), 7.0), genesis.empty(3, dtype=genesis.int64)
+    with pytest.raises(ValueError, match="cannot be stored"):
+        genesis.sort(x, out=(filled, wrong))
+    assert (filled == 7).all()
