@@ -235,13 +235,20 @@ void forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
 
 template <class T>
 void input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
-  const int64_t taps = s.taps(), strides = s.stride[0] * s.stride[1] * s.stride[2];
-  if (s.out_channels >= 8 && s.out_size() > 0 && s.in_size() >= 2 * strides * s.out_size())
+  const int64_t taps = s.taps();
+  const double strides =
+      static_cast<double>(s.stride[0]) * static_cast<double>(s.stride[1]) * static_cast<double>(s.stride[2]);
+  if (s.out_channels >= 8 && s.out_size() > 0 &&
+      static_cast<double>(s.in_size()) >= 2 * strides * static_cast<double>(s.out_size()))
     return add_columns(s, dy, w, bias, dx);
+  const std::vector<int64_t> met[] = {met_residues(s, 0), met_residues(s, 1), met_residues(s, 2)};
+  if (!all_met(s, met))  // what meets no tap is the bias
+    for (int64_t plane = 0; plane < s.batch * s.groups * s.in_channels; ++plane)
+      std::fill_n(dx + plane * s.in_size(), s.in_size(), bias ? bias[plane % (s.groups * s.in_channels)] : T(0));
   std::vector<Correlation<T>> passes;
-  for (int64_t r0 = 0; r0 < s.stride[0]; ++r0)
-    for (int64_t r1 = 0; r1 < s.stride[1]; ++r1)
-      for (int64_t r2 = 0; r2 < s.stride[2]; ++r2) {
+  for (const int64_t r0 : met[0])
+    for (const int64_t r1 : met[1])
+      for (const int64_t r2 : met[2]) {
         const Residue a = residue_axis(s, 0, r0), b = residue_axis(s, 1, r1), c = residue_axis(s, 2, r2);
         if (a.axis.out == 0 || b.axis.out == 0 || c.axis.out == 0) continue;
         passes.push_back({s.batch,

@@ -64,5 +64,20 @@ inline Residue residue_axis(const ConvShape& s, int d, int64_t residue) {
   return {axis, first};
 }
 
+// The residues that a tap has. The stride may be much larger than the kernel: inputs of the other residues meet
+// nothing.
+inline std::vector<int64_t> met_residues(const ConvShape& s, int d) {
+  std::vector<int64_t> met;
+  for (int64_t t = 0; t < s.kernel[d]; ++t) met.push_back(t * s.dilation[d] % s.stride[d]);
+  std::sort(met.begin(), met.end());
+  met.erase(std::unique(met.begin(), met.end()), met.end());
+  return met;
+}
+inline bool all_met(const ConvShape& s, const std::vector<int64_t> (&met)[3]) {
+  bool all = true;
+  for (int d = 0; d < 3; ++d) all = all && static_cast<int64_t>(met[d].size()) == s.stride[d];
+  return all;
+}
+
 }  // namespace
 }  // namespace genesis::kernels::GENESIS_ISA

@@ -68,9 +68,15 @@ void sum_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y
 template <class T>
 void sum_input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   const int64_t k = s.taps() * s.in_channels;
-  for (int64_t r0 = 0; r0 < s.stride[0]; ++r0)
-    for (int64_t r1 = 0; r1 < s.stride[1]; ++r1)
-      for (int64_t r2 = 0; r2 < s.stride[2]; ++r2) {
+  const std::vector<int64_t> met[] = {met_residues(s, 0), met_residues(s, 1), met_residues(s, 2)};
+  if (!all_met(s, met)) {  // what meets no tap is the bias
+    const int64_t channels = s.groups * s.in_channels;
+    for (int64_t pixel = 0; pixel < s.batch * s.in_size(); ++pixel)
+      for (int64_t c = 0; c < channels; ++c) dx[pixel * channels + c] = bias ? bias[c] : T(0);
+  }
+  for (const int64_t r0 : met[0])
+    for (const int64_t r1 : met[1])
+      for (const int64_t r2 : met[2]) {
         const Residue a = residue_axis(s, 0, r0), b = residue_axis(s, 1, r1), c = residue_axis(s, 2, r2);
         make_sums<T>({s.batch,
                       s.groups,

@@ -20,17 +20,18 @@ namespace {
 // One dimension of a grid: sub-grids of `size`, one for each residue that a tap has.
 struct Side {
   int64_t size, count;
-  std::vector<int64_t> residues, slot;  // slot[residue]: which sub-grid
+  std::vector<int64_t> residues;
 
-  explicit Side(const Axis& axis) : size((axis.extent() + axis.step - 1) / axis.step), slot(axis.step, -1) {
-    for (const Tap& tap : axis.taps) {
-      int64_t& at = slot[tap.offset % axis.step];
-      if (at < 0) {
-        at = static_cast<int64_t>(residues.size());
-        residues.push_back(tap.offset % axis.step);
+  explicit Side(const Axis& axis) : size((axis.extent() + axis.step - 1) / axis.step), count(0) {
+    for (const Tap& tap : axis.taps)
+      if (const int64_t residue = tap.offset % axis.step; slot(residue) == count) {
+        residues.push_back(residue);
+        ++count;
       }
-    }
-    count = static_cast<int64_t>(residues.size());
+  }
+  // Which sub-grid; `count` for a residue that no tap has. There are few, while the stride may be any number.
+  int64_t slot(int64_t residue) const {
+    return std::find(residues.begin(), residues.end(), residue) - residues.begin();
   }
 };
 
@@ -250,7 +251,7 @@ class Planes {
   int64_t offset(int64_t e0, int64_t e1, int64_t e2) const {
     const int64_t at = position(e0 / axes_[0].step, e1 / axes_[1].step, e2 / axes_[2].step);
     if (in_place_) return at;
-    auto slot = [&](int d, int64_t e) { return sides_[d].slot[e % axes_[d].step]; };
+    auto slot = [&](int d, int64_t e) { return sides_[d].slot(e % axes_[d].step); };
     return ((slot(0, e0) * sides_[1].count + slot(1, e1)) * sides_[2].count + slot(2, e2)) * grid_ + at;
   }
   // Offsets of all taps, in the order of the axes.

@@ -9,6 +9,7 @@
 #include "ops/matmul.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
+#include "ops/scan.h"
 #include "ops/shape.h"
 #include "ops/view.h"
 
@@ -291,11 +292,11 @@ Tensor vander(const Tensor& x, int64_t columns, bool increasing) {
     shape.push_back(0);
     return untracked(empty(shape, base.dtype()));
   }
-  std::vector<Tensor> powers{full_like(base, 1, base.dtype())};
-  while (static_cast<int64_t>(powers.size()) < columns)
-    powers.push_back(powers.size() == 1 ? base : powers.back() * base);
-  if (!increasing) std::reverse(powers.begin(), powers.end());
-  return stack(powers, -1);
+  Dims shape = x.shape();
+  shape.push_back(columns - 1);
+  const Tensor one = full_like(unsqueeze(base, -1), 1, base.dtype());
+  const Tensor powers = cat(std::vector<Tensor>{one, cumprod(expand(unsqueeze(base, -1), shape), -1)}, -1);
+  return increasing ? powers : flip(powers, {-1});
 }
 
 }  // namespace genesis::ops

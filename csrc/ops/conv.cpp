@@ -4,6 +4,7 @@
 #include "ops/conv.h"
 
 #include "autograd/record.h"
+#include "core/checked.h"
 #include "kernels/conv.h"
 #include "kernels/conv_last.h"
 #include "ops/create.h"
@@ -145,6 +146,15 @@ void spread(const char* op, const char* argument, const Dims& given, int spatial
   }
 }
 
+// Strides that lead past the last place where the kernel fits mean all the same, and kernels make tables of that size.
+void cut_strides(ConvShape& s) {
+  for (int d = 0; d < 3; ++d) {
+    const int64_t span = (s.kernel[d] - 1) * s.dilation[d] + 1;
+    s.stride[d] = std::min(s.stride[d], std::max<int64_t>(1, s.in[d] + 2 * s.padding[d] - span + 1));
+    if (s.kernel[d] == 1) s.dilation[d] = 1;
+  }
+}
+
 void require_operands(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
                       int64_t groups) {
   require<DTypeError>(x.dtype() != DType::Bool, op, ": input must hold numbers, got bool; use input.float()");
@@ -210,7 +220,7 @@ Tensor conv(const char* op, int spatial, const Tensor& x, const Tensor& w, const
     const int at = d - 3 + spatial;  // among the spatial dimensions
     s.in[d] = at < 0 ? 1 : x.size(x.dim() - spatial + at);
     s.kernel[d] = at < 0 ? 1 : w.size(2 + at);
-    const int64_t span = (s.kernel[d] - 1) * s.dilation[d] + 1;
+    const int64_t span = checked::span(op, s.kernel[d], s.dilation[d]);
     if (options.same) {
       require(s.stride[d] == 1, op, ": padding='same' needs stride 1, got stride ", options.stride);
       s.padding[d] = (span - 1) / 2;
@@ -218,12 +228,13 @@ Tensor conv(const char* op, int spatial, const Tensor& x, const Tensor& w, const
       continue;
     }
     require(s.kernel[d] > 0, op, ": weight of shape ", w.shape(), " has an empty kernel");
-    const int64_t padded = s.in[d] + 2 * s.padding[d];
+    const int64_t padded = checked::padded(op, s.in[d], s.padding[d]);
     require(padded >= span, op, ": the kernel spans ", span, " elements in spatial dimension ", at, " (size ",
             s.kernel[d], ", dilation ", s.dilation[d], "), but input of shape ", x.shape(), " has ", padded,
             " there with its padding; pad more, or take a smaller kernel");
     s.out[d] = (padded - span) / s.stride[d] + 1;
   }
+  if (!options.same) cut_strides(s);
   return batched(x, w, spatial, [&](const Tensor& stack, MemoryFormat format) {
     s.batch = stack.size(0);
     const Problem problem{s, spatial, format};
@@ -257,10 +268,14 @@ Tensor conv_transpose(const char* op, int spatial, const Tensor& x, const Tensor
     require(extra[d] < std::max(s.stride[d], s.dilation[d]) || extra[d] == 0, op,
             ": output_padding must be smaller than stride or dilation, got ", output_padding, " with stride ",
             options.stride, " and dilation ", options.dilation);
-    s.in[d] = (s.out[d] - 1) * s.stride[d] - 2 * s.padding[d] + (s.kernel[d] - 1) * s.dilation[d] + 1 + extra[d];
+    const int64_t span = checked::span(op, s.kernel[d], s.dilation[d]),
+                  apart = checked::mul(op, s.out[d] - 1, s.stride[d]);
+    const int64_t whole = checked::add(op, checked::add(op, apart, span), extra[d]);
+    s.in[d] = checked::size(op, checked::add(op, whole, -checked::padded(op, 0, s.padding[d])));
     require(s.in[d] > 0, op, ": input of shape ", x.shape(), " would give size ", s.in[d], " in spatial dimension ", at,
             "; take less padding");
   }
+  cut_strides(s);
   return batched(x, w, spatial, [&](const Tensor& stack, MemoryFormat format) {
     s.batch = stack.size(0);
     const Problem problem{s, spatial, format};

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "autograd/record.h"
+#include "core/checked.h"
 #include "kernels/pool.h"
 #include "ops/create.h"
 #include "ops/dense.h"
@@ -86,8 +87,9 @@ Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bo
 Tensor max_backward_last(const Tensor& dy, const Tensor& index, const PoolShape& s, const Dims& size,
                          const Layout& layout) {
   const Tensor from = layout.dense(dy), at = layout.dense(index);
-  Tensor dx = layout.empty(with_planes(dy, size.size(), size), from.dtype());
-  if (dx.numel() > 0) kernels::max_pool_backward_last(from.dtype(), s, from->data, at.dtype(), at->data, dx->data);
+  const Dims shape = with_planes(dy, size.size(), size);
+  Tensor dx = dy.numel() > 0 ? layout.empty(shape, from.dtype()) : zeros(shape, from.dtype());
+  if (dy.numel() > 0) kernels::max_pool_backward_last(from.dtype(), s, from->data, at.dtype(), at->data, dx->data);
   return record(
       "max_pool_backward", narrowed(dx, dy.dtype()), inputs(dy), save(index),
       [size, layout](const Tensor& g, const Saved& saved) { return Grads{gather_planes(g, saved[0], size, layout)}; });
@@ -114,9 +116,10 @@ Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& 
 
 Tensor run_avg_backward(const char* op, const Tensor& dy, const PoolShape& s, const Dims& in, const Layout& layout) {
   const Tensor from = layout.dense(dy);
-  Tensor dx = layout.empty(with_planes(dy, in.size(), in), from.dtype());
+  const Dims shape = with_planes(dy, in.size(), in);
+  Tensor dx = dy.numel() > 0 ? layout.empty(shape, from.dtype()) : zeros(shape, from.dtype());
   const auto& run = layout.last() ? kernels::avg_pool_backward_last : kernels::avg_pool_backward;
-  if (dx.numel() > 0) run(from.dtype(), s, from->data, dx->data);
+  if (dy.numel() > 0) run(from.dtype(), s, from->data, dx->data);
   return record("avg_pool_backward", layout.arrange(narrowed(dx, dy.dtype())), inputs(dy), save(),
                 [op, s, layout, out = spatial_size(dy, in.size())](const Tensor& g, const Saved&) {
                   return Grads{run_avg(op, g, s, out, layout)};
@@ -183,21 +186,36 @@ PoolShape window_shape(const char* op, int spatial, const Tensor& x, const PoolO
   for (int d = 0; d < spatial; ++d) {
     const int at = 3 - spatial + d;
     const int64_t kernel = s.kernel[at] = number_at(op, "kernel_size", options.kernel, spatial, d, 1);
-    const int64_t stride = s.stride[at] =
+    const int64_t given_stride =
         options.stride.empty() ? kernel : number_at(op, "stride", options.stride, spatial, d, 1);
     const int64_t padding = s.padding[at] = number_at(op, "padding", options.padding, spatial, d, 0);
-    const int64_t dilation = s.dilation[at] = number_at(op, "dilation", options.dilation, spatial, d, 1);
-    const int64_t span = (kernel - 1) * dilation + 1, in = s.in[at];
+    const int64_t dilation = number_at(op, "dilation", options.dilation, spatial, d, 1);
+    const int64_t span = checked::span(op, kernel, dilation), in = s.in[at];
     require(padding <= span / 2, op, ": padding ", padding, " is more than half of the window, which spans ", span,
             " elements; some windows would see nothing but padding");
-    const int64_t room = in + 2 * padding - span;
+    const int64_t room = checked::padded(op, in, padding) - span;
+    // A stride beyond the last window means what the smallest such does.
+    const int64_t stride = s.stride[at] = std::min(given_stride, std::abs(room) + in + padding + 1);
     int64_t count = room < 0 ? (options.ceil_mode && room + stride > 0 ? 1 : 0) : room / stride + 1;
     if (options.ceil_mode && room >= 0 && room % stride != 0) ++count;
     if (options.ceil_mode && (count - 1) * stride >= in + padding) --count;  // it would see only padding
     require(count > 0, op, ": a window of ", span, " elements does not fit in the ", in + 2 * padding,
             " of input of shape ", x.shape(), " with its padding; take a smaller kernel_size or more padding");
+    s.dilation[at] = kernel == 1 ? 1 : dilation;
     s.out[at] = count;
     out.push_back(count);
+  }
+  checked::mul(op, checked::mul(op, s.kernel[0], s.kernel[1]), s.kernel[2]);  // averages divide by it
+  return s;
+}
+
+// Without the taps that see nothing but padding under every output: a maximum does not need them.
+PoolShape without_idle_taps(PoolShape s) {
+  for (int d = 0; d < 3; ++d) {
+    const int64_t reach = s.padding[d] - (s.out[d] - 1) * s.stride[d];
+    const int64_t first = std::max<int64_t>(0, reach / s.dilation[d]);
+    s.kernel[d] = std::min(s.kernel[d], (s.in[d] - 1 + s.padding[d]) / s.dilation[d] + 1) - first;
+    s.padding[d] -= first * s.dilation[d];
   }
   return s;
 }
@@ -208,7 +226,8 @@ PoolShape adaptive_shape(const char* op, int spatial, const Tensor& x, const Dim
   s.adaptive = false;
   for (int d = 0; d < spatial; ++d) {
     const int at = 3 - spatial + d;
-    s.out[at] = number_at(op, "output_size", size, spatial, d, 0);
+    s.out[at] = checked::size(op, number_at(op, "output_size", size, spatial, d, 0));
+    checked::mul(op, s.in[at], s.out[at] + 1);  // where windows begin and end
     out.push_back(s.out[at]);
     if (s.out[at] == 0 || s.in[at] % s.out[at] != 0) s.adaptive = true;
     else s.kernel[at] = s.stride[at] = s.in[at] / s.out[at];
@@ -220,7 +239,7 @@ PoolShape adaptive_shape(const char* op, int spatial, const Tensor& x, const Dim
 
 Tensor max_pool(const char* op, int spatial, const Tensor& x, const PoolOptions& options, Tensor* indices) {
   Dims out;
-  const PoolShape s = window_shape(op, spatial, x, options, out, Integers::All);
+  const PoolShape s = without_idle_taps(window_shape(op, spatial, x, options, out, Integers::All));
   return run_max(op, spatial, x, s, out, indices);
 }
 

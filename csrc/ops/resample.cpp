@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autograd/record.h"
+#include "core/checked.h"
 #include "kernels/resample.h"
 #include "ops/create.h"
 #include "ops/dense.h"
@@ -109,11 +110,11 @@ Tensor run(const Tensor& x, const Dims& from, const Dims& to, const ResampleOpti
   for (int i = 0; i < spatial; ++i) {
     const int d = transposed ? i : spatial - 1 - i, at = x.dim() - spatial + d;
     const double scale = d < options.scales.size() ? options.scales[d] : 0;
-    const Weights table = y.dtype() == DType::Float32 ? make_weights<float>(from[d], to[d], spatial, options, scale)
-                                                      : make_weights<double>(from[d], to[d], spatial, options, scale);
     Dims shape = y.shape();
     shape[at] = transposed ? from[d] : to[d];
     Tensor next = empty(shape, y.dtype());
+    const Weights table = y.dtype() == DType::Float32 ? make_weights<float>(from[d], to[d], spatial, options, scale)
+                                                      : make_weights<double>(from[d], to[d], spatial, options, scale);
     const Lines lines(shape, at);
     const kernels::ResampleTable kernel{lines.outer,        from[d], to[d], lines.inner, table.taps, table.index.data(),
                                         table.weight.data()};
@@ -148,13 +149,13 @@ Tensor run_bytes(const Tensor& x, const Dims& from, const Dims& to, const Resamp
   for (int d = 1; d >= 0; --d) {
     if (from[d] == to[d]) continue;
     const double scale = d < options.scales.size() ? options.scales[d] : 0;
-    Weights table = make_weights<double>(from[d], to[d], 2, options, scale);
-    int shift;
-    const std::vector<int16_t> weight = whole_weights(table, shift);
     Dims shape = y.shape();
     shape[2 + d] = to[d];
     const Lines lines(shape, 2 + d);
     Tensor next = empty(shape, DType::UInt8);
+    Weights table = make_weights<double>(from[d], to[d], 2, options, scale);
+    int shift;
+    const std::vector<int16_t> weight = whole_weights(table, shift);
     if (next.numel() > 0)
       kernels::resample_bytes(
           {lines.outer, from[d], to[d], lines.inner, table.taps, table.index.data(), weight.data(), shift},
@@ -186,6 +187,9 @@ Tensor resample(const Tensor& x, const Dims& size, const ResampleOptions& option
   for (int d = 0; d < spatial; ++d)
     require(from[d] > 0 && size[d] > 0, "interpolate: sizes must be positive, got input of shape ", x.shape(),
             " and size ", size);
+  Dims whole{x.size(0), x.size(1)};
+  for (int64_t n : size) whole.push_back(n);
+  empty(whole, x.dtype());  // raises if there is no memory for the result, before tables of its size are made
   if (bytes && nearest) return untracked(cast(run(cast(x, DType::Float32), from, size, options, false), DType::UInt8));
   return bytes ? untracked(run_bytes(x, from, size, options)) : resample_with(x, from, size, options, false);
 }
@@ -231,11 +235,16 @@ UnfoldShape window_shape(const char* op, int64_t height, int64_t width, const Un
   take("padding", options.padding, 0, s.padding);
   take("stride", options.stride, 1, s.stride);
   for (int d = 0; d < 2; ++d) {
-    const int64_t span = (s.kernel[d] - 1) * s.dilation[d] + 1, padded = s.in[d] + 2 * s.padding[d];
+    const int64_t span = checked::span(op, s.kernel[d], s.dilation[d]),
+                  padded = checked::padded(op, s.in[d], s.padding[d]);
     require(padded >= span, op, ": the kernel spans ", span, " elements but an image of size (", height, ", ", width,
             ") has ", padded, " there with its padding; pad more, or take a smaller kernel");
     s.out[d] = (padded - span) / s.stride[d] + 1;
+    s.stride[d] = std::min(s.stride[d], padded - span + 1);  // a longer one leads to the same windows
+    if (s.kernel[d] == 1) s.dilation[d] = 1;
   }
+  checked::mul(op, s.kernel[0], s.kernel[1]);
+  checked::mul(op, s.out[0], s.out[1]);
   return s;
 }
 
@@ -247,6 +256,7 @@ Tensor unfold_windows(const Tensor& x, const UnfoldOptions& options) {
   require(x.dim() == 3 || x.dim() == 4,
           "unfold: input must be (batch, channels, height, width), or the same without batch; got shape ", x.shape());
   UnfoldShape s = window_shape("unfold", x.size(-2), x.size(-1), options);
+  checked::mul("unfold", x.size(-3), s.kernel[0] * s.kernel[1]);
   s.planes = x.numel() / std::max<int64_t>(1, x.size(-2) * x.size(-1));
   return x.dim() == 4 ? columns_of(x, s) : squeeze(columns_of(unsqueeze(x, 0), s), {0});
 }
@@ -260,6 +270,7 @@ Tensor fold_windows(const Tensor& columns, const Dims& size, const UnfoldOptions
           "fold: input must be (batch, channels * kernel elements, windows), or the same without batch; got shape ",
           columns.shape());
   require(size.size() == 1 || size.size() == 2, "fold: output_size must be one number or two, got ", size);
+  for (int64_t n : size) require(n >= 0, "fold: output_size must not be negative, got ", size);
   UnfoldShape s = window_shape("fold", size[0], size.back(), options);
   const int64_t taps = s.kernel[0] * s.kernel[1], windows = s.out[0] * s.out[1];
   require(columns.size(-2) % taps == 0, "fold: input of shape ", columns.shape(), " must have a multiple of ", taps,

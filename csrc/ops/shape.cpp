@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "core/promote.h"
 #include "kernels/convert.h"
 #include "kernels/index.h"
@@ -206,13 +207,23 @@ Tensor cartesian_prod(std::span<const Tensor> xs) {
 
 // ---- taking apart ---------------------------------------------------------------------------------------------------
 
+// Each part is a tensor, and takes more memory than its place in a list.
+static void require_parts(const char* op, int64_t parts) {
+  constexpr int64_t kMost = int64_t{1} << 24;
+  require(parts <= kMost, op, ": ", parts, " parts are more than can be made (at most ", kMost, "); use fewer");
+}
+
 std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim) {
   require(x.dim() > 0, "split: a 0-d tensor cannot be split");
   const int d = wrap_dim("split", dim, x.dim());
   const int64_t n = x.size(d);
   require(size > 0 || (size == 0 && n == 0), "split: the size of a part must be positive, got ", size);
+  require_parts("split", size == 0 ? 1 : (n - 1) / size + 1);
   Dims sizes;
-  for (int64_t at = 0; at < n; at += size) sizes.push_back(std::min(size, n - at));
+  for (int64_t at = 0; at < n; at += size) {
+    sizes.push_back(std::min(size, n - at));
+    if (size >= n - at) break;  // the next `at` might overflow
+  }
   if (sizes.empty()) sizes.push_back(0);
   return split_sizes(x, sizes, d);
 }
@@ -222,7 +233,10 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
   require(chunks > 0, "chunk: the number of chunks must be positive, got ", chunks);
   const int d = wrap_dim("chunk", dim, x.dim());
   const int64_t n = x.size(d);
-  if (n == 0) return split_sizes(x, Dims(static_cast<int>(chunks), 0), d);
+  if (n == 0) {
+    require_parts("chunk", chunks);
+    return split_sizes(x, Dims(static_cast<int>(chunks), 0), d);
+  }
   return split(x, (n - 1) / chunks + 1, d);
 }
 
@@ -230,6 +244,7 @@ std::vector<Tensor> tensor_split(const Tensor& x, int64_t sections, int64_t dim)
   require(x.dim() > 0, "tensor_split: a 0-d tensor cannot be split");
   require(sections > 0, "tensor_split: the number of sections must be positive, got ", sections);
   const int d = wrap_dim("tensor_split", dim, x.dim());
+  require_parts("tensor_split", sections);
   Dims sizes;
   for (int64_t i = 0; i < sections; ++i) sizes.push_back(x.size(d) / sections + (i < x.size(d) % sections));
   return split_sizes(x, sizes, d);
@@ -264,10 +279,7 @@ Tensor repeat(const Tensor& x, const Dims& counts) {
   Dims shape, pairs, source, strides, summed;
   for (int d = 0; d < counts.size(); ++d) {
     const int64_t n = d < lead ? 1 : x.size(d - lead);
-    int64_t size;
-    require(!__builtin_mul_overflow(counts[d], n, &size), "repeat: the result of ", counts, " times ", x.shape(),
-            " is too large");
-    shape.push_back(size);
+    shape.push_back(checked::mul("repeat", counts[d], n));
     summed.push_back(pairs.size());
     pairs.push_back(counts[d]);
     pairs.push_back(n);
@@ -301,7 +313,7 @@ Tensor repeat_interleave(const Tensor& x_in, int64_t count, std::optional<int64_
   if (x.dim() == 0) shape = {1};
   wide = shape;
   wide.insert(d + 1, count);
-  shape[d] *= count;
+  shape[d] = checked::mul("repeat_interleave", shape[d], count);
   const Tensor y = reshape(expand(unsqueeze(x.dim() == 0 ? reshape(x, {1}) : x, d + 1), wide), shape);
   return y->storage == x->storage ? clone(y) : y;  // never a view: the caller may write to it
 }
@@ -316,7 +328,7 @@ Tensor repeat_positions(const Tensor& counts) {
   int64_t total = 0;
   for (int64_t i = 0; i < plain.numel(); ++i) {
     require(n[i] >= 0, "repeat_interleave: repeats must not be negative, got ", n[i]);
-    require(!__builtin_add_overflow(total, n[i], &total), "repeat_interleave: the result is too large");
+    total = checked::add("repeat_interleave", total, n[i]);
   }
   Tensor positions = empty({total}, DType::Int64);
   int64_t* out = positions.data<int64_t>();
@@ -460,17 +472,28 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, bool upper, 
   require(rows >= 0 && cols >= 0, op, ": the sizes must not be negative, got ", rows, " and ", cols);
   require<DTypeError>(dtype == DType::Int64 || dtype == DType::Int32, op, ": dtype must be int64 or int32, got ",
                       dtype);
-  offset = std::clamp(offset, -rows - 1, cols + 1);
+  if (rows == 0 || cols == 0) return untracked(empty({2, 0}, dtype));
+  offset = std::clamp(offset, -checked::size(op, rows), checked::size(op, cols));
   const auto span = [&](int64_t i) {
     const int64_t cut = std::clamp<int64_t>(i + offset + (upper ? 0 : 1), 0, cols);
     return upper ? std::pair{cut, cols} : std::pair{int64_t{0}, cut};
   };
-  int64_t n = 0;
-  for (int64_t i = 0; i < rows; ++i) n += span(i).second - span(i).first;
+  // Rows before `rising` have nothing below the diagonal, those from `full` on all of it; one more in each in between.
+  const int64_t shift = offset + (upper ? 0 : 1);
+  const int64_t rising = std::clamp<int64_t>(-shift, 0, rows), full = std::clamp<int64_t>(cols - shift, rising, rows);
+  const auto sum_to = [&](int64_t k) {
+    return k % 2 ? checked::mul(op, k, k / 2 + 1) : checked::mul(op, k / 2, k + 1);
+  };
+  const auto below = [&](int64_t i) { return std::clamp<int64_t>(i + shift, 0, cols); };
+  int64_t n = checked::mul(op, rows - full, cols);
+  if (full > rising) n = checked::add(op, n, sum_to(below(full - 1)) - sum_to(std::max<int64_t>(below(rising) - 1, 0)));
+  if (upper) n = checked::mul(op, rows, cols) - n;
+  // Rows that have none are skipped: there may be many more than results.
+  const int64_t begin = upper ? 0 : rising, end_row = upper ? full : rows;
   Tensor y = empty({2, n}, DType::Int64);
   int64_t* row = y.data<int64_t>();
   int64_t* col = row + n;
-  for (int64_t i = 0; i < rows; ++i)
+  for (int64_t i = n == 0 ? end_row : begin; i < end_row; ++i)
     for (auto [j, end] = span(i); j < end; ++j) {
       *row++ = i;
       *col++ = j;

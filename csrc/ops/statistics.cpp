@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "autograd/record.h"
+#include "core/checked.h"
+#include "core/parallel.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/extreme.h"
@@ -216,25 +218,37 @@ Tensor cdist(const Tensor& x, const Tensor& y, double p, DistanceMode mode) {
   return norm(unsqueeze(x, -2) - unsqueeze(y, -3), p, {-1}, false);
 }
 
+// n over k.
+static int64_t count_combinations(int64_t n, int64_t k) {
+  if (k > n) return 0;
+  k = std::min(k, n - k);
+  __int128 count = 1;
+  for (int64_t i = 1; i <= k && count <= checked::kMaxSize; ++i) count = count * (n - k + i) / i;
+  return checked::size("combinations",
+                       count <= checked::kMaxSize ? static_cast<int64_t>(count) : checked::kMaxSize + 1);
+}
+
 Tensor combinations(const Tensor& x, int64_t r, bool with_replacement) {
   require(x.dim() == 1, "combinations: input must have one dimension, got shape ", x.shape());
   require(r >= 0, "combinations: r must not be negative, got ", r);
   if (r == 0) return untracked(empty({0}, x.dtype()));
   const int64_t n = x.size(0), step = with_replacement ? 0 : 1;
-  std::vector<int64_t> places, at(static_cast<size_t>(r));
-  for (int64_t i = 0; i < r; ++i) at[static_cast<size_t>(i)] = i * step;
-  int64_t rows = 0;
-  // The last place that can still move forward does, and those after it follow as closely as they may.
-  for (bool more = n > 0 && at.back() < n; more; ++rows) {
-    places.insert(places.end(), at.begin(), at.end());
-    int64_t i = r - 1;
-    while (i >= 0 && at[static_cast<size_t>(i)] >= n - 1 - (r - 1 - i) * step) --i;
-    more = i >= 0;
-    for (int64_t j = i; more && j < r; ++j)
-      at[static_cast<size_t>(j)] = j == i ? at[static_cast<size_t>(i)] + 1 : at[static_cast<size_t>(j - 1)] + step;
-  }
+  const int64_t rows = count_combinations(with_replacement && n > 0 ? checked::add("combinations", n, r - 1) : n, r);
+  empty({rows, r}, x.dtype());  // raises if there is no memory for the result, before work is done for it
   const Tensor index = empty({rows * r}, DType::Int64);
-  std::copy(places.begin(), places.end(), index.data<int64_t>());
+  int64_t* out = index.data<int64_t>();
+  // The last place that can still move forward does, and those after it follow as closely as they may.
+  for (int64_t row = 0; row < rows; ++row, out += r) {
+    if (row == 0) {
+      for (int64_t i = 0; i < r; ++i) out[i] = i * step;
+      continue;
+    }
+    const int64_t* last = out - r;
+    int64_t i = r - 1;
+    while (last[i] >= n - 1 - (r - 1 - i) * step) --i;
+    for (int64_t j = 0; j < r; ++j) out[j] = j < i ? last[j] : j == i ? last[i] + 1 : out[j - 1] + step;
+    if (row % 4096 == 0) check_interrupt();
+  }
   return reshape(index_select(x, 0, index), {rows, r});
 }
 

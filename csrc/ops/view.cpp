@@ -210,6 +210,7 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   require(step > 0, "slice: step must be positive, got ", step, "; use flip() to reverse");
   start = std::clamp<int64_t>(start, 0, x.size(d));
   end = std::clamp(end, start, x.size(d));
+  step = std::min(step, std::max<int64_t>(x.size(d), 1));  // a longer one leads past the end all the same
   Dims shape = x.shape(), strides = x.strides();
   shape[d] = (end - start + step - 1) / step;
   const int64_t offset = start * strides[d];
@@ -512,7 +513,7 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
   Dims shape = x.shape(), strides = x.strides();
   if (x.dim() > 0) {
     shape[d] = (n - size) / step + 1;
-    strides[d] = stride * step;
+    strides[d] = stride * std::min(step, std::max<int64_t>(n, 1));
   }
   shape.push_back(size);
   strides.push_back(stride);
