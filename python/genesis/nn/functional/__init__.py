@@ -3,6 +3,7 @@
 All operators of the package can be reached here too (``F.exp``), as earlier programs expect.
 """
 
+import types
 from typing import TYPE_CHECKING, Any
 
 from genesis._overridable import make_overridable
@@ -27,6 +28,7 @@ from genesis.nn.functional import (
     upsampling,
     vision,
 )
+from genesis.nn.functional._named import named
 from genesis.nn.functional.activation import *  # noqa: F403
 from genesis.nn.functional.affine import *  # noqa: F403
 from genesis.nn.functional.attention import *  # noqa: F403
@@ -85,6 +87,33 @@ if not TYPE_CHECKING:
             value = getattr(_C, name)
         globals()[name] = value
         return value
+
+
+for _family in (
+    activation,
+    affine,
+    attention,
+    classification,
+    conv,
+    distance,
+    dropouts,
+    fractional,
+    linear_loss,
+    lookup,
+    loss,
+    margin,
+    normalization,
+    padding,
+    pooling,
+    shuffle,
+    upsampling,
+    vision,
+):
+    for _name in _family.__all__:
+        if isinstance(_function := getattr(_family, _name), types.FunctionType):
+            globals()[_name] = named(_function)
+            setattr(_family, _name, globals()[_name])
+
 make_overridable(
     __all__,
     globals(),

@@ -1,0 +1,106 @@
+"""An error of a call names the operation, whatever was passed."""
+
+import inspect
+
+import genesis
+import genesis.nn.functional as F
+import pytest
+
+x = genesis.ones(2, 3)
+
+
+class Odd:
+    """Has no meaning anywhere."""
+
+
+WRONG = [Odd(), "text", 2**70, -(2**70), 1.5, None, [[1], [2, 3]], b"bytes", {"a": 1}, 3]
+
+
+def message(call) -> str | None:
+    try:
+        call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def names(text: str, op: str) -> bool:
+    stem = op.strip("_")
+    return (
+        stem in text or stem.replace("linalg_", "linalg.").replace("special_", "special.") in text
+    )
+
+
+def native_functions() -> list[str]:
+    return sorted(n for n in genesis._C.op_names() if callable(getattr(genesis._C, n, None)))
+
+
+@pytest.mark.parametrize("op", native_functions())
+def test_native_functions(op):
+    f = getattr(genesis._C, op)
+    for wrong in WRONG:
+        for arguments in ((wrong,), (x, wrong), (x, x, wrong), (x, 1, wrong)):
+            text = message(lambda: f(*arguments))  # noqa: B023
+            assert text is None or names(text, op), text
+
+
+@pytest.mark.parametrize("op", [n for n in native_functions() if hasattr(genesis.Tensor, n)])
+def test_methods(op):
+    for wrong in WRONG:
+        for arguments in ((wrong,), (wrong, wrong), (1, wrong)):
+            text = message(lambda: getattr(x.clone(), op)(*arguments))  # noqa: B023
+            assert text is None or names(text, op), text
+
+
+def functional() -> list[str]:
+    return sorted(n for n in F.__all__ if callable(getattr(F, n)))
+
+
+@pytest.mark.parametrize("op", functional())
+def test_functions_of_nn(op):
+    f = getattr(F, op)
+    for wrong in WRONG:
+        for arguments in ((wrong,), (x, wrong), (x, x, wrong), (x, 1, wrong), (x[None], 2, wrong)):
+            text = message(lambda: f(*arguments))  # noqa: B023
+            assert text is None or names(text, op), text
+
+
+@pytest.mark.parametrize("text", ["x + n", "n - x", "x * n", "x / n", "x @ n", "x // n", "x ** n"])
+def test_operators_with_ints_beyond_int64(text):
+    shown = message(lambda: eval(text, {"x": genesis.ones(2, dtype=genesis.int64), "n": 2**70}))
+    assert (shown is not None and ":" in shown and "int64" in shown) or "matmul" in str(shown)
+
+
+def test_numbers_that_do_not_fit():
+    for call in (
+        lambda: genesis.full((2,), 300, dtype=genesis.uint8),
+        lambda: genesis.full((2,), 1e39, dtype=genesis.float32),
+        lambda: genesis.zeros(2, dtype=genesis.int8).fill_(1000),
+        lambda: genesis.zeros(2**70),
+        lambda: genesis.ones(2).add_(2**70),
+    ):
+        with pytest.raises(genesis.RangeError, match=r"^\w+: .* does not fit into") as caught:
+            call()
+        assert not isinstance(caught.value, genesis.ShapeError)
+        assert isinstance(caught.value, (OverflowError, ValueError, RuntimeError))
+
+
+def test_errors_of_users_are_left_alone():
+    def fail(_):
+        raise ValueError("mine")
+
+    y = genesis.ones(2, requires_grad=True)
+    y.register_hook(fail)
+    with pytest.raises(ValueError, match="^mine$"):
+        y.sum().backward()
+
+    class Index:
+        def __index__(self):
+            raise TypeError("mine")
+
+    with pytest.raises(TypeError, match="^mine$"):
+        genesis.zeros(Index())
+
+
+def test_signatures_are_seen():
+    assert "input" in str(inspect.signature(genesis._C.softplus))
