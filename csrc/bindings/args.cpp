@@ -29,6 +29,9 @@ static constexpr std::pair<const char*, const char*> kKeywordAliases[] = {
     {"split_sizes", "split_size_or_sections"},
 };
 
+// A name, or a signature, without the underscore of a function that nn.functional shows.
+static const char* shown(const std::string& text) { return text.c_str() + (text[0] == '_'); }
+
 static int find_keyword(const Signature& sig, PyObject* key) {
   const int n = static_cast<int>(sig.params.size());
   for (int i = 0; i < n; ++i)
@@ -102,8 +105,8 @@ Args::Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t
         look_for_overrides(sig.param(at), args[i]);
       }
     } else if (sig.variadic < 0)
-      throw_type_error(str(sig.name, "(): takes at most ", sig.positional, " positional arguments, got ",
-                           nargs + (self ? 1 : 0), "; signature: ", sig.text));
+      throw_type_error(str(shown(sig.name), "(): takes at most ", sig.positional, " positional arguments, got ",
+                           nargs + (self ? 1 : 0), "; signature: ", shown(sig.text)));
     if (sig.variadic >= 0) {
       rest_ = args + i;
       num_rest_ = nargs - i;
@@ -117,10 +120,10 @@ Args::Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t
       const int p = find_keyword(sig, key);
       if (p < 0 && has_only_meaning(sig, key, args[nargs + k])) continue;
       if (p < 0)
-        throw_type_error(
-            str(sig.name, "(): unexpected keyword argument '", PyUnicode_AsUTF8(key), "'; signature: ", sig.text));
+        throw_type_error(str(shown(sig.name), "(): unexpected keyword argument '", PyUnicode_AsUTF8(key),
+                             "'; signature: ", shown(sig.text)));
       const Param& param = sig.param(p);
-      if (slot_[p]) throw_type_error(str(sig.name, "(): argument '", param.name, "' given twice"));
+      if (slot_[p]) throw_type_error(str(shown(sig.name), "(): argument '", param.name, "' given twice"));
       slot_[p] = args[nargs + k];
       look_for_overrides(param, slot_[p]);
       if (key != param.key && PyUnicode_Compare(key, param.key) != 0) aliased_ |= 1u << p;
@@ -135,7 +138,7 @@ Args::Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t
   for (size_t p = 0; p < sig.params.size(); ++p) {
     const Param& param = sig.params[p];
     if (param.required && !slot_[p])
-      throw_type_error(str(sig.name, "(): missing argument '", param.name, "'; signature: ", sig.text));
+      throw_type_error(str(shown(sig.name), "(): missing argument '", param.name, "'; signature: ", shown(sig.text)));
     if (!param.tensors || !slot_[p]) continue;
     if (PyList_Check(slot_[p]) || PyTuple_Check(slot_[p]))
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(slot_[p]); ++k)
@@ -173,7 +176,7 @@ void Args::fail(int i, const char* expected) const {
         o = item;
         break;
       }
-  throw_type_error(str(sig_.name, "(): argument '", sig_.param(i).name, "' must be ", expected, ", got ", got,
+  throw_type_error(str(shown(sig_.name), "(): argument '", sig_.param(i).name, "' must be ", expected, ", got ", got,
                        way_out(o, expected)));
 }
 
@@ -243,7 +246,7 @@ std::vector<Tensor> Args::tensors(int i) {
   for (Py_ssize_t k = 0; k < n; ++k) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), k);
     if (!is_tensor(item))
-      throw_type_error(str(sig_.name, "(): element ", k, " of '", sig_.param(i).name, "' must be a Tensor, got ",
+      throw_type_error(str(shown(sig_.name), "(): element ", k, " of '", sig_.param(i).name, "' must be a Tensor, got ",
                            Py_TYPE(item)->tp_name));
     list.push_back(unwrap(item));
   }
@@ -264,7 +267,7 @@ int64_t Args::integer(int i) const {
   if (!has(i) && sig_.param(i).numeric) return sig_.param(i).value.to_int();
   if (!o || PyFloat_Check(o) || !PyIndex_Check(o)) fail(i, "an int");
   if (is_tensor(o) && (unwrap(o).numel() != 1 || is_floating(unwrap(o).dtype()))) fail(i, "an int");
-  return to_index(o, sig_.name.c_str());
+  return to_index(o, shown(sig_.name));
 }
 std::optional<int64_t> Args::optional_integer(int i) const {
   return has(i) ? std::optional<int64_t>(integer(i)) : std::nullopt;
@@ -312,7 +315,9 @@ Dims Args::dims(int i) const {
     if (num_rest_ == 1) append_ints(dims, rest_[0], *this, i);
     else
       for (Py_ssize_t k = 0; k < num_rest_; ++k) {
-        if (!PyIndex_Check(rest_[k]) || PyFloat_Check(rest_[k])) fail(i, "ints");
+        if (!PyIndex_Check(rest_[k]) || PyFloat_Check(rest_[k]))
+          throw_type_error(str(shown(sig_.name), "(): argument '", sig_.params[static_cast<size_t>(i)].name,
+                               "' must be ints, got ", Py_TYPE(rest_[k])->tp_name, way_out(rest_[k], "ints")));
         dims.push_back(to_index(rest_[k], name()));
       }
     return dims;

@@ -34,9 +34,16 @@ Item array_item(Tensor t) {
   return {Item::Array, 0, nullptr, std::move(t)};
 }
 
+// Out of range if it does not even fit into int64.
+int64_t position(PyObject* o) {
+  const Py_ssize_t i = PyNumber_AsSsize_t(o, PyExc_IndexError);
+  if (i == -1 && PyErr_Occurred()) throw_python();
+  return i;
+}
+
 Item classify(PyObject* o) {
   if (PyBool_Check(o)) return {Item::Array, 0, nullptr, ops::scalar_tensor(o == Py_True, DType::Bool)};
-  if (PyLong_Check(o)) return {Item::Integer, to_index(o, "index")};
+  if (PyLong_Check(o)) return {Item::Integer, position(o)};
   if (PySlice_Check(o)) return {Item::Slice, 0, o};
   if (o == Py_None) return {Item::NewAxis};
   if (o == Py_Ellipsis) return {Item::Ellipsis};
@@ -44,7 +51,7 @@ Item classify(PyObject* o) {
   if (is_ndarray(o)) return array_item(from_ndarray(o));
   const bool text = PyUnicode_Check(o) || PyBytes_Check(o);
   if (is_numpy_scalar(o) || (PySequence_Check(o) && !text)) return array_item(from_data(o, nullptr));
-  if (PyIndex_Check(o)) return {Item::Integer, to_index(o, "index")};
+  if (PyIndex_Check(o)) return {Item::Integer, position(o)};
   fail<IndexError>(
       "index: expected integers, slices, None, ..., or tensors, arrays and lists of integers or bools, got ",
       Py_TYPE(o)->tp_name);
@@ -122,7 +129,7 @@ struct Index {
 };
 
 Tensor get(const Tensor& x, PyObject* key) {
-  if (PyLong_CheckExact(key)) return ops::select(x, 0, to_index(key, "index"));
+  if (PyLong_CheckExact(key)) return ops::select(x, 0, position(key));
   const Index index(x, key);
   if (index.arrays.empty()) return ops::basic_index(x, index.basic);
   return ops::index(index.whole ? x : ops::basic_index(x, index.basic), index.arrays);
@@ -139,11 +146,11 @@ ops::Value value_of(PyObject* o, DType dtype) {
 }  // namespace
 
 PyObject* tensor_subscript(PyObject* self, PyObject* key) {
-  return guarded([&] { return to_python(get(unwrap(self), key)); });
+  return guarded_as("index", [&] { return to_python(get(unwrap(self), key)); });
 }
 
 int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
-  return guarded_int([&] {
+  try {
     if (!value) throw_type_error("elements of a tensor cannot be deleted");
     const Tensor& x = unwrap(self);
     if (key == Py_False) return 0;  // selects nothing, so nothing is written
@@ -156,7 +163,10 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
     if (index.arrays.empty()) ops::basic_put_(x, index.basic, v);
     else ops::index_put_(index.whole ? x : ops::basic_index(x, index.basic), index.arrays, v, false);
     return 0;
-  });
+  } catch (...) {
+    translate_exception("index_put_");
+    return -1;
+  }
 }
 
 PyObject* tensor_iter(PyObject* self) {
