@@ -25,12 +25,12 @@ class Row:
     skipped: int
     failed: int
 
-    def key(self) -> tuple[str, tuple[int, ...], str, str, str]:
+    def key(self) -> tuple[str, tuple[int, ...], bool, str, str]:
         """What a row is about; a later run of the same replaces it."""
         numbers = re.findall(r"\d+", self.interpreter)[:2]
         numpy = ".".join(self.numpy.split(".")[:2])
         version = tuple(map(int, numbers))
-        return self.platform, version, self.interpreter.split()[-1], self.compiler, numpy
+        return self.platform, version, "free" in self.interpreter, self.compiler, numpy
 
     def text(self) -> str:
         return "| " + " | ".join(str(v) for v in dataclasses.astuple(self)) + " |"

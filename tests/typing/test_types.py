@@ -68,7 +68,7 @@ def test_every_method_has_types(returns):
     assert {n for n in methods if not n.startswith("__")} <= set(returns)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_mypy_accepts_the_package_and_its_uses(tmp_path):
     pytest.importorskip("mypy")
     package = pathlib.Path(genesis.__file__).parent
