@@ -1,6 +1,8 @@
 #include "core/tensor.h"
 
+#include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/parallel.h"
 #include "core/pool.h"
@@ -102,7 +104,8 @@ Tensor empty_like(const Tensor& like, DType dtype) {
   // Dense: sorted by stride, each dimension begins where the smaller ones end.
   InlineVec<int, 6> order(like.dim());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return like.stride(a) < like.stride(b); });
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return std::pair(like.stride(a), a) < std::pair(like.stride(b), b); });
   int64_t step = 1;
   for (int d : order) {
     if (like.size(d) == 1) continue;

@@ -7,6 +7,10 @@
 #include "core/parallel.h"
 #include "kernels/elementwise.h"
 
+#if defined(__clang__)  // libstdc++'s stable_sort calls a function of its own that is deprecated
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+#endif
+
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {

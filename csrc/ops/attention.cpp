@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "autograd/record.h"
 #include "kernels/attention.h"
@@ -40,7 +41,8 @@ Tensor with_rows(const Tensor& x) {
 // by a transpose will be joined again by one.
 Tensor empty_heads(const Tensor& like, int64_t dim) {
   InlineVec<int, 4> order{0, 1, 2};
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return like.stride(a) > like.stride(b); });
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return std::pair(-like.stride(a), a) < std::pair(-like.stride(b), b); });
   Dims strides(4);
   int64_t step = dim;
   strides[3] = 1;
