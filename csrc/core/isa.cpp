@@ -4,6 +4,11 @@
 #include <cstring>
 #include <initializer_list>
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 namespace genesis {
 
 static Isa detect() {
@@ -21,9 +26,15 @@ static Isa detect() {
       best = Isa::avx512;
 #endif
   }
+  const auto levels = {Isa::baseline, Isa::avx2, Isa::avx512};
+#else
+#if defined(__aarch64__) && defined(HWCAP2_BF16)
+  if (getauxval(AT_HWCAP2) & HWCAP2_BF16) best = Isa::bf16;
+#endif
+  const auto levels = {Isa::baseline, Isa::bf16};
 #endif
   if (const char* cap = std::getenv("GENESIS_ISA")) {
-    for (Isa level : {Isa::baseline, Isa::avx2, Isa::avx512})
+    for (Isa level : levels)
       if (std::strcmp(cap, isa_name(level)) == 0 && level < best) best = level;
   }
   return best;
@@ -45,6 +56,7 @@ bool foresees_writes() {
 
 const char* isa_name(Isa isa) {
   switch (isa) {
+    case Isa::bf16: return "bf16";
     case Isa::avx512: return "avx512";
     case Isa::avx2: return "avx2";
     default: return "baseline";

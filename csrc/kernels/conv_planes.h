@@ -84,6 +84,37 @@ Vec<T> expand(Vec<T> v, uint32_t lanes, Vec<T> empty) {
   const Vec<T> moved = from_places<T>(v, _pdep_u64(kPlaces, bytes_of<T>(lanes)));
   return (Vec<T>)_mm256_blendv_ps((__m256)empty, (__m256)moved, (__m256)mask_of<T>(lanes).bits);
 }
+#elif defined(__aarch64__)
+constexpr bool kExpands = false;  // loads of any lanes are not cheap
+// Which byte of a vector goes to which, for each set of lanes; 255 stands for none.
+template <class T>
+struct Moves {
+  uint8_t compress[1 << kLanes<T>][16], expand[1 << kLanes<T>][16];
+  constexpr Moves() : compress(), expand() {
+    for (int lanes = 0; lanes < 1 << kLanes<T>; ++lanes) {
+      for (int i = 0; i < 16; ++i) compress[lanes][i] = expand[lanes][i] = 255;
+      for (int lane = 0, rank = 0; lane < kLanes<T>; ++lane) {
+        if (!(lanes >> lane & 1)) continue;
+        for (int i = 0; i < static_cast<int>(sizeof(T)); ++i) {
+          const int size = static_cast<int>(sizeof(T));
+          compress[lanes][rank * size + i] = static_cast<uint8_t>(lane * size + i);
+          expand[lanes][lane * size + i] = static_cast<uint8_t>(rank * size + i);
+        }
+        ++rank;
+      }
+    }
+  }
+};
+template <class T>
+constexpr Moves<T> kMoves;
+template <class T>
+Vec<T> compress(Vec<T> v, uint32_t lanes) {
+  return (Vec<T>)vqtbl1q_u8((uint8x16_t)v, vld1q_u8(kMoves<T>.compress[lanes]));
+}
+template <class T>
+Vec<T> expand(Vec<T> v, uint32_t lanes, Vec<T> empty) {
+  return (Vec<T>)vqtbx1q_u8((uint8x16_t)empty, (uint8x16_t)v, vld1q_u8(kMoves<T>.expand[lanes]));
+}
 #else
 constexpr bool kExpands = false;
 template <class T>

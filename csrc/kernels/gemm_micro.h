@@ -8,6 +8,8 @@
 #include <utility>
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "kernels/gemm.h"
@@ -110,19 +112,29 @@ struct Mask {
   explicit Mask(int64_t count) : Mask(0, count) {}
   Mask(int64_t first, int64_t end) : first(first), end(end) {}
 };
+#if defined(__aarch64__)
+inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return (Vec<float>)vfmaq_f32(c, a, b); }
+inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return (Vec<double>)vfmaq_f64(c, a, b); }
+#else
 template <class V>
 V fma(V a, V b, V c) {
   return a * b + c;
 }
+#endif
+// Without a loop: the number of lanes is small, and a vector that a variable indexes would be kept in memory.
 template <class T>
-Vec<T> load(const T* p, Mask<T> mask) {
+[[gnu::always_inline]] inline Vec<T> load(const T* p, Mask<T> mask) {
   Vec<T> v{};
-  for (int64_t i = mask.first; i < mask.end; ++i) v[i] = p[i];
+#pragma GCC unroll 4
+  for (int i = 0; i < kLanes<T>; ++i)
+    if (i >= mask.first && i < mask.end) v[i] = p[i];
   return v;
 }
 template <class T>
-void store(T* p, Vec<T> v, Mask<T> mask) {
-  for (int64_t i = mask.first; i < mask.end; ++i) p[i] = v[i];
+[[gnu::always_inline]] inline void store(T* p, Vec<T> v, Mask<T> mask) {
+#pragma GCC unroll 4
+  for (int i = 0; i < kLanes<T>; ++i)
+    if (i >= mask.first && i < mask.end) p[i] = v[i];
 }
 #endif
 

@@ -10,6 +10,13 @@
 
 #if defined(__F16C__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+// Whether the processor converts vectors.
+#if defined(__F16C__) || defined(__aarch64__)
+#define GENESIS_HALF_VECTORS 1
 #endif
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -21,7 +28,7 @@ inline constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFl
 inline void narrow(float x, Half& y) { y = to_half(x); }
 inline void narrow(float x, BFloat16& y) { y = to_bfloat16(x); }
 
-#if defined(__F16C__)
+#if defined(GENESIS_HALF_VECTORS)
 
 // Floats as wide as the registers, and as many halves. load_part() and store_part() touch only the first n of them.
 #if defined(__AVX512BW__)
@@ -54,7 +61,7 @@ inline Words rounded(Floats x) {
   const __m512i y = _mm512_mask_add_epi32(_mm512_set1_epi32(0x7fc00000), number, u, _mm512_set1_epi32(0x7fff));
   return (Words)_mm512_mask_add_epi32(y, odd, u, _mm512_set1_epi32(0x8000));
 }
-#else
+#elif defined(__F16C__)
 constexpr int kHalfLanes = 8;
 typedef float Floats __attribute__((vector_size(32)));
 typedef uint32_t Words __attribute__((vector_size(32)));
@@ -95,6 +102,39 @@ inline Halves low_halves(Words x) {
   const __m256i pairs = _mm256_packus_epi32((__m256i)x, (__m256i)x);  // within each 128 bits
   return (Halves)_mm256_castsi256_si128(_mm256_permute4x64_epi64(pairs, 0b1000));
 }
+#else
+constexpr int kHalfLanes = 4;
+typedef float Floats __attribute__((vector_size(16)));
+typedef uint32_t Words __attribute__((vector_size(16)));
+typedef uint16_t Halves __attribute__((vector_size(8)));
+
+// Lanes one by one, each a load or store of its own, without a loop.
+template <class V, class T>
+[[gnu::always_inline]] inline V load_lanes(const T* p, int64_t n) {
+  V x{};
+#pragma GCC unroll 4
+  for (int i = 0; i < kHalfLanes; ++i)
+    if (i < n) x[i] = p[i];
+  return x;
+}
+template <class V, class T>
+[[gnu::always_inline]] inline void store_lanes(T* p, V x, int64_t n) {
+#pragma GCC unroll 4
+  for (int i = 0; i < kHalfLanes; ++i)
+    if (i < n) p[i] = x[i];
+}
+inline Halves load_part(const void* p, int64_t n) { return load_lanes<Halves>(static_cast<const uint16_t*>(p), n); }
+inline Floats load_part(const float* p, int64_t n) { return load_lanes<Floats>(p, n); }
+inline void store_part(void* p, Halves x, int64_t n) { store_lanes(static_cast<uint16_t*>(p), x, n); }
+inline void store_part(float* p, Floats x, int64_t n) { store_lanes(p, x, n); }
+
+inline Floats to_floats(Halves x, Half) { return (Floats)vcvt_f32_f16((float16x4_t)x); }
+inline Words to_words(Halves x) { return (Words)vmovl_u16((uint16x4_t)x); }
+inline Halves to_halves(Floats x, Half) { return (Halves)vcvt_f16_f32((float32x4_t)x); }
+inline Halves low_halves(Words x) { return (Halves)vmovn_u32((uint32x4_t)x); }
+#endif
+
+#if !defined(__AVX512BW__)
 inline Words rounded(Floats x) {
   const Words u = (Words)x;
   return x != x ? Words{} + 0x7fc00000 : u + 0x7fff + ((u >> 16) & 1);
@@ -102,7 +142,19 @@ inline Words rounded(Floats x) {
 #endif
 
 inline Floats to_floats(Halves x, BFloat16) { return (Floats)(to_words(x) << 16); }
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+// The instruction keeps the bits of a NaN, where to_bfloat16 has one NaN for all.
+inline Floats one_nan(Floats x) { return x != x ? Floats{} + __builtin_nanf("") : x; }
+inline Halves to_halves(Floats x, BFloat16) { return (Halves)vcvt_bf16_f32((float32x4_t)one_nan(x)); }
+// Of each word, the lower half is of `even`, the upper of `odd`.
+inline Words to_pairs(Floats even, Floats odd) {
+  const auto lower = (uint16x4_t)to_halves(even, BFloat16{}), upper = (uint16x4_t)to_halves(odd, BFloat16{});
+  return (Words)vcombine_u16(vzip1_u16(lower, upper), vzip2_u16(lower, upper));
+}
+#else
 inline Halves to_halves(Floats x, BFloat16) { return low_halves(rounded(x) >> 16); }
+inline Words to_pairs(Floats even, Floats odd) { return (rounded(even) >> 16) | (rounded(odd) & 0xffff0000); }
+#endif
 
 template <class S>
 [[gnu::always_inline]] inline Floats load_floats(const S* p) {

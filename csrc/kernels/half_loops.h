@@ -22,7 +22,7 @@ struct ElementOf<T> {
 template <class T>
 using Element = typename ElementOf<T>::type;
 
-#if defined(__F16C__)
+#if defined(GENESIS_HALF_VECTORS)
 
 namespace {
 
@@ -52,9 +52,17 @@ struct HalfInput {
 typedef int32_t Truths __attribute__((vector_size(sizeof(Floats))));
 typedef uint8_t Bools __attribute__((vector_size(kHalfLanes)));
 inline Bools to_bools(Truths x) {
+#if defined(__aarch64__)
+  const uint16x4_t halves = vmovn_u32((uint32x4_t)(x & 1));
+  const uint8x8_t bytes = vmovn_u16(vcombine_u16(halves, halves));
+  Bools y;
+  std::memcpy(&y, &bytes, sizeof y);
+  return y;
+#else
   if constexpr (kHalfLanes == 16) return __builtin_convertvector(x, Bools) & 1;
   // By way of halves, since the compiler would take the lanes out one by one.
   else return __builtin_convertvector(low_halves((Words)x & 1), Bools);
+#endif
 }
 
 template <class S>
@@ -73,7 +81,7 @@ struct HalfOutput {
     std::memcpy(data + i, &y, static_cast<size_t>(n));
   }
   void both(int64_t i, Floats even, Floats odd) const {
-    const Words y = (rounded(even) >> 16) | (rounded(odd) & 0xffff0000);
+    const Words y = to_pairs(even, odd);
     std::memcpy(reinterpret_cast<S*>(data) + i, &y, sizeof y);
   }
   void both(int64_t i, Truths even, Truths odd) const {

@@ -238,7 +238,7 @@ class Monoid {
   };
 
  private:
-#if defined(__F16C__)
+#if defined(GENESIS_HALF_VECTORS)
   static constexpr bool kVectors = sizeof(In) == sizeof(Lane) || is_half<In>;
 #else
   static constexpr bool kVectors = sizeof(In) == sizeof(Lane);

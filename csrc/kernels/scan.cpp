@@ -99,7 +99,7 @@ struct Running {
       y[j] = static_cast<T>(carry[j]);
     }
   }
-#if defined(__F16C__)
+#if defined(GENESIS_HALF_VECTORS)
   // The same on a half type, where it lies.
   template <class S>
   static void row(A* carry, S* y, const S* x, int64_t n) {
@@ -180,7 +180,7 @@ void running(const View& y, const View& x, int dim, bool reverse) {
         }
       });
     };
-#if defined(__F16C__)
+#if defined(GENESIS_HALF_VECTORS)
     if constexpr (std::is_same_v<T, float>) {
       const bool same = y.dtype == x.dtype;
       if (same && y.dtype == DType::Float16) return side_by_side(Stretch<Half>(y), Stretch<Half>(x));
