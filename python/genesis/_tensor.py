@@ -141,7 +141,7 @@ def allclose(
     atol: float = 1e-08,
     equal_nan: bool = False,
 ) -> Truth:
-    """Whether all elements are close: ``abs(input - other) <= atol + rtol * abs(other)``.
+    """Whether isclose is true everywhere. The answer has an ``item()``, as a tensor has.
 
     >>> allclose(genesis.ones(2), genesis.tensor([1.0, 1.0 + 1e-9]))
     True
