@@ -84,7 +84,9 @@ def main(arguments: Sequence[str]) -> int:
     """Runs the command and returns the exit status of the job."""
     options = _parser().parse_args(list(arguments))
     if not options.module and not os.path.isfile(options.script):
-        raise Failure(f"genesis run: {options.script}: no such file")
+        raise Failure(
+            f"genesis run: {options.script}: no such file\n`genesis run --help` lists the options"
+        )
     if options.min_ranks is not None and options.min_ranks > options.ranks:
         raise Failure(
             f"genesis run: --min-ranks {options.min_ranks} is more than the {options.ranks} ranks"

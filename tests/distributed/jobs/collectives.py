@@ -60,6 +60,8 @@ shapes = ((), (3,), (2, 5), (0,), (700, 60))
 for dtype, shape, strided, later in itertools.product(DTYPES, shapes, (False, True), (False, True)):
     if strided and not shape:
         continue
+    if shape == (700, 60) and dtype not in (genesis.float32, genesis.bfloat16, genesis.int64):
+        continue
     lay = spread if strided else (lambda x: x)
     mine = value(rank, shape, dtype)
     ops = [ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX]

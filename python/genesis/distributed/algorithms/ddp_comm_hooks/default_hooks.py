@@ -33,10 +33,11 @@ def allreduce_hook(process_group: Any, bucket: Any) -> Future:
 
 def _compressed(dtype: _C.dtype, process_group: Any, bucket: Any) -> Future:
     buffer: Tensor = bucket.buffer()
-    small = buffer.to(dtype)
+    small: Tensor = buffer.to(dtype)
 
     def expand(future: Future) -> Tensor:
-        return buffer.copy_(future.value())
+        buffer.copy_(future.value())
+        return buffer
 
     return _mean(process_group, small).then(expand)
 
