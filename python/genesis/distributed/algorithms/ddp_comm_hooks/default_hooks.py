@@ -58,7 +58,7 @@ def _wrapper(dtype: _C.dtype, hook: Callable[[Any, Any], Any]) -> Callable[[Any,
 
         def __init__(self, bucket: Any) -> None:
             self.bucket = bucket
-            self.small = bucket.buffer().to(dtype)
+            self.small: Tensor = bucket.buffer().to(dtype)
 
         def buffer(self) -> Tensor:
             return self.small
