@@ -219,7 +219,8 @@ class TorchFunctionMode:
 
 
 def _takes_tensors(op: dict[str, Any]) -> bool:
-    return any("Tensor" in p["type"] or "Operand" in p["type"] for p in op["params"])
+    inputs = [p["type"] for p in op["params"] if p["name"] != "out"]
+    return any("Tensor" in kind or "Operand" in kind for kind in inputs)
 
 
 def _is_function(value: Any) -> bool:

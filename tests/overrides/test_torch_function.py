@@ -404,7 +404,7 @@ def test_a_mode_comes_before_subclasses_and_may_decline(calls):
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
             Declines.seen += 1
-            return NotImplemented
+            return NotImplemented if types else func(*args, **(kwargs or {}))
 
     x = Logged([1.0])
     calls.clear()

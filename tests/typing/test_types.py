@@ -56,6 +56,8 @@ def test_an_op_returns_what_its_stub_says(op: Op, returns):
         assert type(out) is tuple
         assert all(isinstance(t, genesis.Tensor) for t in out)
     elif declared.startswith("_"):
+        if op.wrap is not None:  # the row tests one of the results
+            return
         assert isinstance(out, tuple)
         assert all(hasattr(out, field) for field in type(out).__match_args__)
     else:
