@@ -9,9 +9,8 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 
-from genesis import _C
+from genesis import _C, _overridable
 from genesis._C import Generator, Tensor
-from genesis._overridable import make_overridable
 
 __all__ = [
     "calculate_gain",
@@ -342,4 +341,4 @@ kaiming_normal = _old_name(kaiming_normal_)
 orthogonal = _old_name(orthogonal_)
 sparse = _old_name(sparse_)
 
-make_overridable(__all__, globals())
+_overridable.make_overridable(__all__, globals())

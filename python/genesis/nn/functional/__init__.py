@@ -6,8 +6,9 @@ All operators of the package can be reached here too (``F.exp``), as earlier pro
 import types
 from typing import TYPE_CHECKING, Any
 
-from genesis._overridable import make_overridable
+from genesis import _overridable
 from genesis.nn.functional import (
+    _named,
     activation,
     affine,
     attention,
@@ -28,7 +29,6 @@ from genesis.nn.functional import (
     upsampling,
     vision,
 )
-from genesis.nn.functional._named import named
 from genesis.nn.functional.activation import *  # noqa: F403
 from genesis.nn.functional.affine import *  # noqa: F403
 from genesis.nn.functional.attention import *  # noqa: F403
@@ -111,10 +111,10 @@ for _family in (
 ):
     for _name in _family.__all__:
         if isinstance(_function := getattr(_family, _name), types.FunctionType):
-            globals()[_name] = named(_function)
+            globals()[_name] = _named.named(_function)
             setattr(_family, _name, globals()[_name])
 
-make_overridable(
+_overridable.make_overridable(
     __all__,
     globals(),
     activation,
