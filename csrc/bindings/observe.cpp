@@ -60,18 +60,22 @@ bool tracing() { return anomaly || num_tracing > 0 || finite.on(); }
 // ---- where in Python ------------------------------------------------------------------------------------------------
 
 bool inside_package(PyCodeObject* code) {
-  static const std::string folder = [] {
+  // An editable installation has the native module in one folder and the Python files in another.
+  static const std::vector<std::string> folders = [] {
     const Object package(PyImport_ImportModule("genesis"));
-    const Object path(PyObject_GetAttrString(package.get(), "__path__"));
-    const Object first(PySequence_GetItem(path.get(), 0));
-    return std::string(PyUnicode_AsUTF8(first.get())) + "/";
+    const Object paths(PySequence_List(Object(PyObject_GetAttrString(package.get(), "__path__")).get()));
+    std::vector<std::string> list;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(paths.get()); ++i)
+      list.push_back(std::string(PyUnicode_AsUTF8(PyList_GET_ITEM(paths.get(), i))) + "/");
+    return list;
   }();
   const char* file = PyUnicode_AsUTF8(code->co_filename);
   if (!file) {
     PyErr_Clear();
     return false;
   }
-  return std::strncmp(file, folder.c_str(), folder.size()) == 0;
+  return std::any_of(folders.begin(), folders.end(),
+                     [&](const std::string& folder) { return !std::strncmp(file, folder.c_str(), folder.size()); });
 }
 
 // f(code, line) for each Python frame from the innermost on, while it returns true.

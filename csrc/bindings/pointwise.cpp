@@ -42,7 +42,9 @@ static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
     broadcast_shapes("rsub", x.shape(), y.shape());  // an error must not speak of the swapped operands
     return ops::sub(y, x, a.scalar(2));
   }>(kBoth, "other - alpha * input.");
-  def_zip<"mul", ops::mul>("input * other.");
+  def_zip_function<"mul", ops::mul>("input * other.");
+  def<"mul_(Tensor input, Operand other) -> Self", [](Args& a) { return ops::mul_(a.tensor(0), a.operand(1)); }>(
+      kMethod, "In-place form.");
   def_zip<"multiply", ops::mul>("Another name of mul.");
   def_map<"neg", ops::neg>("-input.");
   def_map<"negative", ops::neg>("Another name of neg.");

@@ -25,6 +25,7 @@ static void def_div(Traits traits = {}) {
     const std::optional<ops::Rounding> rounding = rounding_mode(a, 2);
     const Operand y = a.operand(1);
     const Tensor& x = a.tensor(0);
+    if (!rounding) return ops::div_(x, y);
     return ops::inplace(name.text, x, {&y.or_undefined()}, [&](const Tensor& input, ops::Out out) {
       return ops::div(input, y.tensor && y.tensor->same(x) ? Operand(input) : y, rounding, out);
     });

@@ -149,6 +149,8 @@ int slot_int(const char* name, std::initializer_list<PyObject*> args, F&& f) {
 }
 
 PyObject* subscript_slot(PyObject* self, PyObject* key) {
+  if (Py_TYPE(self) == TensorType && PyLong_CheckExact(key) && !anything_on()) [[likely]]
+    return tensor_subscript(self, key);
   return slot_call("__getitem__", "index", {self, key}, [&] { return tensor_subscript(self, key); });
 }
 int assign_slot(PyObject* self, PyObject* key, PyObject* value) {
