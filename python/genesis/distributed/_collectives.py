@@ -98,7 +98,7 @@ def all_reduce(
     found = member(group, "all_reduce")
     if found is None:
         return None
-    if not async_op and isinstance(tensor, Tensor):
+    if not async_op and isinstance(tensor, Tensor) and isinstance(op, int):
         quick = found.channels.get((tensor.dtype, tensor.shape, op))
         if quick is not None and not found.queue.works:
             quick.run(tensor)
@@ -110,7 +110,7 @@ def all_reduce(
 
     reduction = _checked(found, check)
     record = _call.record("all_reduce", tensor.dtype, tensor.shape, reduction)
-    quick = found.channel(tensor, op, reduction, record)
+    quick = found.channel(tensor, reduction, record)
     if quick is not None and not async_op and not found.queue.works:
         quick.run(tensor)
         return None

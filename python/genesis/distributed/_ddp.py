@@ -17,6 +17,7 @@ from genesis.distributed._reduce import ReduceOp
 from genesis.distributed._work import Work
 from genesis.distributed._world import member
 from genesis.nn.modules.module import Module
+from genesis.utils import random_state
 
 BUCKET_MB = 1.0
 
@@ -210,7 +211,9 @@ class DistributedDataParallel(Module):
         """The shards of this rank's batch, for a forward and backward of each.
 
         The gradients are summed over all ranks in the backward of the last one. The loss of each
-        shard must be a mean over its samples.
+        shard must be a mean over its samples. Random numbers (dropout) inside of a shard come from
+        a seed for it, which depends on the random state of the ranks, but not on their number: give
+        all ranks the same seed.
         """
         if not self.shards or self.reducer is None:
             raise RuntimeError("split: pass shards= to DistributedDataParallel to use it")
@@ -223,11 +226,14 @@ class DistributedDataParallel(Module):
                 )
         step = tensors[0].shape[0] // count
         reducer = self.reducer
+        base = int(_C.randint(0, 1 << 40, (1,)).item())
+        first = self.process_group.rank() * count
         try:
             for i in range(count):
                 reducer.keep = i + 1 < count
                 parts = tuple(t[i * step : (i + 1) * step] for t in tensors)
-                yield parts[0] if len(parts) == 1 else parts
+                with random_state.seeded((base << 16) + first + i):
+                    yield parts[0] if len(parts) == 1 else parts
         finally:
             reducer.keep = False
 

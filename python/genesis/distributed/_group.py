@@ -105,14 +105,14 @@ class ProcessGroup:
 
     # ---- reductions -----------------------------------------------------------------------------
 
-    def channel(self, tensor: Tensor, op: Any, reduction: int, record: bytes) -> Channel | None:
+    def channel(self, tensor: Tensor, reduction: int, record: bytes) -> Channel | None:
         """The quick way for such tensors, if there is one; it is kept for the next call."""
         if self._size != 2 or tensor.nbytes > INLINE or not tensor.numel():
             return None
         if len(self.channels) >= LIMIT:  # a program whose shapes never repeat
             self.channels.clear()
         made = Channel(self, tensor, reduction, record)
-        self.channels[tensor.dtype, tensor.shape, op] = made
+        self.channels[tensor.dtype, tensor.shape, reduction] = made
         return made
 
     def all_reduce(

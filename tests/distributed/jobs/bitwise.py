@@ -10,7 +10,7 @@ from genesis.nn.parallel import DistributedDataParallel as DDP
 dist.init_process_group(timeout=60)
 rank, size = dist.get_rank(), dist.get_world_size()
 steps = int(sys.argv[1])
-for name in ("mlp", "gpt", "cnn"):
+for name in ("mlp", "gpt", "cnn", "noisy"):
     for kind in ("SGD", "AdamW"):
         model, batch = models.make(name)
         ddp = DDP(model, shards=4, bucket_cap_mb=0.02)

@@ -42,6 +42,10 @@ def mlp():
     )
 
 
+def noisy():
+    return nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Dropout(0.3), nn.Linear(32, 5))
+
+
 def cnn():
     return nn.Sequential(
         nn.Conv2d(3, 8, 3, padding=1), nn.GroupNorm(4, 8), nn.ReLU(),
@@ -53,7 +57,7 @@ def cnn():
 def make(name):
     """A model, and a function that gives the global batch of a step: inputs and targets."""
     genesis.manual_seed(5)
-    model = {"mlp": mlp, "gpt": GPT, "cnn": cnn}[name]()
+    model = {"mlp": mlp, "gpt": GPT, "cnn": cnn, "noisy": noisy}[name]()
 
     def batch(step, count=16):
         g = genesis.Generator()
@@ -61,7 +65,7 @@ def make(name):
         if name == "gpt":
             text = genesis.randint(0, 20, (count, 9), generator=g)
             return text[:, :-1], text[:, 1:]
-        shape = (count, 12) if name == "mlp" else (count, 3, 8, 8)
+        shape = (count, 12) if name in ("mlp", "noisy") else (count, 3, 8, 8)
         return genesis.randn(*shape, generator=g), genesis.randint(0, 5, (count,), generator=g)
 
     return model, batch

@@ -36,7 +36,7 @@ if mode == "random" and attempt < number:
     if victim == rank:
         threading.Thread(target=kill, daemon=True).start()
 
-model, _ = models.make("mlp")
+model, _ = models.make("noisy")
 genesis.manual_seed(1)
 data = TensorDataset(genesis.randn(48, 12), genesis.randint(0, 5, (48,)))
 sampler = GlobalBatchSampler(data, 16, seed=7)
