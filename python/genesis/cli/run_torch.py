@@ -26,7 +26,10 @@ def main(arguments: list[str]) -> int:
     add("arguments", nargs=argparse.REMAINDER, help="what the program gets as sys.argv[1:]")
     options = parser.parse_args(arguments)
     if not options.module and not os.path.exists(options.program):
-        raise Failure(f"genesis run-torch: {options.program}: no such file")
+        raise Failure(
+            f"genesis run-torch: {options.program}: no such file; options of genesis come before it, "
+            "see `genesis run-torch --help`"
+        )
 
     import genesis.torch
     from genesis.torch import missing
