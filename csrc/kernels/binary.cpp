@@ -44,7 +44,7 @@ struct Lerp {
     constexpr Element<T> one = 1, half = 0.5;
     const T d = b - a;
     const T from_a = a + weight * d, from_b = b - d * (one - weight);
-    return (weight > -half) & (weight < half) ? from_a : from_b;
+    return ((weight > -half) & (weight < half)) ? from_a : from_b;
   }
 };
 struct AddCMul {

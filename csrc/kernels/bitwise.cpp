@@ -24,7 +24,7 @@ struct RightShift {
   template <class T>
   static T apply(T a, T b) {
     constexpr T last = 8 * sizeof(T) - 1;
-    return static_cast<T>(a >> ((b < 0) | (b > last) ? last : b));
+    return static_cast<T>(a >> (((b < 0) | (b > last)) ? last : b));
   }
 };
 template <class T>

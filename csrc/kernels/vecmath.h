@@ -580,14 +580,14 @@ GENESIS_VEC float vpow(float x, float y) {
   r = even ? r : integer ? odd : r;
   bool undefined = (x < 0.0f) & (ax < vec::inf) & !integer;
   r = undefined ? vec::nan : r;
-  return (x == 1.0f) | (y == 0.0f) ? 1.0f : r;
+  return ((x == 1.0f) | (y == 0.0f)) ? 1.0f : r;
 }
 GENESIS_VEC double vpow(double x, double y) { return std::pow(x, y); }
 
 GENESIS_VEC float vhypot(float x, float y) {
   double a = x, b = y;
   float r = static_cast<float>(std::sqrt(vec::fma(a, a, b * b)));
-  bool infinite = (vec::abs(x) == vec::inf) | (vec::abs(y) == vec::inf);
+  bool infinite = int(vec::abs(x) == vec::inf) | int(vec::abs(y) == vec::inf);
   return infinite ? vec::inf : r;
 }
 GENESIS_VEC double vhypot(double x, double y) { return std::hypot(x, y); }

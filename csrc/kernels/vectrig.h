@@ -200,8 +200,8 @@ GENESIS_VEC float vatan2(float y, float x) {
   float turned = vec::pio2_hi - (p - vec::pio2_lo);
   p = steep ? turned : p;
   float mirrored = 2.0f * vec::pio2_hi - (p - 2.0f * vec::pio2_lo);
-  p = vec::bits(x) & vec::sign_bit ? mirrored : p;
-  p = (x == x) & (y == y) ? p : vec::nan;
+  p = (vec::bits(x) & vec::sign_bit) ? mirrored : p;
+  p = ((x == x) & (y == y)) ? p : vec::nan;
   return vec::copysign(p, y);
 }
 GENESIS_VEC double vatan2(double y, double x) { return std::atan2(y, x); }
