@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if not options.module and not os.path.exists(options.program):
         raise Failure(
-            f"genesis run-torch: {options.program}: no such file; options of genesis come before it, "
+            f"genesis run-torch: {options.program}: no such file; options for genesis come first, "
             "see `genesis run-torch --help`"
         )
 
