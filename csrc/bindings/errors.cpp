@@ -109,7 +109,8 @@ static void name_operation(const char* op) {
     const char* utf8 = text ? PyUnicode_AsUTF8(text) : nullptr;
     // A function of nn.functional speaks in its own name, which its native part does not know.
     const char* colon = utf8 ? std::strchr(utf8, ':') : nullptr;
-    const bool wrapped = op[0] == '_' && colon && std::none_of(utf8, colon, [](char c) { return c == ' '; });
+    const bool wrapped = op[0] == '_' && (type == PyExc_RuntimeError ||
+                                          (colon && std::none_of(utf8, colon, [](char c) { return c == ' '; })));
     if (utf8 && !wrapped && !names(utf8, public_name(op))) {
       PyErr_Format(type, "%s: %s", public_name(op).c_str(), utf8);
       Py_DECREF(type);
