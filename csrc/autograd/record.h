@@ -119,14 +119,6 @@ inline void attach(const Tensor& y, Node* node, uint32_t index) {
     tell_recorders(*node, y, index);
 }
 
-// A result is nobody's view: if it is one of memory that the operation made, what is written to it later must find its
-// node, and not the history of that memory, which has none. (Operations that do return views link them afterwards.)
-inline void forget_base(const Tensor& y) {
-  if (!y.defined() || !y->extras) [[likely]]
-    return;
-  meta(y).base = Tensor();
-}
-
 template <size_t N, size_t M, class Rule>
 Ref<Node> make_node(const char* op, const Dims& shape, const Inputs<N>& in, const std::array<ToSave, M>& saved,
                     Rule rule) {
@@ -142,7 +134,6 @@ template <size_t N, size_t M, class Rule>
 Tensor record(const char* op, Tensor y, const Inputs<N>& in, const std::array<ToSave, M>& saved, Rule rule) {
   if (grad_mode.inference) y->inference = true;
   if (!in.tracked()) return y;
-  forget_base(y);
   Ref<Node> node = make_node(op, y.shape(), in, saved, std::move(rule));
   attach(y, node.get(), 0);
   return y;
@@ -155,7 +146,6 @@ void record_outputs(const char* op, std::span<const Tensor> ys, const Inputs<N>&
   if (grad_mode.inference)
     for (const Tensor& y : ys) y->inference = true;
   if (!in.tracked()) return;
-  for (const Tensor& y : ys) forget_base(y);
   Ref<Node> node = make_node(op, Dims{}, in, saved, std::move(rule));
   node->num_outputs = static_cast<uint32_t>(ys.size());
   for (uint32_t i = 0; i < ys.size(); ++i) attach(ys[i], node.get(), i);
@@ -168,7 +158,6 @@ Tensor record_list(const char* op, Tensor y, std::span<const Tensor> in, std::sp
   bool any = false;
   for (const Tensor& t : in) any = any || (t.defined() && tracked(t));
   if (!any) return y;
-  forget_base(y);
   Ref<Node> node(new ListNode<Rule>(op, std::move(rule), in.size(), saved.size()));
   for (size_t i = 0; i < in.size(); ++i)
     if (in[i].defined()) fill(node->edges()[i], in[i], nullptr);

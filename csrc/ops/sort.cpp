@@ -37,8 +37,9 @@ struct Rows {
     if (!shape.empty()) shape.back() = k;
     return empty(shape, dtype);
   }
+  // Not a view of y, though it may have y's memory: what is later written to it must find its own node in the graph.
   Tensor put_back(const Tensor& y) const {
-    return y.dim() > 1 && dim != y.dim() - 1 ? contiguous(transpose(y, dim, -1)) : y;
+    return y.dim() > 1 && dim != y.dim() - 1 ? alias(contiguous(transpose(y, dim, -1))) : y;
   }
 };
 }  // namespace

@@ -20,6 +20,7 @@ KNOWN: list[tuple[str, str, str, str, str]] = [
     ("programs", "raises", "", "share one memory location", "writes to overlapping memory"),
     ("programs", "raises", "", "does not require grad|was not used|no attribute 'mul_'", "views taken before their base required grad"),
     ("programs", "requires_grad|gradient|gradient None", "", "", "views taken before their base required grad"),
+    ("files", "other error", "load_state_dict", "has no attribute", "a state of the wrong structure"),
     ("files", "other error", "TypeError", "unhashable", "a list where a name should be"),
 ]  # fmt: skip
 
