@@ -84,7 +84,9 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
         ": this tensor was returned by a Function and shows "
         "the memory of one of its inputs, so writing to it would bypass the Function's backward; clone() it "
         "first, or return a clone from forward");
-  const bool leaf = requires_grad(x) && !grad_fn(base);
+  // What a tape alone watches is no leaf: its gradient arrives at the tape.
+  const bool taped = !base->requires_grad && watched(base);
+  const bool leaf = requires_grad(x) && !taped && !grad_fn(base);
   if (!leaf) {
     if (allowed != Overlap::Filled) require_writable(op, x);  // its gradient would be counted twice
     return true;
