@@ -57,7 +57,8 @@ void dealloc(PyObject* o) {
 // PyTorch numbers the nodes of its own operators: AddBackward0.
 std::string shown_name(PyObject* o) {
   const std::string name = get(o)->name();
-  const bool ours = exact_torch && name.ends_with("Backward") && Py_TYPE(o) == NodeType;  // not the context of a Function
+  const bool ours =
+      exact_torch && name.ends_with("Backward") && Py_TYPE(o) == NodeType;  // not the context of a Function
   return ours ? name + "0" : name;
 }
 PyObject* repr(PyObject* o) {

@@ -14,8 +14,8 @@ inline constinit Kernel<void(View y, Draw draw)> permutation;
 inline constinit Kernel<void(View y, View weights, Draw draw, bool replacement)> multinomial;
 // y[i] (floating) with mean rate[i] (float64, contiguous); element i uses counter `draw.counter + i` alone.
 inline constinit Kernel<void(View y, View rate, Draw draw)> poisson;
-// The logarithm of a gamma variate of shape `shape[i]` and scale 1, with the same layout. A logarithm, because variates of
-// small shapes are below what a double holds.
+// The logarithm of a gamma variate of shape `shape[i]` and scale 1, with the same layout. A logarithm, because variates
+// of small shapes are below what a double holds.
 inline constinit Kernel<void(View y, View shape, Draw draw)> log_gamma_variate;
 // Successes among count[i] trials of probability p[i], with the same layout.
 inline constinit Kernel<void(View y, View count, View p, Draw draw)> binomial;

@@ -1,4 +1,5 @@
-// Random numbers. Every draw takes its counters from a generator (core/random.h) and has no gradient, except dropout and gamma variates.
+// Random numbers. Every draw takes its counters from a generator (core/random.h) and has no gradient, except dropout
+// and gamma variates.
 #pragma once
 
 #include "core/random.h"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 from genesis._C import device
-from genesis._legacy import cpu, set_default_device
-from genesis._legacy import get_default_device as default_device
+from genesis._settings import get_default_device as default_device
+from genesis._settings import set_default_device
 
 __all__ = [
     "Device",
@@ -28,6 +28,15 @@ class DeviceType(str, Enum):
     CUDA = "cuda"
 
     __hash__ = str.__hash__
+
+
+def cpu() -> device:
+    """The CPU.
+
+    >>> cpu()
+    device(type='cpu')
+    """
+    return device("cpu")
 
 
 def cuda(device_id: int = 0) -> device:

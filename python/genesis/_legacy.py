@@ -21,11 +21,8 @@ __all__ = [
     "IntTensor",
     "LongTensor",
     "ShortTensor",
-    "cpu",
     "cuda_available",
-    "get_default_device",
     "layout",
-    "set_default_device",
     "sparse_bsc",
     "sparse_bsr",
     "sparse_coo",
@@ -152,15 +149,6 @@ sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
 # ---- devices -----------------------------------------------------------------------------------
 
 
-def cpu() -> _C.device:
-    """The CPU.
-
-    >>> cpu()
-    device(type='cpu')
-    """
-    return _C.device("cpu")
-
-
 def cuda_available() -> bool:
     """Whether tensors can live on a CUDA device: no.
 
@@ -168,25 +156,3 @@ def cuda_available() -> bool:
     False
     """
     return False
-
-
-def get_default_device() -> _C.device:
-    """Where tensors are made that name no device: the CPU.
-
-    >>> get_default_device()
-    device(type='cpu')
-    """
-    return _C.device("cpu")
-
-
-def set_default_device(device: Any) -> None:
-    """Choose where tensors are made that name no device. It must be one that there is: the CPU.
-
-    >>> set_default_device("cpu")
-    """
-    _C.empty(0, device=device)  # says so if there is no such device
-
-
-def _assert(condition: Any, message: str) -> None:
-    """``assert condition, message``, as a function."""
-    assert condition, message

@@ -228,7 +228,6 @@ def _new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return _C.tensor(*args, dtype=self.dtype, **kwargs)
 
 
-
 def _is_view(self: Tensor) -> bool:
     """Whether the tensor is a view of another one."""
     return self._base is not None

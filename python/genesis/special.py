@@ -4,7 +4,8 @@
 tensor([0.5000, 0.8413])
 
 Most are functions of ``genesis`` with another name; the others are computed in float64 and rounded.
-All but ``zeta``, ``gammainc`` and ``gammaincc`` by their first argument are differentiable to any order.
+All are differentiable to any order, but ``zeta``, ``gammainc`` and ``gammaincc`` not by their first
+argument.
 """
 
 from genesis._C import digamma as digamma

@@ -35,7 +35,9 @@ extern "C" long fail_new(long from, long to) {
 
 void* operator new(std::size_t bytes) { return make(bytes, 0); }
 void* operator new[](std::size_t bytes) { return make(bytes, 0); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) { return make(bytes, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return make(bytes, static_cast<std::size_t>(alignment));
+}
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
   return make(bytes, static_cast<std::size_t>(alignment));
 }

@@ -1,9 +1,12 @@
-"""The CPU as a device like others."""
+"""The CPU as a device like others. The module can be called: ``genesis.cpu()`` names it."""
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
+from genesis import _C
 from genesis.cpu import amp as amp
 
 __all__ = ["amp", "current_device", "device_count", "is_available", "synchronize"]
@@ -30,3 +33,11 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Nothing: work is done when it is asked for."""
+
+
+class _CallableModule(ModuleType):
+    def __call__(self) -> _C.device:
+        return _C.device("cpu")
+
+
+sys.modules[__name__].__class__ = _CallableModule

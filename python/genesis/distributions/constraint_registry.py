@@ -9,7 +9,6 @@ optimizers.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -86,7 +85,7 @@ def _transform_to_independent(constraint: Any) -> Transform:
 @_both(constraints.positive, constraints.nonnegative)
 def _positive(constraint: Any) -> Transform:
     if constraint.lower_bound is None or (
-        isinstance(constraint.lower_bound, numbers.Number) and constraint.lower_bound == 0
+        isinstance(constraint.lower_bound, (int, float)) and constraint.lower_bound == 0
     ):
         return transforms.ExpTransform()
     return transforms.ComposeTransform(
@@ -105,8 +104,8 @@ def _less_than(constraint: Any) -> Transform:
 def _interval(constraint: Any) -> Transform:
     lower, upper = constraint.lower_bound, constraint.upper_bound
     if (
-        isinstance(lower, numbers.Number)
-        and isinstance(upper, numbers.Number)
+        isinstance(lower, (int, float))
+        and isinstance(upper, (int, float))
         and (lower, upper) == (0, 1)
     ):
         return transforms.SigmoidTransform()

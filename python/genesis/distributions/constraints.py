@@ -78,7 +78,7 @@ class _Dependent(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         if self._is_discrete is NotImplemented:
             raise NotImplementedError(
                 "constraints.dependent: is_discrete is not known before there is an instance"
@@ -86,7 +86,7 @@ class _Dependent(Constraint):
         return bool(self._is_discrete)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         if self._event_dim is NotImplemented:
             raise NotImplementedError(
                 "constraints.dependent: event_dim is not known before there is an instance"
@@ -141,11 +141,11 @@ class _IndependentConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return bool(self.base_constraint.is_discrete)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return int(self.base_constraint.event_dim) + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
@@ -172,11 +172,11 @@ class MixtureSameFamilyConstraint(Constraint):
         self.base_constraint = base_constraint
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return bool(self.base_constraint.is_discrete)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return int(self.base_constraint.event_dim)
 
     def check(self, value: Tensor) -> Tensor:
@@ -393,11 +393,11 @@ class _Cat(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return any(c.is_discrete for c in self.cseq)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return max(c.event_dim for c in self.cseq)
 
     def check(self, value: Tensor) -> Tensor:
@@ -415,11 +415,11 @@ class _Stack(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return any(c.is_discrete for c in self.cseq)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         dim = max(c.event_dim for c in self.cseq)
         return dim + 1 if self.dim + dim < 0 else dim
 

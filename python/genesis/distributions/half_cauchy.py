@@ -30,7 +30,7 @@ class HalfCauchy(TransformedDistribution):
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> HalfCauchy:
         new: HalfCauchy = self._get_checked_instance(HalfCauchy, _instance)
-        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
+        return super().expand(batch_shape, _instance=new)
 
     @property
     def scale(self) -> Tensor:

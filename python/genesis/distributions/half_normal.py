@@ -30,7 +30,7 @@ class HalfNormal(TransformedDistribution):
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> HalfNormal:
         new: HalfNormal = self._get_checked_instance(HalfNormal, _instance)
-        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
+        return super().expand(batch_shape, _instance=new)
 
     @property
     def scale(self) -> Tensor:

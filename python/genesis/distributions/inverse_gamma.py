@@ -30,7 +30,7 @@ class InverseGamma(TransformedDistribution):
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> InverseGamma:
         new: InverseGamma = self._get_checked_instance(InverseGamma, _instance)
-        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
+        return super().expand(batch_shape, _instance=new)
 
     @property
     def concentration(self) -> Tensor:

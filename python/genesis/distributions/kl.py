@@ -94,7 +94,8 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """KL(p || q), the expectation under p of log p(x) - log q(x), one for each element of the
     batch.
     """
-    function = _dispatch(type(p), type(q))
+    kinds: tuple[Any, Any] = (type(p), type(q))
+    function = _dispatch(*kinds)
     if function is None:
         raise NotImplementedError(
             f"kl_divergence: no divergence is registered for {type(p).__name__} and "
@@ -215,6 +216,7 @@ def _unit(q: Any) -> Tensor:
     return (q.low <= 0) & (q.high >= 1)
 
 
+_p: Any
 for _p in (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Uniform):
     _register_cross(_p, Normal, _cross_normal)
 _register_cross(Pareto, Normal, _cross_normal, lambda p, q: p.alpha > 2)

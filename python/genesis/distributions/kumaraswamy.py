@@ -48,7 +48,7 @@ class Kumaraswamy(TransformedDistribution):
         new: Kumaraswamy = self._get_checked_instance(Kumaraswamy, _instance)
         new.concentration1 = self.concentration1.expand(batch_shape)
         new.concentration0 = self.concentration0.expand(batch_shape)
-        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
+        return super().expand(batch_shape, _instance=new)
 
     def _moment(self, order: int) -> Tensor:
         a = 1 + order / self.concentration1

@@ -102,7 +102,7 @@ class RelaxedBernoulli(TransformedDistribution):
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> RelaxedBernoulli:
         new: RelaxedBernoulli = self._get_checked_instance(RelaxedBernoulli, _instance)
-        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
+        return super().expand(batch_shape, _instance=new)
 
     @property
     def temperature(self) -> Any:

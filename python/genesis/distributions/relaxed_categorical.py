@@ -78,7 +78,7 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Probability vectors, the closer to one-hot the smaller the ``temperature``; differentiable."""
+    """Probability vectors, closer to one-hot at a smaller ``temperature``; differentiable."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
@@ -99,7 +99,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         new: RelaxedOneHotCategorical = self._get_checked_instance(
             RelaxedOneHotCategorical, _instance
         )
-        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
+        return super().expand(batch_shape, _instance=new)
 
     @property
     def temperature(self) -> Any:

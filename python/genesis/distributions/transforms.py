@@ -116,7 +116,7 @@ class Transform:
             return self._call(x)
         x_old, y_old = self._cached_x_y
         if x is x_old:
-            return y_old  # type: ignore[no-any-return]
+            return y_old
         y = self._call(x)
         self._cached_x_y = x, y
         return y
@@ -126,7 +126,7 @@ class Transform:
             return self._inverse(y)
         x_old, y_old = self._cached_x_y
         if y is y_old:
-            return x_old  # type: ignore[no-any-return]
+            return x_old
         x = self._inverse(y)
         self._cached_x_y = x, y
         return x
@@ -166,11 +166,11 @@ class _InverseTransform(Transform):
         self._inverted = transform
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return self._inverted.codomain
 
     @property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return self._inverted.domain
 
     @property
@@ -298,7 +298,7 @@ class ComposeTransform(Transform):
                 part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim
             )
             event_dim += part.codomain.event_dim - part.domain.event_dim
-        return total  # type: ignore[no-any-return]
+        return total
 
     def forward_shape(self, shape: Sequence[int]) -> Size:
         for part in self.parts:
@@ -610,7 +610,7 @@ class AffineTransform(Transform):
         return self.scale.sign()
 
     def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x  # type: ignore[no-any-return]
+        return self.loc + self.scale * x
 
     def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
@@ -891,7 +891,7 @@ class CumulativeDistributionTransform(Transform):
         self.distribution = distribution
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:

@@ -474,6 +474,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(adam, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 # ---- PyTorch's names, for optimizers of other packages
 
 ParamsT = Iterable[Any]
