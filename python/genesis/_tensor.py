@@ -149,6 +149,9 @@ def allclose(
     return Truth(_C.allclose(input, other, rtol, atol, equal_nan))
 
 
+allclose = _C._overridable(allclose)
+
+
 def _astype(self: Tensor, dtype: Any, copy: bool = True) -> Tensor:
     """The tensor in another dtype, as NumPy has it: a copy, unless ``copy=False`` and none is
     needed. Gradients pass through."""

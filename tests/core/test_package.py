@@ -22,7 +22,13 @@ def test_importing_genesis_imports_nothing_that_it_does_not_need():
     loaded = _python("import sys, genesis; print(*sorted(sys.modules))").split()
     assert "numpy" not in loaded
     ours = {name for name in loaded if name.startswith("genesis")}
-    assert ours == {"genesis", "genesis._C", "genesis._tensor", "genesis._version"}
+    assert ours == {
+        "genesis",
+        "genesis._C",
+        "genesis._missing",
+        "genesis._tensor",
+        "genesis._version",
+    }
     for heavy in ("inspect", "dataclasses", "typing_extensions", "logging", "asyncio"):
         assert heavy not in loaded
 

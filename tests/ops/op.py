@@ -166,7 +166,12 @@ class Op(_Options):
     def forms(self) -> dict[str, Callable[..., Any]]:
         """Every way to call it: functions, method, operator."""
         found: dict[str, Callable[..., Any]] = {}
-        for path in (self.name, f"nn.functional.{self.name}"):
+        paths = [self.name]
+        if (
+            self.name in genesis.nn.functional.__all__
+        ):  # others have the parameters of older programs
+            paths.append(f"nn.functional.{self.name}")
+        for path in paths:
             function = _lookup(genesis, path)
             if callable(function) and function not in found.values():  # genesis.float is a dtype
                 found[f"genesis.{path}"] = function

@@ -31,6 +31,11 @@ _ADVICE = (
 )
 
 
+_NOT_BY_THE_FIRST = (
+    "igamma",
+    "igammac",
+    "special_zeta",
+)  # have no derivative by their first tensor
 _ELEMENTWISE = ("pointwise", "activation", "reduction", "scan")
 
 
@@ -48,6 +53,8 @@ def _smooth_operators(
         if op["kind"] not in _ELEMENTWISE:
             continue
         leaves = tuple(t.detach().requires_grad_() for t in tensors[:wanted])
+        if op["name"] in _NOT_BY_THE_FIRST:
+            leaves = (leaves[0].detach(), *leaves[1:])
         function = functools.partial(_call, getattr(genesis._C, op["name"]), (1,) * len(dims))
         try:
             result = function(*leaves)

@@ -68,7 +68,7 @@ class Bernoulli(ExponentialFamily):
     @property
     def mode(self) -> Tensor:
         mode = (self.probs >= 0.5).to(self.probs.dtype)
-        return genesis.where(self.probs == 0.5, genesis.nan, mode)
+        return genesis.where(self.probs == 0.5, genesis.nan, mode)  # type: ignore[no-any-return]
 
     @property
     def variance(self) -> Tensor:

@@ -1,5 +1,6 @@
 """Constraints: sets of valid values, for parameters and for samples of distributions.
 
+>>> from genesis.distributions import constraints
 >>> constraints.positive.check(genesis.tensor([1.0, -1.0]))
 tensor([ True, False])
 
@@ -210,7 +211,7 @@ class _IntegerInterval(Constraint):
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
     def check(self, value: Tensor) -> Tensor:
-        return _whole(value) & (self.lower_bound <= value) & (value <= self.upper_bound)
+        return _whole(value) & (self.lower_bound <= value) & (value <= self.upper_bound)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return (
@@ -226,7 +227,7 @@ class _IntegerLessThan(Constraint):
         self.upper_bound = upper_bound
 
     def check(self, value: Tensor) -> Tensor:
-        return _whole(value) & (value <= self.upper_bound)
+        return _whole(value) & (value <= self.upper_bound)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__[1:]}(upper_bound={self.upper_bound})"
@@ -239,7 +240,7 @@ class _IntegerGreaterThan(Constraint):
         self.lower_bound = lower_bound
 
     def check(self, value: Tensor) -> Tensor:
-        return _whole(value) & (value >= self.lower_bound)
+        return _whole(value) & (value >= self.lower_bound)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__[1:]}(lower_bound={self.lower_bound})"
@@ -255,7 +256,7 @@ class _GreaterThan(Constraint):
         self.lower_bound = lower_bound
 
     def check(self, value: Tensor) -> Tensor:
-        return value > self.lower_bound
+        return value > self.lower_bound  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__[1:]}(lower_bound={self.lower_bound})"
@@ -263,7 +264,7 @@ class _GreaterThan(Constraint):
 
 class _GreaterThanEq(_GreaterThan):
     def check(self, value: Tensor) -> Tensor:
-        return value >= self.lower_bound
+        return value >= self.lower_bound  # type: ignore[no-any-return]
 
 
 class _LessThan(Constraint):
@@ -271,7 +272,7 @@ class _LessThan(Constraint):
         self.upper_bound = upper_bound
 
     def check(self, value: Tensor) -> Tensor:
-        return value < self.upper_bound
+        return value < self.upper_bound  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__[1:]}(upper_bound={self.upper_bound})"
@@ -282,7 +283,7 @@ class _Interval(Constraint):
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
     def check(self, value: Tensor) -> Tensor:
-        return (self.lower_bound <= value) & (value <= self.upper_bound)
+        return (self.lower_bound <= value) & (value <= self.upper_bound)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return (
@@ -293,7 +294,7 @@ class _Interval(Constraint):
 
 class _HalfOpenInterval(_Interval):
     def check(self, value: Tensor) -> Tensor:
-        return (self.lower_bound <= value) & (value < self.upper_bound)
+        return (self.lower_bound <= value) & (value < self.upper_bound)  # type: ignore[no-any-return]
 
 
 class _Simplex(Constraint):
@@ -313,7 +314,7 @@ class _Multinomial(Constraint):
         self.upper_bound = upper_bound
 
     def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__[1:]}(upper_bound={self.upper_bound})"
@@ -398,7 +399,7 @@ class _Cat(Constraint):
 
     @property
     def event_dim(self) -> int:
-        return max(c.event_dim for c in self.cseq)
+        return max(c.event_dim for c in self.cseq)  # type: ignore[no-any-return]
 
     def check(self, value: Tensor) -> Tensor:
         parts = value.split(self.lengths, self.dim)
@@ -421,7 +422,7 @@ class _Stack(Constraint):
     @property
     def event_dim(self) -> int:
         dim = max(c.event_dim for c in self.cseq)
-        return dim + 1 if self.dim + dim < 0 else dim
+        return dim + 1 if self.dim + dim < 0 else dim  # type: ignore[no-any-return]
 
     def check(self, value: Tensor) -> Tensor:
         slices = [value.select(self.dim, i) for i in range(value.shape[self.dim])]

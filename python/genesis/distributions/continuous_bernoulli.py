@@ -81,14 +81,14 @@ class ContinuousBernoulli(ExponentialFamily):
 
     def _cut_probs(self) -> Tensor:
         """The probabilities, with a harmless value where the closed forms divide 0 by 0."""
-        return genesis.where(self._outside_unstable_region(), self.probs, self._lims[0])
+        return genesis.where(self._outside_unstable_region(), self.probs, self._lims[0])  # type: ignore[no-any-return]
 
     def _cont_bern_log_norm(self) -> Tensor:
         """The logarithm of 2 atanh(1 - 2p) / (1 - 2p), which is symmetric around 1/2."""
         p = self._cut_probs()
         closed = genesis.log(2 * genesis.atanh(1 - 2 * p).abs()) - genesis.log((1 - 2 * p).abs())
         x = (self.probs - 0.5).pow(2)
-        return genesis.where(
+        return genesis.where(  # type: ignore[no-any-return]
             self._outside_unstable_region(), closed, math.log(2.0) + (4 / 3 + 104 / 45 * x) * x
         )
 
@@ -97,7 +97,7 @@ class ContinuousBernoulli(ExponentialFamily):
         p = self._cut_probs()
         closed = p / (2 * p - 1) + 1 / (genesis.log1p(-p) - genesis.log(p))
         x = self.probs - 0.5
-        return genesis.where(
+        return genesis.where(  # type: ignore[no-any-return]
             self._outside_unstable_region(), closed, 0.5 + (1 / 3 + 16 / 45 * x.pow(2)) * x
         )
 
@@ -110,7 +110,7 @@ class ContinuousBernoulli(ExponentialFamily):
         p = self._cut_probs()
         closed = p * (p - 1) / (1 - 2 * p).pow(2) + 1 / (genesis.log1p(-p) - genesis.log(p)).pow(2)
         x = (self.probs - 0.5).pow(2)
-        return genesis.where(
+        return genesis.where(  # type: ignore[no-any-return]
             self._outside_unstable_region(), closed, 1 / 12 - (1 / 15 - 128 / 945 * x) * x
         )
 
@@ -133,14 +133,14 @@ class ContinuousBernoulli(ExponentialFamily):
         p = self._cut_probs()
         closed = (p.pow(value) * (1 - p).pow(1 - value) + p - 1) / (2 * p - 1)
         inside = genesis.where(self._outside_unstable_region(), closed, value)
-        return genesis.where(value <= 0, 0.0, genesis.where(value >= 1, 1.0, inside))
+        return genesis.where(value <= 0, 0.0, genesis.where(value >= 1, 1.0, inside))  # type: ignore[no-any-return]
 
     def icdf(self, value: Tensor) -> Tensor:
         p = self._cut_probs()
         closed = (genesis.log1p(-p + value * (2 * p - 1)) - genesis.log1p(-p)) / (
             genesis.log(p) - genesis.log1p(-p)
         )
-        return genesis.where(self._outside_unstable_region(), closed, value)
+        return genesis.where(self._outside_unstable_region(), closed, value)  # type: ignore[no-any-return]
 
     def entropy(self) -> Tensor:
         log_p, log_q = genesis.log(self.probs), genesis.log1p(-self.probs)
@@ -156,4 +156,4 @@ class ContinuousBernoulli(ExponentialFamily):
         outside = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
         cut = genesis.where(outside, x, self._lims[0] - 0.5)
         closed = genesis.log(genesis.expm1(cut).abs()) - genesis.log(cut.abs())
-        return genesis.where(outside, closed, 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0)
+        return genesis.where(outside, closed, 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0)  # type: ignore[no-any-return]

@@ -63,7 +63,7 @@ class Dirichlet(ExponentialFamily):
         largest = genesis.nn.functional.one_hot(
             self.concentration.argmax(-1), self.concentration.shape[-1]
         )
-        return genesis.where(corner, largest.to(mode.dtype), mode)
+        return genesis.where(corner, largest.to(mode.dtype), mode)  # type: ignore[no-any-return]
 
     @property
     def variance(self) -> Tensor:

@@ -106,7 +106,7 @@ class Distribution:
             new.__dict__[name] = self.__dict__[name]
         Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
-        return new
+        return new  # type: ignore[no-any-return]
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         if _instance is None and type(self).__init__ is not cls.__init__:  # type: ignore[misc]

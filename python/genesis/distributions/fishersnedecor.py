@@ -29,18 +29,18 @@ class FisherSnedecor(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return genesis.where(self.df2 > 2, self.df2 / (self.df2 - 2), genesis.nan)
+        return genesis.where(self.df2 > 2, self.df2 / (self.df2 - 2), genesis.nan)  # type: ignore[no-any-return]
 
     @property
     def mode(self) -> Tensor:
         mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return genesis.where(self.df1 > 2, mode, genesis.nan)
+        return genesis.where(self.df1 > 2, mode, genesis.nan)  # type: ignore[no-any-return]
 
     @property
     def variance(self) -> Tensor:
         d1, d2 = self.df1, self.df2
         variance = 2 * d2.pow(2) * (d1 + d2 - 2) / (d1 * (d2 - 2).pow(2) * (d2 - 4))
-        return genesis.where(d2 > 4, variance, genesis.nan)
+        return genesis.where(d2 > 4, variance, genesis.nan)  # type: ignore[no-any-return]
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         tiny = genesis.finfo(self.df1.dtype).tiny

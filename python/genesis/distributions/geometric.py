@@ -76,7 +76,7 @@ class Geometric(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         value, probs = broadcast_all(value, self.probs)
-        return (
+        return (  # type: ignore[no-any-return]
             genesis.xlogy(value, 1 - probs).where((probs < 1) | (value > 0), 0.0) + self.probs.log()
         )
 

@@ -42,7 +42,7 @@ class Gumbel(TransformedDistribution):
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Gumbel:
         new: Gumbel = self._get_checked_instance(Gumbel, _instance)
         new.loc, new.scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
-        return super().expand(batch_shape, _instance=new)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

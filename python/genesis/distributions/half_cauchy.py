@@ -30,7 +30,7 @@ class HalfCauchy(TransformedDistribution):
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> HalfCauchy:
         new: HalfCauchy = self._get_checked_instance(HalfCauchy, _instance)
-        return super().expand(batch_shape, _instance=new)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
 
     @property
     def scale(self) -> Tensor:
@@ -53,7 +53,7 @@ class HalfCauchy(TransformedDistribution):
             self._validate_sample(value)
         value = genesis.as_tensor(value, dtype=self.scale.dtype)
         log_prob = self.base_dist.log_prob(value) + math.log(2)
-        return genesis.where(value >= 0, log_prob, -genesis.inf)
+        return genesis.where(value >= 0, log_prob, -genesis.inf)  # type: ignore[no-any-return]
 
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -30,7 +30,7 @@ class HalfNormal(TransformedDistribution):
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> HalfNormal:
         new: HalfNormal = self._get_checked_instance(HalfNormal, _instance)
-        return super().expand(batch_shape, _instance=new)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
 
     @property
     def scale(self) -> Tensor:
@@ -52,7 +52,7 @@ class HalfNormal(TransformedDistribution):
         if self._validate_args:
             self._validate_sample(value)
         log_prob = self.base_dist.log_prob(value) + math.log(2)
-        return genesis.where(value >= 0, log_prob, -genesis.inf)
+        return genesis.where(value >= 0, log_prob, -genesis.inf)  # type: ignore[no-any-return]
 
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -30,7 +30,7 @@ class InverseGamma(TransformedDistribution):
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> InverseGamma:
         new: InverseGamma = self._get_checked_instance(InverseGamma, _instance)
-        return super().expand(batch_shape, _instance=new)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
 
     @property
     def concentration(self) -> Tensor:
@@ -43,7 +43,7 @@ class InverseGamma(TransformedDistribution):
     @property
     def mean(self) -> Tensor:
         a = self.concentration
-        return genesis.where(a > 1, self.rate / (a - 1), genesis.inf)
+        return genesis.where(a > 1, self.rate / (a - 1), genesis.inf)  # type: ignore[no-any-return]
 
     @property
     def mode(self) -> Tensor:
@@ -52,7 +52,7 @@ class InverseGamma(TransformedDistribution):
     @property
     def variance(self) -> Tensor:
         a = self.concentration
-        return genesis.where(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), genesis.inf)
+        return genesis.where(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), genesis.inf)  # type: ignore[no-any-return]
 
     def entropy(self) -> Tensor:
         a = self.concentration

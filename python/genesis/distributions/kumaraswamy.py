@@ -48,7 +48,7 @@ class Kumaraswamy(TransformedDistribution):
         new: Kumaraswamy = self._get_checked_instance(Kumaraswamy, _instance)
         new.concentration1 = self.concentration1.expand(batch_shape)
         new.concentration0 = self.concentration0.expand(batch_shape)
-        return super().expand(batch_shape, _instance=new)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
 
     def _moment(self, order: int) -> Tensor:
         a = 1 + order / self.concentration1
@@ -64,7 +64,7 @@ class Kumaraswamy(TransformedDistribution):
         a, b = self.concentration1, self.concentration0
         log_mode = (genesis.log((a - 1).clamp(min=0)) - genesis.log((a * b - 1).clamp(min=0))) / a
         inside = (a >= 1) & (b >= 1) & ((a > 1) | (b > 1))
-        return genesis.where(inside, log_mode.exp(), genesis.nan)
+        return genesis.where(inside, log_mode.exp(), genesis.nan)  # type: ignore[no-any-return]
 
     @property
     def variance(self) -> Tensor:

@@ -65,7 +65,7 @@ class LKJCholesky(Distribution):
             factor = squared.sqrt() * direction
             tiny = genesis.finfo(factor.dtype).tiny
             diagonal = (1 - (factor**2).sum(-1)).clamp(min=tiny).sqrt()
-            return factor + diagonal.diag_embed()
+            return factor + diagonal.diag_embed()  # type: ignore[no-any-return]
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -28,7 +28,7 @@ class LogNormal(TransformedDistribution):
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> LogNormal:
         new: LogNormal = self._get_checked_instance(LogNormal, _instance)
-        return super().expand(batch_shape, _instance=new)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
 
     @property
     def loc(self) -> Tensor:

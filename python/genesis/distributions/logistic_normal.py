@@ -31,12 +31,12 @@ class LogisticNormal(TransformedDistribution):
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> LogisticNormal:
         new: LogisticNormal = self._get_checked_instance(LogisticNormal, _instance)
-        return super().expand(batch_shape, _instance=new)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
 
     @property
     def loc(self) -> Tensor:
-        return self.base_dist.base_dist.loc  # type: ignore[attr-defined]
+        return self.base_dist.base_dist.loc  # type: ignore[attr-defined,no-any-return]
 
     @property
     def scale(self) -> Tensor:
-        return self.base_dist.base_dist.scale  # type: ignore[attr-defined]
+        return self.base_dist.base_dist.scale  # type: ignore[attr-defined,no-any-return]

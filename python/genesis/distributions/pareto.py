@@ -29,7 +29,7 @@ class Pareto(TransformedDistribution):
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Pareto:
         new: Pareto = self._get_checked_instance(Pareto, _instance)
         new.scale, new.alpha = self.scale.expand(batch_shape), self.alpha.expand(batch_shape)
-        return super().expand(batch_shape, _instance=new)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
 
     @property
     def mean(self) -> Tensor:

@@ -66,7 +66,7 @@ class LogitRelaxedBernoulli(Distribution):
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         u = clamp_probs(genesis.rand(shape, dtype=probs.dtype))
-        return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
+        return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature  # type: ignore[no-any-return]
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
@@ -102,7 +102,7 @@ class RelaxedBernoulli(TransformedDistribution):
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> RelaxedBernoulli:
         new: RelaxedBernoulli = self._get_checked_instance(RelaxedBernoulli, _instance)
-        return super().expand(batch_shape, _instance=new)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
 
     @property
     def temperature(self) -> Any:

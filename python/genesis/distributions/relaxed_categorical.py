@@ -64,7 +64,7 @@ class ExpRelaxedCategorical(Distribution):
         u = clamp_probs(genesis.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
         gumbels = -((-(u.log())).log())
         scores = (self.logits + gumbels) / self.temperature
-        return scores - scores.logsumexp(dim=-1, keepdim=True)
+        return scores - scores.logsumexp(dim=-1, keepdim=True)  # type: ignore[no-any-return]
 
     def log_prob(self, value: Tensor) -> Tensor:
         k = self._event_shape[0]
@@ -99,7 +99,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         new: RelaxedOneHotCategorical = self._get_checked_instance(
             RelaxedOneHotCategorical, _instance
         )
-        return super().expand(batch_shape, _instance=new)
+        return super().expand(batch_shape, _instance=new)  # type: ignore[no-any-return]
 
     @property
     def temperature(self) -> Any:

@@ -34,7 +34,7 @@ class StudentT(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return genesis.where(self.df > 1, self.loc, genesis.nan)
+        return genesis.where(self.df > 1, self.loc, genesis.nan)  # type: ignore[no-any-return]
 
     @property
     def mode(self) -> Tensor:
@@ -45,7 +45,7 @@ class StudentT(Distribution):
         finite = self.df > 2
         df = genesis.where(finite, self.df, 3.0)
         infinite = genesis.where(self.df > 1, genesis.inf, genesis.nan).to(self.df.dtype)
-        return genesis.where(finite, self.scale.pow(2) * df / (df - 2), infinite)
+        return genesis.where(finite, self.scale.pow(2) * df / (df - 2), infinite)  # type: ignore[no-any-return]
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         # A normal number over the root of an independent chi-squared one, divided by its mean.

@@ -109,7 +109,7 @@ class TransformedDistribution(Distribution):
             result = result - sum_rightmost(jacobian, event_dim - transform.domain.event_dim)
             y = x
         log_prob = self.base_dist.log_prob(y)
-        return result + sum_rightmost(log_prob, event_dim - len(self.base_dist.event_shape))
+        return result + sum_rightmost(log_prob, event_dim - len(self.base_dist.event_shape))  # type: ignore[no-any-return]
 
     def _sign(self) -> Any:
         sign: Any = 1
@@ -135,7 +135,7 @@ class TransformedDistribution(Distribution):
         sign = self._sign()
         if isinstance(sign, int) and sign == 1:
             return probability
-        return sign * (probability - 0.5) + 0.5
+        return sign * (probability - 0.5) + 0.5  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return (

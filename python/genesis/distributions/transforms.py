@@ -116,7 +116,7 @@ class Transform:
             return self._call(x)
         x_old, y_old = self._cached_x_y
         if x is x_old:
-            return y_old
+            return y_old  # type: ignore[no-any-return]
         y = self._call(x)
         self._cached_x_y = x, y
         return y
@@ -126,7 +126,7 @@ class Transform:
             return self._inverse(y)
         x_old, y_old = self._cached_x_y
         if y is y_old:
-            return x_old
+            return x_old  # type: ignore[no-any-return]
         x = self._inverse(y)
         self._cached_x_y = x, y
         return x
@@ -298,7 +298,7 @@ class ComposeTransform(Transform):
                 part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim
             )
             event_dim += part.codomain.event_dim - part.domain.event_dim
-        return total
+        return total  # type: ignore[no-any-return]
 
     def forward_shape(self, shape: Sequence[int]) -> Size:
         for part in self.parts:
@@ -610,10 +610,10 @@ class AffineTransform(Transform):
         return self.scale.sign()
 
     def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x
+        return self.loc + self.scale * x  # type: ignore[no-any-return]
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return (y - self.loc) / self.scale
+        return (y - self.loc) / self.scale  # type: ignore[no-any-return]
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         scale = genesis.as_tensor(self.scale, dtype=x.dtype)

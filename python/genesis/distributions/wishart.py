@@ -125,20 +125,20 @@ class Wishart(ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
-        return self.df[..., None, None] * self.covariance_matrix
+        return self.df[..., None, None] * self.covariance_matrix  # type: ignore[no-any-return]
 
     @property
     def mode(self) -> Tensor:
         factor = self.df - self._event_shape[0] - 1
         factor = genesis.where(factor <= 0, genesis.nan, factor)
-        return factor[..., None, None] * self.covariance_matrix
+        return factor[..., None, None] * self.covariance_matrix  # type: ignore[no-any-return]
 
     @property
     def variance(self) -> Tensor:
         v = self.covariance_matrix
         diagonal = v.diagonal(dim1=-2, dim2=-1)
         products = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
-        return self.df[..., None, None] * (v.pow(2) + products)
+        return self.df[..., None, None] * (v.pow(2) + products)  # type: ignore[no-any-return]
 
     def rsample(self, sample_shape: Shape = (), max_try_correction: int | None = None) -> Tensor:
         """By Bartlett's decomposition. Singular samples are drawn again, `max_try_correction`
@@ -171,7 +171,7 @@ class Wishart(ExponentialFamily):
             self._unbroadcasted_scale_tril, solved.mT, upper=False
         )
         trace = solved.diagonal(dim1=-2, dim2=-1).sum(-1)
-        return (
+        return (  # type: ignore[no-any-return]
             -df * (n * math.log(2.0) / 2 + _half_log_det(self._unbroadcasted_scale_tril))
             - genesis.mvlgamma(df / 2, n)
             + (df - n - 1) / 2 * genesis.linalg.slogdet(value).logabsdet
@@ -180,7 +180,7 @@ class Wishart(ExponentialFamily):
 
     def entropy(self) -> Tensor:
         n, df = self._event_shape[0], self.df
-        return (
+        return (  # type: ignore[no-any-return]
             (n + 1) * (n * math.log(2.0) / 2 + _half_log_det(self._unbroadcasted_scale_tril))
             + genesis.mvlgamma(df / 2, n)
             - (df - n - 1) / 2 * _mvdigamma(df / 2, n)

@@ -48,7 +48,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             if mode is not None:
                 os.chmod(made[-1], mode)
             os.fsync(file.fileno())
-        os.replace(made[-1], target)
+            os.replace(
+                made[-1], target
+            )  # before the lock goes with the descriptor: the file is not stale
     except BaseException as error:
         for temporary in made:
             with contextlib.suppress(OSError):

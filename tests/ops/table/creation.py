@@ -65,7 +65,7 @@ BAD_SIZES = [
     ((2,), {"dtype": "complex64"}, TypeError, "complex64"),
     ((2,), {"device": "cuda"}, RuntimeError, "cuda"),
     ((2,), {"dtype": genesis.int64, "requires_grad": True}, TypeError, "floating"),
-    ((2,), {"layout": "strided"}, TypeError, "layout"),
+    ((2,), {"layout": "sparse_coo"}, ValueError, "layout must be strided"),
 ]
 
 

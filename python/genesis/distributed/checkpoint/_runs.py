@@ -41,6 +41,7 @@ class Checkpoint(_Single):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, keep: int | None = 3, **parts: Any) -> None:
+        self._divided = {name for name, x in parts.items() if isinstance(x, (Module, Optimizer))}
         super().__init__(path, keep=keep, **parts)
         for name, x in parts.items():
             if isinstance(x, Module):
@@ -52,6 +53,10 @@ class Checkpoint(_Single):
                 self.parts[name] = _Part(
                     functools.partial(numbered_state, x), functools.partial(load_numbered_state, x)
                 )
+
+    def _state(self) -> dict[str, Any]:
+        """What is checked before a save: the parts that one rank holds alone."""
+        return {name: part.get() for name, part in self.parts.items() if name not in self._divided}
 
     def _found(self) -> list[tuple[int, int, str]]:
         """(serial, step, name) of the checkpoints, the latest saved last."""

@@ -261,7 +261,7 @@ class LazyConv1d(_LazyStraight, Conv1d):
     """``Conv1d`` whose number of channels is that of its first input.
 
     >>> LazyConv1d(3, 2)(genesis.ones(1, 5, 4)).shape[:2]
-    (1, 3)
+    genesis.Size([1, 3])
     """
 
     cls_to_become = Conv1d
@@ -271,7 +271,7 @@ class LazyConv2d(_LazyStraight, Conv2d):
     """``Conv2d`` whose number of channels is that of its first input.
 
     >>> LazyConv2d(3, 2)(genesis.ones(1, 5, 4, 4)).shape[:2]
-    (1, 3)
+    genesis.Size([1, 3])
     """
 
     cls_to_become = Conv2d
@@ -281,7 +281,7 @@ class LazyConv3d(_LazyStraight, Conv3d):
     """``Conv3d`` whose number of channels is that of its first input.
 
     >>> LazyConv3d(3, 2)(genesis.ones(1, 5, 4, 4, 4)).shape[:2]
-    (1, 3)
+    genesis.Size([1, 3])
     """
 
     cls_to_become = Conv3d
@@ -291,7 +291,7 @@ class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """``ConvTranspose1d`` whose number of channels is that of its first input.
 
     >>> LazyConvTranspose1d(3, 2)(genesis.ones(1, 5, 4)).shape[:2]
-    (1, 3)
+    genesis.Size([1, 3])
     """
 
     cls_to_become = ConvTranspose1d
@@ -301,7 +301,7 @@ class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     """``ConvTranspose2d`` whose number of channels is that of its first input.
 
     >>> LazyConvTranspose2d(3, 2)(genesis.ones(1, 5, 4, 4)).shape[:2]
-    (1, 3)
+    genesis.Size([1, 3])
     """
 
     cls_to_become = ConvTranspose2d
@@ -311,7 +311,7 @@ class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     """``ConvTranspose3d`` whose number of channels is that of its first input.
 
     >>> LazyConvTranspose3d(3, 2)(genesis.ones(1, 5, 4, 4, 4)).shape[:2]
-    (1, 3)
+    genesis.Size([1, 3])
     """
 
     cls_to_become = ConvTranspose3d
@@ -321,7 +321,7 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     """``BatchNorm1d`` whose number of channels is that of its first input.
 
     >>> LazyBatchNorm1d()(genesis.ones(2, 5, 4)).shape[:2]
-    (2, 5)
+    genesis.Size([2, 5])
     """
 
     cls_to_become = BatchNorm1d
@@ -331,7 +331,7 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     """``BatchNorm2d`` whose number of channels is that of its first input.
 
     >>> LazyBatchNorm2d()(genesis.ones(2, 5, 4, 4)).shape[:2]
-    (2, 5)
+    genesis.Size([2, 5])
     """
 
     cls_to_become = BatchNorm2d
@@ -341,7 +341,7 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     """``BatchNorm3d`` whose number of channels is that of its first input.
 
     >>> LazyBatchNorm3d()(genesis.ones(2, 5, 4, 4, 4)).shape[:2]
-    (2, 5)
+    genesis.Size([2, 5])
     """
 
     cls_to_become = BatchNorm3d
@@ -351,7 +351,7 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     """``InstanceNorm1d`` whose number of channels is that of its first input.
 
     >>> LazyInstanceNorm1d()(genesis.ones(2, 5, 4)).shape[:2]
-    (2, 5)
+    genesis.Size([2, 5])
     """
 
     cls_to_become = InstanceNorm1d
@@ -361,7 +361,7 @@ class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     """``InstanceNorm2d`` whose number of channels is that of its first input.
 
     >>> LazyInstanceNorm2d()(genesis.ones(2, 5, 4, 4)).shape[:2]
-    (2, 5)
+    genesis.Size([2, 5])
     """
 
     cls_to_become = InstanceNorm2d
@@ -371,7 +371,7 @@ class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
     """``InstanceNorm3d`` whose number of channels is that of its first input.
 
     >>> LazyInstanceNorm3d()(genesis.ones(2, 5, 4, 4, 4)).shape[:2]
-    (2, 5)
+    genesis.Size([2, 5])
     """
 
     cls_to_become = InstanceNorm3d
