@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import genesis
-from sections import FUNCTIONS, MODULES, NATIVE, SUBJECTS
+from sections import FUNCTIONS, MODULES, NAMESPACES, NATIVE, SUBJECTS
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -42,6 +42,7 @@ def pages() -> dict[str, str]:
     made = {"tensor": tensor_page(), **function_pages()}
     for name, title in MODULES.items():
         made[name.removeprefix("genesis.")] = module_page(name, title)
+    made["namespaces"] = namespaces_page()
     tree = "\n".join(f"   {name}" for name in made)
     made["index"] = (
         f"{heading('Reference', '=')}"
@@ -50,6 +51,19 @@ def pages() -> dict[str, str]:
         f".. toctree::\n   :maxdepth: 1\n\n{tree}\n"
     )
     return made
+
+
+def namespaces_page() -> str:
+    """The modules that programs of PyTorch import, each with what it says of itself."""
+    lines = []
+    for name in NAMESPACES:
+        doc = (importlib.import_module(f"genesis.{name}").__doc__ or "").split("\n\n")[0]
+        lines.append(f"``genesis.{name}``\n   {' '.join(doc.split())}\n")
+    return (
+        heading("PyTorch's other namespaces", "=")
+        + "Modules that programs of PyTorch import. Their names mean what they mean there; what "
+        "needs a GPU, a compiler or the network raises when it is used.\n\n" + "\n".join(lines)
+    )
 
 
 def heading(title: str, line: str) -> str:

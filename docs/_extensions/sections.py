@@ -29,6 +29,8 @@ MODULES = {
     "genesis.distributions.transforms": "transforms of random variables",
     "genesis.distributions.constraints": "constraints on parameters and values",
     "genesis.distributions.constraint_registry": "transforms to a constraint",
+    "genesis.distributions.relaxed_bernoulli": "the relaxed Bernoulli distribution",
+    "genesis.distributions.relaxed_categorical": "the relaxed categorical distribution",
     "genesis.distributions.utils": "helpers for distributions of one's own",
     "genesis.linalg": "linear algebra",
     "genesis.special": "special functions",
@@ -68,6 +70,40 @@ MODULES = {
     "genesis.signals": "named scopes, for programs of GT",
     "genesis.config": "settings of scopes, for programs of GT",
 }
+
+# Modules that PyTorch's documentation describes and that programs import: one page lists them.
+NAMESPACES = (
+    "accelerator",
+    "ao",
+    "autograd.profiler",
+    "backends",
+    "compiler",
+    "cpu",
+    "cuda.amp",
+    "cuda.nvtx",
+    "futures",
+    "fx",
+    "hub",
+    "jit",
+    "library",
+    "mps",
+    "mtia",
+    "multiprocessing",
+    "nn.modules.utils",
+    "nn.parallel",
+    "onnx",
+    "ops",
+    "quasirandom",
+    "torch",
+    "torch_version",
+    "types",
+    "utils.cpp_extension",
+    "utils.dlpack",
+    "utils.flop_counter",
+    "utils.hooks",
+    "utils.model_zoo",
+    "xpu",
+)
 
 # Pages of the names of `genesis` itself. An operator says its page (csrc/bindings); functions of
 # nn.functional are neural, and what is left, types and settings, comes last.

@@ -26,6 +26,14 @@ def public_modules():
             yield found.name
 
 
+def listed_as_a_namespace(name: str) -> bool:
+    sections = importlib.import_module("sections")
+    return any(
+        name == f"genesis.{space}" or name.startswith(f"genesis.{space}.")
+        for space in sections.NAMESPACES
+    )
+
+
 def test_every_public_name_is_in_the_reference(described):
     values = set()
     for full in described:
@@ -35,9 +43,14 @@ def test_every_public_name_is_in_the_reference(described):
         values.add(id(value))
     missing = []
     for name in ["genesis", *public_modules()]:
+        if listed_as_a_namespace(name):
+            continue
         module = importlib.import_module(name)
         for public in getattr(module, "__all__", ()):
-            value = getattr(module, public)
+            try:
+                value = getattr(module, public)
+            except ImportError:  # it needs an extra that is not installed
+                continue
             full = f"{name}.{public}".removeprefix("genesis.")
             if public == "__version__" or isinstance(value, type(genesis)):
                 continue

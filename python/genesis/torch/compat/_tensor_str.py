@@ -14,7 +14,9 @@ class _Options:
 
     def __getattr__(self, name: str) -> Any:
         options = get_printoptions()
-        return options[name] if isinstance(options, dict) else getattr(options, name)
+        if name not in options:
+            raise AttributeError(f"PRINT_OPTS has no option {name!r}; there are {sorted(options)}")
+        return options[name]
 
 
 PRINT_OPTS = _Options()

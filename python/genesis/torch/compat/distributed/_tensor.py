@@ -1,3 +1,3 @@
 """The old place of ``torch.distributed.tensor``."""
 
-from genesis.torch.compat.distributed.tensor import *  # noqa: F403
+from genesis.distributed.tensor import *  # noqa: F403

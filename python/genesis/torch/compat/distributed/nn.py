@@ -1,1 +1,0 @@
-"""Operations over processes that have gradients: not there."""
