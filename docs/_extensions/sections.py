@@ -89,6 +89,7 @@ NAMESPACES = (
     "mps",
     "mtia",
     "multiprocessing",
+    "nn.attention",
     "nn.modules.utils",
     "nn.parallel",
     "onnx",

@@ -1,4 +1,4 @@
-"""Which kernel computes attention. There is one here; choices of others can be made."""
+"""Attention as functions, and which kernel computes it: there is one, others can be chosen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import contextlib
 from collections.abc import Iterator
 from enum import IntEnum
 
-__all__ = ["SDPBackend", "sdpa_kernel"]
+from genesis.nn.attention._causal import fused_attention, scaled_dot_product_attention
+
+__all__ = ["SDPBackend", "fused_attention", "scaled_dot_product_attention", "sdpa_kernel"]
 
 
 class SDPBackend(IntEnum):
