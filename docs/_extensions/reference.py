@@ -82,6 +82,8 @@ def entry(module: str, name: str) -> str:
     if callable(value):
         return f".. autofunction:: {full}\n"
     shown = "" if " at 0x" in repr(value) else f"   :value: {value!r}\n"
+    if module != "genesis" and getattr(genesis, name, None) is value:  # described there
+        shown += "   :no-index:\n"
     return f".. py:data:: {full}\n{shown}"
 
 
