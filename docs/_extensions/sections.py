@@ -43,6 +43,8 @@ MODULES = {
     "genesis.utils.profile": "calls of decorated functions",
     "genesis.serialization": "files",
     "genesis.distributed": "several processes",
+    "genesis.distributed.algorithms.join": "different numbers of batches",
+    "genesis.distributed.constants": "limits of time",
     "genesis.nn.parallel": "data parallel training",
     "genesis.distributed.nn.functional": "collective operations with gradients",
     "genesis.distributed.algorithms.ddp_comm_hooks.default_hooks": "communication of gradients",

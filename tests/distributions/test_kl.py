@@ -108,4 +108,4 @@ def test_what_is_not_registered_says_so():
     with pytest.raises(NotImplementedError, match="Normal and Categorical.*register_kl"):
         kl_divergence(Normal(0.0, 1.0), distributions.Categorical(probs=genesis.ones(3)))
     with pytest.raises(TypeError, match="type_p"):
-        register_kl(int, Normal)
+        register_kl(3, Normal)

@@ -327,3 +327,12 @@ def test_values_equal_those_of_torch_bit_for_bit(tmp_path):
     x = torch.randn(1000, generator=torch.Generator().manual_seed(0))
     torch.save(x, tmp_path / "x.pt")
     assert np.array_equal(genesis.load(tmp_path / "x.pt").numpy(), x.numpy())
+
+
+def test_a_file_that_cannot_seek(tmp_path):
+    path = tmp_path / "outer.zip"
+    with zipfile.ZipFile(path, "w") as archive, archive.open("weights.pt", "w") as member:
+        genesis.save({"w": genesis.arange(3.0)}, member)
+    with zipfile.ZipFile(path) as archive:
+        member = io.BytesIO(archive.read("weights.pt"))
+    assert genesis.load(member)["w"].tolist() == [0.0, 1.0, 2.0]

@@ -34,6 +34,7 @@ from genesis.distributed._p2p import P2POp, batch_isend_irecv, irecv, isend, rec
 from genesis.distributed._reduce import ReduceOp
 from genesis.distributed._work import Work
 from genesis.distributed._world import (
+    Backend,
     GroupMember,
     default_pg_timeout,
     destroy_process_group,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DDP",
+    "Backend",
     "CollectiveError",
     "DeviceMesh",
     "DistributedDataParallel",

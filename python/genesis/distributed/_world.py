@@ -9,12 +9,33 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from genesis import _C
 from genesis.distributed import _environment, _mpiexec, _status
 from genesis.distributed._group import ProcessGroup
 from genesis.distributed._watchdog import Watchdog, abort_on_exception
 
 default_pg_timeout = timedelta(minutes=30)
 _BACKENDS = ("mpi", "gloo", "nccl", "ucc", "xccl")
+
+
+class Backend(str):
+    """The name of a backend, in lower case: ``Backend("NCCL") == "nccl"``.
+
+    >>> Backend("GLOO") == Backend.GLOO
+    True
+    """
+
+    UNDEFINED = "undefined"
+    MPI = "mpi"
+    GLOO = "gloo"
+    NCCL = "nccl"
+    UCC = "ucc"
+    XCCL = "xccl"
+
+    def __new__(cls, name: str) -> Backend:
+        if not isinstance(name, str):
+            raise ValueError(f"Backend: the name must be a str, got {type(name).__name__}")
+        return super().__new__(cls, name.lower())
 
 
 class _NotAMember:
@@ -55,10 +76,13 @@ _state = _State()
 def is_available() -> bool:
     """Whether this module can be used: always.
 
+    Under the name of PyTorch only in a process that a launcher started: packages import more of
+    PyTorch's internals where they find it available.
+
     >>> is_available()
     True
     """
-    return True
+    return not _C._is_exact_torch() or _state.world is not None or _environment.position().launched
 
 
 def is_mpi_available() -> bool:

@@ -44,7 +44,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 
 def standard_normal(shape: Sequence[int], dtype: Any) -> Tensor:
-    return genesis.randn(tuple(shape), dtype=dtype)
+    return _standard_normal(shape, dtype)
 
 
 def sum_rightmost(value: Tensor, dim: int) -> Tensor:
@@ -52,6 +52,14 @@ def sum_rightmost(value: Tensor, dim: int) -> Tensor:
     if dim == 0:
         return value
     return value.flatten(-dim).sum(-1)
+
+
+# The names by which packages know these.
+_sum_rightmost = sum_rightmost
+
+
+def _standard_normal(shape: Sequence[int], dtype: Any, device: Any = None) -> Tensor:
+    return genesis.randn(tuple(shape), dtype=dtype, device=device)
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:

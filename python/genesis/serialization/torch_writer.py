@@ -8,6 +8,7 @@ of pickle that it needs.
 from __future__ import annotations
 
 import base64
+import io
 import struct
 import sys
 import zipfile
@@ -205,6 +206,11 @@ def pickled(entries: list[Entry], tree: Any, table: list[Any]) -> bytes:
 
 
 def write(file: IO[bytes], entries: list[Entry], data: bytes) -> None:
+    if not file.seekable():  # such as a member of an archive that is being written
+        memory = io.BytesIO()
+        write(memory, entries, data)
+        file.write(memory.getbuffer())
+        return
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         _record(archive, file, "data.pkl", memoryview(data))
         _record(archive, file, "byteorder", memoryview(sys.byteorder.encode()))

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from genesis import _C
 from genesis.torch import finder
@@ -40,13 +41,25 @@ def is_installed() -> bool:
     return finder.is_installed()
 
 
+_removed: dict[str, Any] = {}
+
+
 def set_exact(exact: bool) -> None:
     """The one switch between PyTorch's behaviour and that of the specification of Genesis.
 
     With True: float64 arrays of NumPy stay float64, ``backward()`` without a graph raises,
     ``Tensor(2, 3)`` is a size, ``max(axis=)`` returns values and indices, changing a leaf in place
-    raises, nodes, dtypes and sizes print as PyTorch's do.
+    raises, nodes, dtypes and sizes print as PyTorch's do. Methods of modules that PyTorch does not
+    have are gone, as they would hide those of a package's own base classes.
     """
+    from genesis.nn.modules._tree import ModuleTree
+
+    for name in ("num_parameters", "vars"):
+        if exact and name in ModuleTree.__dict__:
+            _removed[name] = ModuleTree.__dict__[name]
+            delattr(ModuleTree, name)
+        elif not exact and name in _removed:
+            setattr(ModuleTree, name, _removed.pop(name))
     _C._set_exact_torch(exact)
 
 
