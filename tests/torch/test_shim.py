@@ -213,15 +213,12 @@ def test_metadata_says_the_version():
     from genesis.torch import TORCH_VERSION
     from genesis.torch.finder import SITE
 
-    data = SITE / f"torch-{TORCH_VERSION}.dist-info"
-    assert f"Version: {TORCH_VERSION}\n" in (data / "METADATA").read_text()
+    data = SITE / "torch.egg-info"
+    assert f"Version: {TORCH_VERSION}\n" in (data / "PKG-INFO").read_text()
     listed = {line.split(",")[0] for line in (data / "RECORD").read_text().splitlines()}
-    found = {
-        str(p.relative_to(SITE))
-        for p in SITE.rglob("*")
-        if p.is_file() and "__pycache__" not in p.parts
-    }
-    assert listed == found
+    names = {"METADATA", "INSTALLER", "RECORD"}
+    assert {path.name for path in data.iterdir()} == {"PKG-INFO", "INSTALLER", "RECORD"}
+    assert listed == {"torch/__init__.py", *(f"torch-{TORCH_VERSION}.dist-info/{n}" for n in names)}
 
 
 def test_versions():

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from genesis.torch import TORCH_VERSION
 from genesis.torch.finder import SITE
 
 __all__ = ["Refusal", "Status", "disable", "enable", "status"]
 
-_DATA = next(SITE.glob("torch-*.dist-info")).name
+# Wheels cannot hold a *.dist-info of another package, so its files lie in an *.egg-info.
+_STORED = SITE / "torch.egg-info"
+_DATA = f"torch-{TORCH_VERSION}.dist-info"
 
 
 class Refusal(Exception):
@@ -74,11 +77,12 @@ def enable() -> None:
     folder = _site_packages()
     if not os.access(folder, os.W_OK):
         raise Refusal(f"{folder} cannot be written; use a virtual environment")
-    for name in ("torch", _DATA):
+    for source, name in ((SITE / "torch", "torch"), (_STORED, _DATA)):
         shutil.copytree(
-            SITE / name, folder / name, dirs_exist_ok=True,
+            source, folder / name, dirs_exist_ok=True,
             ignore=shutil.ignore_patterns("__pycache__"),
         )  # fmt: skip
+    (folder / _DATA / "PKG-INFO").replace(folder / _DATA / "METADATA")
 
 
 def disable() -> None:
