@@ -89,34 +89,7 @@ if not TYPE_CHECKING:
         return value
 
 
-for _family in (
-    activation,
-    affine,
-    attention,
-    classification,
-    conv,
-    distance,
-    dropouts,
-    fractional,
-    linear_loss,
-    lookup,
-    loss,
-    margin,
-    normalization,
-    padding,
-    pooling,
-    shuffle,
-    upsampling,
-    vision,
-):
-    for _name in _family.__all__:
-        if isinstance(_function := getattr(_family, _name), types.FunctionType):
-            globals()[_name] = _named.named(_function)
-            setattr(_family, _name, globals()[_name])
-
-_overridable.make_overridable(
-    __all__,
-    globals(),
+_FAMILIES = (
     activation,
     affine,
     attention,
@@ -137,3 +110,10 @@ _overridable.make_overridable(
     upsampling,
     vision,
 )
+for _family in _FAMILIES:
+    for _name in _family.__all__:
+        if isinstance(_function := getattr(_family, _name), types.FunctionType):
+            globals()[_name] = _named.named(_function)
+            setattr(_family, _name, globals()[_name])
+
+_overridable.make_overridable(__all__, globals(), *_FAMILIES)
