@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "autograd/record.h"
-#include "kernels/activation.h"
+#include "kernels/elementwise/activation.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
 #include "ops/shape.h"

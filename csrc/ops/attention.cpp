@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "autograd/record.h"
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/masked.h"
@@ -96,7 +96,7 @@ Tensor attend_openly(const Tensor& q, const Tensor& k, const Tensor& v, const Te
   return cast(matmul(w.dropped(w.kept), repeat_heads(wide(v), q.size(1))), q.dtype());
 }
 
-// What kernels/attention_second.cpp computes, with its names.
+// What kernels/attention/second.cpp computes, with its names.
 Grads second_openly(const Grads& arrived, const Tensor& dy, const Tensor& query, const Tensor& key, const Tensor& value,
                     const Tensor& mask, const Options& o) {
   const int64_t heads = query.size(1);

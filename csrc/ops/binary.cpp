@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/binary.h"
+#include "kernels/elementwise/binary.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"

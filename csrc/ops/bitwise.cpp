@@ -1,7 +1,7 @@
 #include "ops/bitwise.h"
 
-#include "kernels/bitwise.h"
-#include "kernels/compare.h"
+#include "kernels/elementwise/bitwise.h"
+#include "kernels/elementwise/compare.h"
 #include "ops/elementwise.h"
 
 namespace genesis::ops {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernels/compare.h"
+#include "kernels/elementwise/compare.h"
 #include "ops/elementwise.h"
 
 namespace genesis::ops {

@@ -5,8 +5,8 @@
 
 #include "autograd/record.h"
 #include "core/checked.h"
-#include "kernels/conv.h"
-#include "kernels/conv_last.h"
+#include "kernels/conv/conv.h"
+#include "kernels/conv/last.h"
 #include "ops/create.h"
 #include "ops/integer_windows.h"
 #include "ops/memory_format.h"

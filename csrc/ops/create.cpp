@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "autograd/record.h"
-#include "kernels/convert.h"
-#include "kernels/sequence.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/index/sequence.h"
 #include "ops/inplace.h"
 #include "ops/operand.h"
 #include "ops/view.h"

@@ -1,4 +1,4 @@
-#include "kernels/ctc.h"
+#include "kernels/loss/ctc.h"
 
 #include "autograd/record.h"
 #include "ops/create.h"

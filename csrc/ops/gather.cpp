@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "autograd/record.h"
-#include "kernels/convert.h"
-#include "kernels/gather.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/index/gather.h"
 #include "ops/create.h"
 #include "ops/indices.h"
 #include "ops/pointwise.h"

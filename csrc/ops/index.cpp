@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/index.h"
-#include "kernels/select.h"
+#include "kernels/elementwise/select.h"
+#include "kernels/index/index.h"
 #include "ops/create.h"
 #include "ops/inplace.h"
 #include "ops/masked.h"

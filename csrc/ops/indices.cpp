@@ -1,7 +1,7 @@
 #include "ops/indices.h"
 
 #include "autograd/mode.h"
-#include "kernels/gather.h"
+#include "kernels/index/gather.h"
 #include "ops/create.h"
 
 namespace genesis::ops {

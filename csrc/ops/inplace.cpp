@@ -2,7 +2,7 @@
 
 #include "autograd/record.h"
 #include "core/exact.h"
-#include "kernels/convert.h"
+#include "kernels/elementwise/convert.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
 #include "ops/view.h"

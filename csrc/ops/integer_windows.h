@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "kernels/conv.h"
-#include "kernels/pool.h"
+#include "kernels/conv/conv.h"
+#include "kernels/pool/pool.h"
 
 namespace genesis::ops {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "autograd/record.h"
-#include "kernels/loss.h"
+#include "kernels/loss/loss.h"
 #include "ops/activation.h"
 #include "ops/compare.h"
 #include "ops/create.h"

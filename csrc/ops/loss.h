@@ -7,7 +7,7 @@ namespace genesis::ops {
 
 enum class LossReduction : uint8_t { None, Mean, Sum };
 
-// f(x, y) for tensors of one shape, reduced. The formulas are in kernels/loss.h.
+// f(x, y) for tensors of one shape, reduced. The formulas are in kernels/loss/loss.h.
 Tensor mse_loss(const Tensor& x, const Tensor& y, LossReduction reduction);
 Tensor l1_loss(const Tensor& x, const Tensor& y, LossReduction reduction);
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, LossReduction reduction, double beta);

@@ -1,9 +1,9 @@
 #include "ops/masked.h"
 
 #include "autograd/record.h"
-#include "kernels/convert.h"
-#include "kernels/gather.h"
-#include "kernels/select.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/elementwise/select.h"
+#include "kernels/index/gather.h"
 #include "ops/create.h"
 #include "ops/index.h"
 #include "ops/pointwise.h"

@@ -2,9 +2,9 @@
 #include "ops/matmul.h"
 
 #include "autograd/record.h"
-#include "kernels/convert.h"
-#include "kernels/gemm.h"
-#include "kernels/integer_gemm.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/integer.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"

@@ -1,7 +1,7 @@
 // What the files of linear algebra share: checks of arguments, and constant matrices for their rules.
 #pragma once
 
-#include "kernels/lapack.h"
+#include "kernels/linalg/lapack.h"
 #include "ops/view.h"
 
 namespace genesis::ops {

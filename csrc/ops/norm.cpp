@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "autograd/record.h"
-#include "kernels/norm.h"
+#include "kernels/norm/norm.h"
 #include "ops/create.h"
 #include "ops/memory_format.h"
 #include "ops/operand.h"

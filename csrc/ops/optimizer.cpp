@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "kernels/convert.h"
-#include "kernels/optimizer.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/optimizer/optimizer.h"
 #include "ops/inplace.h"
 #include "ops/operand.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "autograd/record.h"
-#include "kernels/convert.h"
+#include "kernels/elementwise/convert.h"
 #include "ops/create.h"
 
 namespace genesis::ops {

@@ -1,7 +1,7 @@
 #include "ops/piecewise.h"
 
 #include "autograd/record.h"
-#include "kernels/piecewise.h"
+#include "kernels/elementwise/piecewise.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"

@@ -1,7 +1,7 @@
 #include "ops/pointwise.h"
 
-#include "kernels/arithmetic.h"
-#include "kernels/binary.h"
+#include "kernels/elementwise/arithmetic.h"
+#include "kernels/elementwise/binary.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"
 #include "ops/power.h"

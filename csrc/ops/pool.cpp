@@ -5,7 +5,7 @@
 
 #include "autograd/record.h"
 #include "core/checked.h"
-#include "kernels/pool.h"
+#include "kernels/pool/pool.h"
 #include "ops/create.h"
 #include "ops/dense.h"
 #include "ops/integer_windows.h"

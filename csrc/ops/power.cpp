@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/power.h"
+#include "kernels/elementwise/power.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "autograd/record.h"
-#include "kernels/convert.h"
-#include "kernels/random.h"
-#include "kernels/sampling.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/random/random.h"
+#include "kernels/random/sampling.h"
 #include "ops/create.h"
 #include "ops/inplace.h"
 #include "ops/operand.h"

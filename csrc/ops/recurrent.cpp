@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "autograd/record.h"
-#include "kernels/gemm.h"
-#include "kernels/recurrent.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/recurrent/recurrent.h"
 #include "ops/create.h"
 #include "ops/matmul.h"
 #include "ops/operand.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "autograd/node.h"
-#include "kernels/recurrent.h"
+#include "kernels/recurrent/recurrent.h"
 #include "ops/recurrent.h"
 
 namespace genesis::ops {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "autograd/record.h"
-#include "kernels/reduce.h"
+#include "kernels/reduce/reduce.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/extreme.h"

@@ -8,7 +8,7 @@
 
 #include "autograd/record.h"
 #include "core/checked.h"
-#include "kernels/resample.h"
+#include "kernels/pool/resample.h"
 #include "ops/create.h"
 #include "ops/dense.h"
 #include "ops/view.h"

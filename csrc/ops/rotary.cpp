@@ -1,7 +1,7 @@
 #include "ops/rotary.h"
 
 #include "autograd/record.h"
-#include "kernels/rotary.h"
+#include "kernels/attention/rotary.h"
 #include "ops/operand.h"
 #include "ops/view.h"
 

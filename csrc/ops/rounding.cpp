@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/convert.h"
-#include "kernels/rounding.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/elementwise/rounding.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"

@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "autograd/record.h"
-#include "kernels/convert.h"
-#include "kernels/elementwise.h"
-#include "kernels/scan.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/reduce/scan.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/operand.h"

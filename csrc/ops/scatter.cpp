@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "autograd/record.h"
-#include "kernels/compare.h"
-#include "kernels/convert.h"
-#include "kernels/gather.h"
+#include "kernels/elementwise/compare.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/index/gather.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/gather.h"

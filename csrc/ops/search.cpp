@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "autograd/record.h"
-#include "kernels/elementwise.h"
-#include "kernels/gather.h"
-#include "kernels/search.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/index/gather.h"
+#include "kernels/sort/search.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/indices.h"

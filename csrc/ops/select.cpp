@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/convert.h"
-#include "kernels/select.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/elementwise/select.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"

@@ -4,8 +4,8 @@
 
 #include "core/checked.h"
 #include "core/promote.h"
-#include "kernels/convert.h"
-#include "kernels/index.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/index/index.h"
 #include "ops/create.h"
 #include "ops/index.h"
 #include "ops/reduce.h"

@@ -1,7 +1,7 @@
 #include "ops/softmax.h"
 
 #include "autograd/record.h"
-#include "kernels/softmax.h"
+#include "kernels/norm/softmax.h"
 #include "ops/create.h"
 #include "ops/operand.h"
 #include "ops/pointwise.h"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "autograd/record.h"
-#include "kernels/gather.h"
-#include "kernels/search.h"
-#include "kernels/sort.h"
+#include "kernels/index/gather.h"
+#include "kernels/sort/search.h"
+#include "kernels/sort/sort.h"
 #include "ops/create.h"
 #include "ops/gather.h"
 #include "ops/indices.h"

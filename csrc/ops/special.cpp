@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "autograd/record.h"
-#include "kernels/elementwise.h"
+#include "kernels/elementwise/elementwise.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/incomplete_gamma.h"

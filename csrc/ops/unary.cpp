@@ -5,7 +5,7 @@
 
 #include "autograd/record.h"
 #include "core/parallel.h"
-#include "kernels/unary.h"
+#include "kernels/elementwise/unary.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/convert.h"
-#include "kernels/stride_add.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/index/stride_add.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
 #include "ops/shape.h"

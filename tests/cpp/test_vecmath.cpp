@@ -1,6 +1,6 @@
-// Measures the error of every function of kernels/vecmath.h, vectrig.h and special.h against libm in the next wider
-// type, in a loop that the compiler may vectorise, as kernels do. Prints the largest error in ulp of each, then "N
-// passed, M failed". `test_vecmath 1` tests all 2^32 floats (minutes per function); the default stride is 4093.
+// Measures the error of every function of kernels/elementwise/vecmath.h, vectrig.h and special.h against libm in the
+// next wider type, in a loop that the compiler may vectorise, as kernels do. Prints the largest error in ulp of each,
+// then "N passed, M failed". `test_vecmath 1` tests all 2^32 floats (minutes per function); the default stride is 4093.
 //
 //   g++ -std=c++20 -O3 -fno-math-errno -fno-trapping-math -DGENESIS_ISA=avx2 -mavx2 -mfma -Icsrc
 //       tests/cpp/test_vecmath.cpp -o test_vecmath && ./test_vecmath
@@ -13,9 +13,9 @@
 #include <random>
 #include <vector>
 
-#include "kernels/special.h"
-#include "kernels/vecmath.h"
-#include "kernels/vectrig.h"
+#include "kernels/elementwise/special.h"
+#include "kernels/elementwise/vecmath.h"
+#include "kernels/elementwise/vectrig.h"
 
 using namespace genesis::kernels::GENESIS_ISA;
 

@@ -40,7 +40,7 @@ def test_the_readme_is_short_and_its_links_lead_somewhere():
 )
 def test_internals_show_the_real_code(block):
     folders = ("csrc/kernels", "csrc/ops", "csrc/bindings", "tests/ops/table")
-    sources = [p.read_text() for f in folders for p in (ROOT / f).glob("*activation*")]
+    sources = [p.read_text() for f in folders for p in (ROOT / f).rglob("*activation*")]
     for piece in block.strip("\n").split("\n\n"):
         assert any(piece in source for source in sources), piece
 

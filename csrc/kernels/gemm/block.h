@@ -1,0 +1,63 @@
+// Products of small blocks on one thread, straight on the register tiles: for kernels that interleave
+// products with other work on data in the cache. Also memory that such kernels keep from call to call.
+#pragma once
+
+#include "core/thread_block.h"
+#include "kernels/gemm/micro.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+namespace {
+
+// C (m x n) = alpha A @ B + beta C over k. Rows of B and of C are contiguous, b_row and c_row apart. A is row-major
+// with rows a_stride apart, or column-major with columns a_stride apart.
+template <class T, Order order>
+void block_product(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t a_stride, const T* b, int64_t b_row,
+                   T beta, T* c, int64_t c_row) {
+  constexpr int64_t lanes = kLanes<T>, width = kMaxVectors * lanes;
+  for (int64_t j = 0; j < n; j += width) {
+    const int64_t cols = std::min(width, n - j), vectors = (cols + lanes - 1) / lanes;
+    const int64_t last = cols - (vectors - 1) * lanes, most = kMaxRows[vectors - 1];
+    const int64_t tiles = (m + most - 1) / most, height = tiles > 0 ? (m + tiles - 1) / tiles : 0;
+    for (int64_t i = 0; i < m; i += height) {
+      const int64_t rows = std::min(height, m - i);
+      Tile<T> t{.k = k,
+                .a = order == Order::row_major ? a + i * a_stride : a + i,
+                .a_row = a_stride,
+                .a_k = a_stride,
+                .b = b + j,
+                .b_k = b_row,
+                .c = c + i * c_row + j,
+                .c_row = c_row,
+                .alpha = alpha,
+                .beta = beta,
+                .last = last};
+      find_tile<T, order>(rows, vectors, last < lanes)(t);
+    }
+  }
+}
+
+// Memory of the calling thread, handed out piece by piece from the start after each reset(). Contents do not survive
+// that.
+class Arena {
+ public:
+  // Makes room for pieces of `bytes` in all.
+  void reset(int64_t bytes) const {
+    ThreadBlock& block = thread_block(this);
+    block.reserve(bytes);
+    block.used = 0;
+  }
+  template <class T>
+  static int64_t bytes(int64_t count) {
+    return (count * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+  }
+  template <class T>
+  T* take(int64_t count) const {
+    ThreadBlock& block = thread_block(this);
+    char* piece = block.data + block.used;
+    block.used += bytes<T>(count);
+    return reinterpret_cast<T*>(piece);
+  }
+};
+
+}  // namespace
+}  // namespace genesis::kernels::GENESIS_ISA

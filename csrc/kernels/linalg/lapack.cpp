@@ -1,0 +1,468 @@
+// Read lu_factor() first: a Worker holds the scratch memory for one matrix at a time, each() copies it for every chunk
+// of the stack and calls it for every matrix. LAPACK wants columns contiguous, so matrices go through load() and
+// store().
+#include "kernels/linalg/lapack.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/parallel.h"
+
+namespace genesis::kernels {
+
+// ---- the library ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+#ifdef __APPLE__
+constexpr const char* kLibrary = "/lib/libscipy_openblas.dylib";
+#else
+constexpr const char* kLibrary = "/lib/libscipy_openblas.so";
+#endif
+
+// Fortran passes everything by address, and the lengths of strings by value at the end.
+template <class T>
+struct Routines {
+  using In = const int*;
+  void (*getrf)(In m, In n, T* a, In lda, int* pivots, int* info);
+  void (*getrs)(const char* trans, In n, In nrhs, const T* a, In lda, In pivots, T* b, In ldb, int* info, size_t);
+  void (*getri)(In n, T* a, In lda, In pivots, T* work, In lwork, int* info);
+  void (*potrf)(const char* uplo, In n, T* a, In lda, int* info, size_t);
+  void (*trsm)(const char* side, const char* uplo, const char* trans, const char* diag, In m, In n, const T* alpha,
+               const T* a, In lda, T* b, In ldb, size_t, size_t, size_t, size_t);
+  void (*geqrf)(In m, In n, T* a, In lda, T* tau, T* work, In lwork, int* info);
+  void (*orgqr)(In m, In n, In k, T* a, In lda, const T* tau, T* work, In lwork, int* info);
+  void (*syevd)(const char* jobz, const char* uplo, In n, T* a, In lda, T* w, T* work, In lwork, int* iwork, In liwork,
+                int* info, size_t, size_t);
+  void (*gesdd)(const char* jobz, In m, In n, T* a, In lda, T* s, T* u, In ldu, T* vt, In ldvt, T* work, In lwork,
+                int* iwork, int* info, size_t);
+};
+
+struct Library {
+  Routines<float> single;
+  Routines<double> wide;
+
+  Library() {
+    Dl_info self;
+    require<std::runtime_error>(dladdr(reinterpret_cast<const void*>(&require_lapack_size), &self) != 0,
+                                "linalg: cannot find the folder of the genesis module");
+    const std::unique_ptr<char, void (*)(void*)> real(realpath(self.dli_fname, nullptr), free);
+    const std::string module = real ? real.get() : self.dli_fname;
+    const std::string path = module.substr(0, module.rfind('/')) + kLibrary;
+    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle_) {
+      const char* reason = dlerror();
+      fail<std::runtime_error>("linalg: cannot open the OpenBLAS that comes with genesis, ", path, ": ",
+                               reason ? reason : "no reason given", "; reinstall genesis");
+    }
+    fill(single, 's');
+    fill(wide, 'd');
+    // Threads are ours: matrices of a stack run in parallel, and results do not depend on how many there are.
+    void (*set_threads)(int);
+    find(set_threads, "scipy_openblas_set_num_threads");
+    set_threads(1);
+  }
+
+ private:
+  template <class F>
+  void find(F& pointer, const std::string& name) {
+    void* symbol = dlsym(handle_, name.c_str());
+    require<std::runtime_error>(symbol != nullptr, "linalg: the OpenBLAS that comes with genesis has no ", name,
+                                "; reinstall genesis");
+    pointer = reinterpret_cast<F>(symbol);
+  }
+  template <class T>
+  void fill(Routines<T>& r, char type) {
+    const std::string prefix = std::string("scipy_") + type;
+    find(r.getrf, prefix + "getrf_");
+    find(r.getrs, prefix + "getrs_");
+    find(r.getri, prefix + "getri_");
+    find(r.potrf, prefix + "potrf_");
+    find(r.trsm, prefix + "trsm_");
+    find(r.geqrf, prefix + "geqrf_");
+    find(r.orgqr, prefix + "orgqr_");
+    find(r.syevd, prefix + "syevd_");
+    find(r.gesdd, prefix + "gesdd_");
+  }
+  void* handle_;
+};
+
+template <class T>
+const Routines<T>& lapack() {
+  static const Library library;
+  if constexpr (std::is_same_v<T, float>) return library.single;
+  else return library.wide;
+}
+
+// ---- stacks of matrices ---------------------------------------------------------------------------------------------
+
+template <class T>
+struct Matrix {
+  T* data;
+  int64_t rows, cols, row_step, col_step;
+};
+
+int64_t count(const View& stack, int matrix_dims = 2) {
+  int64_t n = 1;
+  for (int d = 0; d < stack.ndim - matrix_dims; ++d) n *= stack.shape[d];
+  return n;
+}
+
+// The first element of the i-th matrix (or vector).
+template <class T>
+T* start(const View& stack, int64_t i, int matrix_dims = 2) {
+  T* at = stack.as<T>();
+  for (int d = stack.ndim - matrix_dims - 1; d >= 0; --d) {
+    at += i % stack.shape[d] * stack.strides[d];
+    i /= stack.shape[d];
+  }
+  return at;
+}
+template <class T>
+Matrix<T> matrix(const View& stack, int64_t i) {
+  const int d = stack.ndim - 2;
+  return {start<T>(stack, i), stack.shape[d], stack.shape[d + 1], stack.strides[d], stack.strides[d + 1]};
+}
+int rows(const View& stack) { return static_cast<int>(stack.shape[stack.ndim - 2]); }
+int cols(const View& stack) { return static_cast<int>(stack.shape[stack.ndim - 1]); }
+
+// In tiles: one side of the copy runs against the grain of its memory.
+template <class T, class F>
+void tiles(const Matrix<T>& m, F f) {
+  constexpr int64_t kTile = 16;
+  for (int64_t jb = 0; jb < m.cols; jb += kTile)
+    for (int64_t ib = 0; ib < m.rows; ib += kTile)
+      for (int64_t j = jb; j < std::min(jb + kTile, m.cols); ++j)
+        for (int64_t i = ib; i < std::min(ib + kTile, m.rows); ++i) f(i, j, m.data[i * m.row_step + j * m.col_step]);
+}
+template <class T>
+void load(T* to, const Matrix<T>& m) {
+  tiles(m, [to, ld = m.rows](int64_t i, int64_t j, T value) { to[i + j * ld] = value; });
+}
+template <class T>
+void store(const Matrix<T>& m, const T* from, int64_t ld) {
+  tiles(m, [from, ld](int64_t i, int64_t j, T& value) { value = from[i + j * ld]; });
+}
+template <class T>
+void store_identity(const Matrix<T>& m) {
+  tiles(m, [](int64_t i, int64_t j, T& value) { value = i == j; });
+}
+template <class T>
+bool finite(const T* values, int64_t n) {
+  return std::all_of(values, values + n, [](T v) { return std::isfinite(v); });
+}
+
+size_t area(int64_t a, int64_t b) { return static_cast<size_t>(a * b); }
+
+// Calls a copy of worker, a function of the matrix's index, for every matrix; it returns LAPACK's info. The interpreter
+// lock is given up: nothing here touches a tensor.
+template <class Worker>
+LapackFailure each(int64_t n, double operations, const Worker& worker) {
+  LapackFailure first;
+  std::mutex mutex;
+  const auto grain = static_cast<int64_t>(std::max(1.0, 2e5 / (operations + 100)));
+  const Unlocked unlocked;
+  parallel_for(n, grain, [&](int64_t begin, int64_t end) {
+    Worker mine = worker;
+    for (int64_t i = begin; i < end; ++i) {
+      const int info = mine(i);
+      if (info == 0) continue;
+      const std::lock_guard lock(mutex);
+      if (first.matrix < 0 || i < first.matrix) first = {i, info};
+    }
+  });
+  return first;
+}
+
+// A routine told how much work space it wants, as a number in work[0]; float32 may have rounded it down.
+template <class T>
+int work_size(T answer, int64_t least) {
+  const double wanted = static_cast<double>(answer) * (1 + 2 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+  return static_cast<int>(
+      std::clamp<int64_t>(static_cast<int64_t>(std::ceil(wanted)), std::max<int64_t>(least, 1), INT_MAX));
+}
+
+template <class F>
+auto by_type(const View& a, F f) {
+  return a.dtype == DType::Float32 ? f(float{}) : f(double{});
+}
+
+double cube(int n) { return static_cast<double>(n) * n * n; }
+
+constexpr int kQuery = -1;
+
+}  // namespace
+
+void require_lapack_size(const char* op, int64_t m, int64_t n, bool square_work) {
+  const int64_t side = std::max(m, n), k = std::min(m, n);
+  constexpr int64_t kSide = INT_MAX / 256, kSquare = 23000;  // gesdd wants 4 k^2 + 7 k, and a block for each row
+  require(side <= kSide && (!square_work || k <= kSquare), op, ": matrices of shape (", m, ", ", n,
+          ") are too large for the bundled LAPACK, which counts in 32 bits: at most ", square_work ? kSquare : kSide,
+          square_work ? " in the smaller dimension" : " rows and columns");
+}
+
+// ---- LU -------------------------------------------------------------------------------------------------------------
+
+LapackFailure lu_factor(View a, View lu, View pivots) {
+  return by_type(a, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int m = rows(a), n = cols(a);
+    if (m == 0 || n == 0) return LapackFailure{};
+    return each(count(a), cube(std::min(m, n)), [&](int64_t i) {
+      T* factors = start<T>(lu, i);
+      load(factors, matrix<T>(a, i));
+      int info = 0;
+      routine.getrf(&m, &n, factors, &m, start<int>(pivots, i, 1), &info);
+      return info;
+    });
+  });
+}
+
+void lu_solve(View lu, View pivots, View b, View x, bool transposed) {
+  by_type(b, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int n = rows(b), nrhs = cols(b);
+    if (n == 0 || nrhs == 0) return;
+    each(count(b), static_cast<double>(n) * n * nrhs, [&, right = std::vector<T>(area(n, nrhs))](int64_t i) mutable {
+      load(right.data(), matrix<T>(b, i));
+      int info = 0;
+      routine.getrs(transposed ? "T" : "N", &n, &nrhs, start<T>(lu, i), &n, start<int>(pivots, i, 1), right.data(), &n,
+                    &info, 1);
+      store(matrix<T>(x, i), right.data(), n);
+      return info;
+    });
+  });
+}
+
+void lu_determinant(View lu, View pivots, View determinant, View logarithm) {
+  by_type(lu, [&]<class T>(T) {
+    const int64_t n = rows(lu);
+    for (int64_t i = 0; i < count(lu); ++i) {
+      const T* factors = start<T>(lu, i);
+      const int* swaps = start<int>(pivots, i, 1);
+      T product = 1, log = 0;
+      for (int64_t k = 0; k < n; ++k) {
+        const T pivot = factors[k * (n + 1)];
+        if (swaps[k] != k + 1) product = -product;
+        if (!logarithm.data) {
+          product *= pivot;
+        } else {
+          product *= pivot > 0 ? T(1) : pivot < 0 ? T(-1) : pivot;  // a zero or nan stays
+          log += std::log(std::abs(pivot));
+        }
+      }
+      *start<T>(determinant, i, 0) = product;
+      if (logarithm.data) *start<T>(logarithm, i, 0) = log;
+    }
+  });
+}
+
+double lu_pivot_ratio(View lu) {
+  return by_type(lu, [&]<class T>(T) {
+    const int64_t n = rows(lu);
+    double worst = 1;
+    for (int64_t i = 0; i < count(lu); ++i) {
+      const T* factors = start<T>(lu, i);
+      double least = std::numeric_limits<double>::infinity(), most = 0;
+      for (int64_t k = 0; k < n; ++k) {
+        const double pivot = std::abs(static_cast<double>(factors[k * (n + 1)]));
+        least = std::min(least, pivot);
+        most = std::max(most, pivot);
+      }
+      if (n > 0) worst = std::min(worst, most > 0 ? least / most : 0);
+    }
+    return worst;
+  });
+}
+
+LapackFailure inverse(View a, View y) {
+  return by_type(a, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int n = rows(a);
+    if (n == 0) return LapackFailure{};
+    T answer = 0;
+    int info = 0;
+    routine.getri(&n, nullptr, &n, nullptr, &answer, &kQuery, &info);
+    const int lwork = work_size(answer, n);
+    return each(count(a), 2 * cube(n),
+                [&, lwork, m = std::vector<T>(area(n, n)), work = std::vector<T>(area(lwork, 1)),
+                 pivots = std::vector<int>(area(n, 1))](int64_t i) mutable {
+                  load(m.data(), matrix<T>(a, i));
+                  int info = 0;
+                  routine.getrf(&n, &n, m.data(), &n, pivots.data(), &info);
+                  if (info != 0) return info;
+                  routine.getri(&n, m.data(), &n, pivots.data(), work.data(), &lwork, &info);
+                  store(matrix<T>(y, i), m.data(), n);
+                  return info;
+                });
+  });
+}
+
+// ---- triangles ------------------------------------------------------------------------------------------------------
+
+LapackFailure cholesky(View a, View l) {
+  return by_type(a, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int n = rows(a);
+    if (n == 0) return LapackFailure{};
+    return each(count(a), cube(n) / 3, [&, m = std::vector<T>(area(n, n))](int64_t i) mutable {
+      load(m.data(), matrix<T>(a, i));
+      int info = 0;
+      routine.potrf("L", &n, m.data(), &n, &info, 1);
+      for (int64_t j = 1; j < n; ++j) std::fill_n(m.begin() + j * n, j, T(0));
+      store(matrix<T>(l, i), m.data(), n);
+      return info;
+    });
+  });
+}
+
+void solve_triangular(View a, View b, View x, bool upper, bool unit) {
+  by_type(a, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int n = rows(b), nrhs = cols(b);
+    if (n == 0 || nrhs == 0) return;
+    each(count(b), static_cast<double>(n) * n * nrhs,
+         [&, m = std::vector<T>(area(n, n)), right = std::vector<T>(area(n, nrhs))](int64_t i) mutable {
+           load(m.data(), matrix<T>(a, i));
+           load(right.data(), matrix<T>(b, i));
+           const T one = 1;
+           routine.trsm("L", upper ? "U" : "L", "N", unit ? "U" : "N", &n, &nrhs, &one, m.data(), &n, right.data(), &n,
+                        1, 1, 1, 1);
+           store(matrix<T>(x, i), right.data(), n);
+           return 0;
+         });
+  });
+}
+
+// ---- decompositions -------------------------------------------------------------------------------------------------
+
+void qr(View a, View q, View r) {
+  by_type(a, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int m = rows(a), n = cols(a), k = std::min(m, n), q_cols = cols(q);
+    if (k == 0) {
+      for (int64_t i = 0; i < count(q); ++i) store_identity(matrix<T>(q, i));
+      return;  // r has no elements
+    }
+    T first = 0, second = 0;
+    int info = 0;
+    routine.geqrf(&m, &n, nullptr, &m, nullptr, &first, &kQuery, &info);
+    routine.orgqr(&m, &q_cols, &k, nullptr, &m, nullptr, &second, &kQuery, &info);
+    const int lwork = work_size(std::max(first, second), std::max(n, q_cols));
+    each(count(a), 4.0 * m * n * k,
+         [&, lwork, f = std::vector<T>(area(m, std::max(n, q_cols))), tau = std::vector<T>(area(k, 1)),
+          work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
+           load(f.data(), matrix<T>(a, i));
+           int info = 0;
+           routine.geqrf(&m, &n, f.data(), &m, tau.data(), work.data(), &lwork, &info);
+           tiles(matrix<T>(r, i),
+                 [&](int64_t row, int64_t col, T& value) { value = row <= col ? f[area(m, col) + row] : T(0); });
+           routine.orgqr(&m, &q_cols, &k, f.data(), &m, tau.data(), work.data(), &lwork, &info);
+           store(matrix<T>(q, i), f.data(), m);
+           return 0;
+         });
+  });
+}
+
+void reflections(View a, View factors, View tau) {
+  by_type(a, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int m = rows(a), n = cols(a), k = std::min(m, n);
+    if (k == 0) return;
+    T answer = 0;
+    int info = 0;
+    routine.geqrf(&m, &n, nullptr, &m, nullptr, &answer, &kQuery, &info);
+    const int lwork = work_size(answer, n);
+    each(count(a), 2.0 * m * n * k,
+         [&, lwork, f = std::vector<T>(area(m, n)), work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
+           load(f.data(), matrix<T>(a, i));
+           int info = 0;
+           routine.geqrf(&m, &n, f.data(), &m, tau.as<T>() + i * k, work.data(), &lwork, &info);
+           store(matrix<T>(factors, i), f.data(), m);
+           return 0;
+         });
+  });
+}
+
+LapackFailure eigh(View a, View w, View v, bool upper) {
+  return by_type(a, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int n = rows(a);
+    if (n == 0) return LapackFailure{};
+    const bool vectors = v.data != nullptr;
+    const char *jobz = vectors ? "V" : "N", *uplo = upper ? "U" : "L";
+    T answer = 0;
+    int int_answer = 0, info = 0;
+    routine.syevd(jobz, uplo, &n, nullptr, &n, nullptr, &answer, &kQuery, &int_answer, &kQuery, &info, 1, 1);
+    const int lwork = work_size(answer, vectors ? 1 + 6 * int64_t{n} + 2 * int64_t{n} * n : 2 * int64_t{n} + 1);
+    const int liwork = std::max(int_answer, vectors ? 3 + 5 * n : 1);
+    return each(
+        count(a), (vectors ? 9 : 2) * cube(n),
+        [&, jobz, uplo, vectors, lwork, liwork, m = std::vector<T>(area(n, n)), values = std::vector<T>(area(n, 1)),
+         work = std::vector<T>(area(lwork, 1)), iwork = std::vector<int>(area(liwork, 1))](int64_t i) mutable {
+          load(m.data(), matrix<T>(a, i));
+          for (int64_t j = 0; j < n; ++j)  // of the triangle that is read
+            if (!finite(m.data() + j * n + (upper ? 0 : j), upper ? j + 1 : n - j)) return LapackFailure::kNotFinite;
+          int info = 0;
+          routine.syevd(jobz, uplo, &n, m.data(), &n, values.data(), work.data(), &lwork, iwork.data(), &liwork, &info,
+                        1, 1);
+          T* to = start<T>(w, i, 1);
+          for (int k = 0; k < n; ++k) to[k * w.strides[w.ndim - 1]] = values[static_cast<size_t>(k)];
+          if (vectors) store(matrix<T>(v, i), m.data(), n);
+          return info;
+        });
+  });
+}
+
+LapackFailure svd(View a, View s, View u, View vh) {
+  return by_type(a, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int m = rows(a), n = cols(a), k = std::min(m, n);
+    const bool vectors = u.data != nullptr;
+    if (k == 0) {
+      for (int64_t i = 0; vectors && i < count(a); ++i) {
+        store_identity(matrix<T>(u, i));
+        store_identity(matrix<T>(vh, i));
+      }
+      return LapackFailure{};
+    }
+    const int u_cols = vectors ? cols(u) : 1, vh_rows = vectors ? rows(vh) : 1;
+    const char* jobz = !vectors ? "N" : u_cols == k && vh_rows == k ? "S" : "A";
+    const int ldu = vectors ? m : 1;
+    T answer = 0;
+    int info = 0;
+    routine.gesdd(jobz, &m, &n, nullptr, &m, nullptr, nullptr, &ldu, nullptr, &vh_rows, &answer, &kQuery, nullptr,
+                  &info, 1);
+    const int64_t least = 4 * int64_t{k} * k + 7 * int64_t{k} + std::max(m, n);
+    const int lwork = work_size(answer, least);
+    return each(count(a), (vectors ? 20.0 : 4.0) * m * n * k,
+                [&, jobz, vectors, lwork, f = std::vector<T>(area(m, n)), values = std::vector<T>(area(k, 1)),
+                 left = std::vector<T>(area(ldu, u_cols)), right = std::vector<T>(area(vh_rows, vectors ? n : 1)),
+                 work = std::vector<T>(area(lwork, 1)), iwork = std::vector<int>(area(8, k))](int64_t i) mutable {
+                  load(f.data(), matrix<T>(a, i));
+                  if (!finite(f.data(), m * int64_t{n})) return LapackFailure::kNotFinite;
+                  int info = 0;
+                  routine.gesdd(jobz, &m, &n, f.data(), &m, values.data(), left.data(), &ldu, right.data(), &vh_rows,
+                                work.data(), &lwork, iwork.data(), &info, 1);
+                  T* to = start<T>(s, i, 1);
+                  for (int j = 0; j < k; ++j) to[j * s.strides[s.ndim - 1]] = values[static_cast<size_t>(j)];
+                  if (vectors) {
+                    store(matrix<T>(u, i), left.data(), m);
+                    store(matrix<T>(vh, i), right.data(), vh_rows);
+                  }
+                  return info;
+                });
+  });
+}
+
+}  // namespace genesis::kernels

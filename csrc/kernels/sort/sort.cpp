@@ -1,0 +1,161 @@
+// A long row is cut by the highest digits of its keys into buckets, by all threads together; each bucket is then sorted
+// in cache.
+#include "kernels/sort/sort.h"
+
+#include "core/parallel.h"
+#include "kernels/sort/keys.h"
+
+namespace genesis::kernels::GENESIS_ISA {
+
+namespace {
+
+// ---- long rows ---------------------------------------------------------------------------------------------------
+
+constexpr int kDigit = 11;
+constexpr int64_t kBuckets = int64_t(1) << kDigit;
+constexpr int64_t kMaxChunks = 16;
+
+// Cut by the highest digit that differs into buckets, which are then sorted one by one, in cache.
+template <class T>
+void sort_long(const Sink<T>& to, const T* x, int64_t n, typename Packing<T>::P* a, typename Packing<T>::P* b) {
+  using K = Packing<T>;
+  using P = typename K::P;
+  using U = typename K::U;
+  using Count = std::conditional_t<sizeof(P) == 8, uint32_t, uint64_t>;
+  const int64_t chunks = std::clamp<int64_t>(n / (kLongRow / 2), 1, kMaxChunks), chunk = (n + chunks - 1) / chunks;
+  const std::unique_ptr<Count[]> counts(new Count[static_cast<size_t>(chunks * kBuckets)]);  // [chunk][bucket]
+  const auto key_of = [&](int64_t i) { return static_cast<U>(Coding<T>::encode(x[i]) ^ to.flip); };
+  int low = std::max(K::kBits - kDigit, 0);  // where the digit begins
+  const auto digit = [&](U key) { return static_cast<size_t>(key >> low) & static_cast<size_t>(kBuckets - 1); };
+  const auto count = [&](Count* into, int64_t begin, int64_t end) {
+    std::memset(into, 0, kBuckets * sizeof(Count));
+    for (int64_t i = begin; i < end; ++i) ++into[digit(key_of(i))];
+  };
+
+  // Which bits differ at all, and whether there is a -0; with it, the counts that are right if the topmost do.
+  struct Seen {
+    U any = 0, all = static_cast<U>(~U(0));
+    bool negative_zero = false;
+  };
+  std::vector<Seen> seen(static_cast<size_t>(chunks));
+  parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
+    Seen here;
+    for (int64_t i = begin; i < end; ++i) {
+      const U key = key_of(i);
+      here.any = static_cast<U>(here.any | key);
+      here.all = static_cast<U>(here.all & key);
+      if constexpr (Coding<T>::kFloating) here.negative_zero |= std::bit_cast<U>(x[i]) == Coding<T>::kSign;
+    }
+    seen[static_cast<size_t>(begin / chunk)] = here;
+    count(counts.get() + begin / chunk * kBuckets, begin, end);
+  });
+  Seen whole;
+  for (const Seen& s : seen) {
+    whole.any = static_cast<U>(whole.any | s.any);
+    whole.all = static_cast<U>(whole.all & s.all);
+    whole.negative_zero |= s.negative_zero;
+  }
+  const int top = std::bit_width(static_cast<U>(whole.any ^ whole.all));  // bits from here on are the same for all
+  if (low > 0 && top < K::kBits - 4) {
+    low = std::max(top - kDigit, 0);
+    parallel_for(n, chunk,
+                 [&](int64_t begin, int64_t end) { count(counts.get() + begin / chunk * kBuckets, begin, end); });
+  }
+
+  std::vector<int64_t> begins(static_cast<size_t>(kBuckets + 1), n);
+  Count sum = 0;
+  for (int64_t d = 0; d < kBuckets; ++d) {
+    begins[static_cast<size_t>(d)] = static_cast<int64_t>(sum);
+    for (int64_t c = 0; c < chunks; ++c) sum += std::exchange(counts[static_cast<size_t>(c * kBuckets + d)], sum);
+  }
+  parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
+    Count* at = counts.get() + begin / chunk * kBuckets;
+    for (int64_t i = begin; i < end; ++i) a[at[digit(key_of(i))]++] = K::pack(x[i], i, to.flip);
+  });
+  parallel_for(kBuckets, 8, [&](int64_t first, int64_t last) {
+    for (int64_t d = first; d < last; ++d) {
+      const int64_t begin = begins[static_cast<size_t>(d)], m = begins[static_cast<size_t>(d + 1)] - begin;
+      if (m == 0) continue;
+      const P* sorted = sort_packed(a + begin, b + begin, m, K::kShift, low);
+      for (int64_t i = 0; i < m; ++i) to.put(begin + i, sorted[i]);
+    }
+  });
+  if (whole.negative_zero) to.restore_zeros(n);
+}
+
+template <class T>
+void sort_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, bool descending, void* scratch) {
+  using P = typename Packing<T>::P;
+  const auto flip = static_cast<typename Coding<T>::U>(descending ? ~typename Coding<T>::U(0) : 0);
+  const auto sink = [&](int64_t r) {
+    return Sink<T>{values ? values + r * n : nullptr, indices + r * n, x + r * n, flip};
+  };
+  if (n >= kLongRow) {
+    P* a = static_cast<P*>(scratch);
+    for (int64_t r = 0; r < rows; ++r) sort_long(sink(r), x + r * n, n, a, a + n);
+    return;
+  }
+  parallel_for(rows, std::max<int64_t>(1, 8192 / std::max<int64_t>(n, 1)), [&](int64_t begin, int64_t end) {
+    P small[512];
+    std::unique_ptr<P[]> large(2 * n > 512 ? new P[static_cast<size_t>(2 * n)] : nullptr);
+    P* a = large ? large.get() : small;
+    for (int64_t r = begin; r < end; ++r) sort_short(sink(r), x + r * n, n, a, a + n);
+  });
+}
+
+// ---- the k-th ----------------------------------------------------------------------------------------------------
+
+template <class T>
+typename Packing<T>::P find_kth(const T* x, int64_t n, int64_t k, std::vector<typename Packing<T>::P>& room) {
+  using K = Packing<T>;
+  constexpr int kTop = std::min(kDigit, K::kBits), kRest = K::kBits - kTop;
+  room.clear();
+  if (n < 4096) {
+    for (int64_t i = 0; i < n; ++i) room.push_back(K::pack(x[i], i, 0));
+    if (n <= 64) {
+      room.resize(static_cast<size_t>(2 * n));
+      return merge_sort(room.data(), room.data() + n, n)[k];
+    }
+  } else {
+    // By the upper digits of the keys, only those with the digits of the k-th are of interest.
+    std::vector<int64_t> counts(size_t(1) << kTop, 0);
+    for (int64_t i = 0; i < n; ++i) ++counts[static_cast<size_t>(Coding<T>::encode(x[i]) >> kRest)];
+    size_t bucket = 0;
+    while (k >= counts[bucket]) k -= counts[bucket++];
+    room.reserve(static_cast<size_t>(counts[bucket]));
+    for (int64_t i = 0; i < n; ++i)
+      if (static_cast<size_t>(Coding<T>::encode(x[i]) >> kRest) == bucket) room.push_back(K::pack(x[i], i, 0));
+  }
+  std::nth_element(room.begin(), room.begin() + k, room.end());
+  return room[static_cast<size_t>(k)];
+}
+
+template <class T>
+void kth_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, int64_t k) {
+  using K = Packing<T>;
+  parallel_for(rows, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
+    std::vector<typename K::P> room;
+    for (int64_t r = begin; r < end; ++r) {
+      indices[r] = K::place(find_kth(x + r * n, n, k, room));
+      values[r] = x[r * n + indices[r]];
+    }
+  });
+}
+
+}  // namespace
+
+void sort(void* values, int64_t* indices, const void* x, DType dtype, int64_t rows, int64_t n, bool descending,
+          void* scratch) {
+  with_elements(dtype, [&]<class T>(T*) {
+    sort_rows(static_cast<T*>(values), indices, static_cast<const T*>(x), rows, n, descending, scratch);
+  });
+}
+GENESIS_KERNEL(sort)
+
+void kth(void* values, int64_t* indices, const void* x, DType dtype, int64_t rows, int64_t n, int64_t k) {
+  with_elements(dtype,
+                [&]<class T>(T*) { kth_rows(static_cast<T*>(values), indices, static_cast<const T*>(x), rows, n, k); });
+}
+GENESIS_KERNEL(kth)
+
+}  // namespace genesis::kernels::GENESIS_ISA
