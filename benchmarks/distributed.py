@@ -375,7 +375,7 @@ def model(results: list[dict[str, Any]], images: pathlib.Path | None) -> None:
                 + ", ".join(f"{values[i]:.0%}" for values in series.values())
             )
         if images is not None:
-            from genesis.cli import chart
+            from genesis.report import chart
 
             svg = chart.curves(
                 series,
@@ -391,7 +391,7 @@ def model(results: list[dict[str, Any]], images: pathlib.Path | None) -> None:
 
 
 def plots(found: dict[str, list[dict[str, Any]]], images: pathlib.Path) -> None:
-    from genesis.cli import chart
+    from genesis.report import chart
 
     two = [r for r in found.get("allreduce", []) if r["ranks"] == 2]
     if two:

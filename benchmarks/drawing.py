@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from genesis.cli import chart
+from genesis.report import chart
 
 ROW, HEAD, TOP = 15, 26, 64
 LEAST = 0.1  # smaller ratios are drawn at the edge, or what is near 1 would be too close to read

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from genesis import profiler as profiler
     from genesis import quasirandom as quasirandom
     from genesis import random as random
+    from genesis import report as report
     from genesis import serialization as serialization
     from genesis import signals as signals
     from genesis import special as special
@@ -203,6 +204,7 @@ _SUBMODULES = (
     "profiler",
     "quasirandom",
     "random",
+    "report",
     "serialization",
     "signals",
     "special",

@@ -170,7 +170,7 @@ def test_a_profile_that_was_not_started():
 
 
 def test_histories_are_a_curve_and_a_table():
-    from genesis.cli.trainer import History
+    from genesis.report import History
 
     history = History([2.0, 1.0, 0.5], [{"loss": 1.2, "<b>": 0.5, "seconds": 0.1}] * 30)
     html = history._repr_html_()

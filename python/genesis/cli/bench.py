@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import genesis
-from genesis.cli import chart
+from genesis._environment import processor
 from genesis.cli.arguments import Failure, Parser, number
-from genesis.cli.console import Console, plural
-from genesis.cli.environment import processor
+from genesis.cli.console import Console
+from genesis.report import chart
+from genesis.report._format import plural
 
 Run = Callable[[], Any]
 

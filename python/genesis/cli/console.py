@@ -9,48 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def show(name: str, value: float) -> str:
-    """A measure as text: shares in percent, numbers in four digits.
-
-    >>> show("test_accuracy", 0.98333), show("loss", 0.0123456)
-    ('test accuracy 98.33 %', 'loss 0.01235')
-    """
-    return f"{name.replace('_', ' ')} {show_value(name, value)}"
-
-
-def show_value(name: str, value: float) -> str:
-    """The value alone.
-
-    >>> show_value("samples_per_second", 12345.6)
-    '12,346'
-    """
-    if name.endswith("accuracy"):
-        return f"{100 * value:.2f} %"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:#.4g}".rstrip(".")
-
-
-def duration(seconds: float) -> str:
-    """A time as text.
-
-    >>> duration(0.0214), duration(24.68), duration(90)
-    ('0.02 s', '24.7 s', '1 min 30 s')
-    """
-    if seconds >= 60:
-        return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
-    return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.2f} s"
-
-
-def plural(count: int, noun: str) -> str:
-    """A number and what there is of it.
-
-    >>> plural(1, "epoch"), plural(1200, "step")
-    ('1 epoch', '1,200 steps')
-    """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def _rich_console() -> Any:
     """rich's console where it is installed and someone looks at it; else None."""
     if not sys.stdout.isatty():

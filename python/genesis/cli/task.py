@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import genesis
 from genesis import Tensor, nn
+from genesis.report import Figure
 
 if TYPE_CHECKING:
     from genesis.cli.arguments import Parser
@@ -23,16 +24,6 @@ class Settings:
     seed: int = 0
     precision: str = "float32"
     extra: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A part of the report: HTML or SVG under a title, and a sentence on what it shows."""
-
-    title: str
-    body: str
-    caption: str = ""
-    wide: bool = False
 
 
 class Rounds:

@@ -14,8 +14,10 @@ from typing import Any
 import genesis
 from genesis.cli import tasks
 from genesis.cli.arguments import Failure, Parser, nearest, number
-from genesis.cli.console import Console, duration, plural, show
+from genesis.cli.console import Console
 from genesis.cli.task import Settings, Task
+from genesis.report import History, Report
+from genesis.report._format import duration, plural, show
 from genesis.serialization.atomic import replacing
 
 _NOT_SETTINGS = ("out", "resume", "save_every", "threads", "json")
@@ -140,7 +142,6 @@ def _write(path: Path, text: str) -> None:
 def _train(
     kind: type[Task], settings: Settings, directory: Path, console: Console, save_every: float
 ) -> int:
-    from genesis.cli.report import report
     from genesis.cli.trainer import Interrupted, Trainer
 
     name = settings.task
@@ -172,7 +173,7 @@ def _train(
     closing = task.closing()
     if closing:
         console.line(f"\n{closing}\n")
-    _write(directory / "report.html", report(task, history))
+    _report(task, history).save(directory / "report.html")
     console.line(
         f"{name}: {show(kind.goal, last[kind.goal])} after {plural(trainer.done, 'epoch')} "
         f"in {duration(history.seconds)}", "bold green",
@@ -189,3 +190,18 @@ def _train(
         }
     )
     return 0
+
+
+def _report(task: Task, history: History) -> Report:
+    """Afterwards the task's model is not what it was: steps of it are timed."""
+    settings = task.settings
+    facts = {"epochs": settings.epochs, "seed": settings.seed, "precision": settings.precision}
+    report = Report(
+        f"genesis train {settings.task}", task.summary, goal=task.goal,
+        settings={**facts, **settings.extra}, history=history,
+    )  # fmt: skip
+    batch = next(iter(task.loader))
+    report.figures += task.figures()
+    report.graph(lambda: task.loss(batch)[0], task.model)
+    report.timing(lambda: task.step(batch))
+    return report

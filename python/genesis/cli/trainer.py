@@ -5,39 +5,15 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from genesis.cli.console import Console, Progress, show
+from genesis.cli.console import Console, Progress
 from genesis.cli.task import Task
+from genesis.report import History
+from genesis.report._format import show
 from genesis.utils.training import Checkpoint
-
-
-@dataclass
-class History:
-    """What there is to tell of a run: the loss of every step, the measures of every epoch."""
-
-    losses: list[float] = field(default_factory=list)
-    epochs: list[dict[str, float]] = field(default_factory=list)
-
-    @property
-    def seconds(self) -> float:
-        return sum(e["seconds"] for e in self.epochs)
-
-    def _repr_html_(self) -> str:
-        from genesis._notebook import table_html
-        from genesis.cli import chart
-
-        if not self.losses:
-            return "<div>nothing yet</div>"
-        steps, losses = chart.thinned(self.losses)
-        curve = chart.standalone(chart.curves({"loss": losses}, "step", x=steps, log=True))
-        names = list(self.epochs[-1]) if self.epochs else []
-        rows = [[f"{i}", *(f"{e[n]:.4g}" for n in names)] for i, e in enumerate(self.epochs, 1)]
-        table = table_html([["epoch", *names], *rows[-10:]]) if rows else ""
-        return f"<div>{curve}{table}</div>"
 
 
 class Interrupted(Exception):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
-from genesis.cli import data, picture
-from genesis.cli.task import Figure, Settings, Task, warmup_cosine
+from genesis.cli import data
+from genesis.cli.task import Settings, Task, warmup_cosine
+from genesis.report import Figure, picture
 from genesis.utils.data import DataLoader, TensorDataset
 
 

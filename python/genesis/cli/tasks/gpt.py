@@ -10,7 +10,8 @@ import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
 from genesis.cli.arguments import Failure, Parser, number
-from genesis.cli.task import Figure, Rounds, Settings, Task, warmup_cosine
+from genesis.cli.task import Rounds, Settings, Task, warmup_cosine
+from genesis.report import Figure
 
 CONTEXT, WIDTH, HEADS, LAYERS, NEAR = 64, 128, 4, 3, 5
 BATCH, ROUNDS = 32, 50

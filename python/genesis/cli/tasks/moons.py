@@ -7,8 +7,8 @@ import math
 import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
-from genesis.cli import picture
-from genesis.cli.task import Figure, Settings, Task
+from genesis.cli.task import Settings, Task
+from genesis.report import Figure, picture
 from genesis.utils.data import DataLoader, TensorDataset
 
 

@@ -7,8 +7,8 @@ import math
 import genesis
 from genesis import Tensor, nn, optim
 from genesis.autograd import grad
-from genesis.cli import chart, picture
-from genesis.cli.task import Figure, Rounds, Settings, Task, warmup_cosine
+from genesis.cli.task import Rounds, Settings, Task, warmup_cosine
+from genesis.report import Figure, chart, picture
 
 VISCOSITY = 0.02
 POINTS, ROUNDS = 512, 100

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from html import escape
 
 from genesis import Tensor
-from genesis.cli.chart import WIDTH, Axes, frame
+from genesis.report.chart import WIDTH, Axes, frame
+
+__all__ = ["confusion", "field", "images", "scatter", "sheet"]
 
 
 def confusion(counts: Sequence[Sequence[int]], names: Sequence[str]) -> str:
