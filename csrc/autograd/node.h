@@ -94,7 +94,7 @@ struct NodeExtras {
 };
 
 // What an output looked like, for those who look at the graph: node and tensor know nothing of each other otherwise.
-struct Look {
+struct OutputInfo {
   static constexpr uint8_t kUnknown = 255;
   uint32_t sizes[6];
   uint8_t dims = kUnknown;  // also of shapes that do not fit here
@@ -143,9 +143,9 @@ class Node : public Counted {
   uint64_t sequence;
   uint32_t thread;  // the one that recorded it (autograd/mode.h)
   uint32_t num_outputs = 1;
-  Look look;              // of the first output
-  bool released = false;  // saved tensors are gone: a second backward is an error
-  bool taped = false;     // only tapes watched its inputs: its outputs require grad while one of these records
+  OutputInfo output_info;  // of the first output
+  bool released = false;   // saved tensors are gone: a second backward is an error
+  bool taped = false;      // only tapes watched its inputs: its outputs require grad while one of these records
 
   // Scratch space of the backward pass that runs (engine/backward.cpp).
   uint32_t pass_slot = 0;

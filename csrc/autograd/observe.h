@@ -1,6 +1,6 @@
 // Those who look on while operations run: the profiler, the checks for NaN, anomaly mode (bindings/observe.cpp).
 //
-// There is one place where forward operations are seen (the call from Python, bindings/watched.h) and one for backward
+// There is one place where forward operations are seen (the call from Python, bindings/observed.h) and one for backward
 // (engine/backward.cpp). `observer` is null unless somebody looks, so an operation pays a load and a branch.
 #pragma once
 

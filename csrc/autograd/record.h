@@ -114,7 +114,7 @@ inline void attach(const Tensor& y, Node* node, uint32_t index) {
   y->requires_grad = true;
   y->grad_fn = Ref<Counted>(node);
   y->output_index = index;
-  if (index == 0) node->look.set(y);
+  if (index == 0) node->output_info.set(y);
   if (grad_mode.recorder) [[unlikely]]
     tell_recorders(*node, y, index);
 }

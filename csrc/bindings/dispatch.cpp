@@ -6,7 +6,7 @@
 
 #include "bindings/args.h"
 #include "bindings/autocast.h"
-#include "bindings/watched.h"
+#include "bindings/observed.h"
 
 namespace genesis::py {
 

@@ -12,7 +12,7 @@
 #include "bindings/autocast.h"
 #include "bindings/module.h"
 #include "bindings/node.h"
-#include "bindings/watched.h"
+#include "bindings/observed.h"
 #include "ops/create.h"
 #include "ops/inplace.h"
 #include "ops/pointwise.h"
@@ -35,7 +35,7 @@ struct Argument {
   uint32_t first = 0, count = 1;
   bool list = false;
   bool tensor = false;
-  bool watched = false;
+  bool needs_grad = false;
 };
 
 struct Output {
@@ -336,8 +336,8 @@ Tensors take_arguments(FunctionNode& node, const Call& call, bool& tracked) {
       flat.push_back(Tensor());
     }
     for (uint32_t i = 0; i < a.count; ++i)
-      if (const Tensor& t = flat[static_cast<int>(a.first + i)]; t.defined() && watched(t)) a.watched = true;
-    tracked = tracked || a.watched;
+      if (const Tensor& t = flat[static_cast<int>(a.first + i)]; t.defined() && watched(t)) a.needs_grad = true;
+    tracked = tracked || a.needs_grad;
     node.arguments.push_back(a);
   }
   tracked = tracked && grad_mode.enabled;
@@ -586,7 +586,7 @@ PyObject* needs_input_grad(PyObject* o, void*) {
     const Saved saved(node);
     Object tuple(PyTuple_New(static_cast<Py_ssize_t>(arguments.size())));
     for (int i = 0; i < arguments.size(); ++i) {
-      bool needed = arguments[i].watched;
+      bool needed = arguments[i].needs_grad;
       if (needed && node.in_backward) {
         needed = false;
         for (uint32_t k = 0; k < arguments[i].count; ++k)

@@ -7,7 +7,7 @@ namespace genesis::py {
 
 namespace {
 
-bool all_watched = false;  // somebody wants to see the calls of all modules
+bool observe_all = false;  // somebody wants to see the calls of all modules
 PyObject *name_hooked, *name_forward, *name_call_impl;
 
 PyObject* call_named(PyObject* self, PyObject* name, PyObject* args, PyObject* kwargs) {
@@ -16,7 +16,7 @@ PyObject* call_named(PyObject* self, PyObject* name, PyObject* args, PyObject* k
 }
 
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
-  if (!all_watched) {
+  if (!observe_all) {
     const Object hooked = Object::maybe(PyObject_GetAttr(self, name_hooked));
     if (!hooked) PyErr_Clear();  // __init__ did not run: _call_impl says so
     if (hooked.get() == Py_False) {
@@ -48,7 +48,7 @@ static const Family family([] {
   PyModule_AddObjectRef(current_module(), "_ModuleBase", type.get());
 
   def<"_observe_modules(bool on) -> None", [](Args& a) -> PyObject* {
-    all_watched = a.boolean(0);
+    observe_all = a.boolean(0);
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Says whether calls of modules without hooks go through _call_impl.");
 });

@@ -13,8 +13,8 @@
 #include "autograd/meta.h"
 #include "bindings/module.h"
 #include "bindings/node.h"
+#include "bindings/observed.h"
 #include "bindings/recording.h"
-#include "bindings/watched.h"
 #include "ops/reduce.h"
 
 namespace genesis::py {
@@ -419,10 +419,10 @@ static PyObject* set_finite(Args& a) {
 static PyObject* look_at(Args& a) {
   if (!is_node(a[0])) a.fail(0, "a Node");
   const Node& node = *node_of(a[0]);
-  Look look = node.look;
-  if (node.is_leaf()) look.set(static_cast<const AccumulateGrad&>(node).leaf);
+  OutputInfo info = node.output_info;
+  if (node.is_leaf()) info.set(static_cast<const AccumulateGrad&>(node).leaf);
   Object shape = Object::borrow(Py_None);
-  if (look.dims != Look::kUnknown) shape = Object(to_python(Dims(look.sizes, look.sizes + look.dims)));
+  if (info.dims != OutputInfo::kUnknown) shape = Object(to_python(Dims(info.sizes, info.sizes + info.dims)));
   const Object saved(PyList_New(0));
   for (const SavedTensor& s : node.saved()) {
     if (!s.tensor.defined()) continue;
@@ -433,7 +433,7 @@ static PyObject* look_at(Args& a) {
     if (PyList_Append(saved.get(), item.get()) < 0) throw_python();
   }
   PyObject* where = origin_of(node);
-  return Py_BuildValue("(sOOOOO)", node.op, dtype_object(look.dtype), shape.get(), node.released ? Py_True : Py_False,
+  return Py_BuildValue("(sOOOOO)", node.op, dtype_object(info.dtype), shape.get(), node.released ? Py_True : Py_False,
                        where ? where : Py_None, saved.get());
 }
 

@@ -7,7 +7,7 @@
 
 #include "autograd/meta.h"
 #include "bindings/args.h"
-#include "bindings/watched.h"
+#include "bindings/observed.h"
 #include "ops/create.h"
 #include "ops/optimizer.h"
 

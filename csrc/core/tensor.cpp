@@ -131,9 +131,9 @@ Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t of
   int64_t last = 0;
   bool overflow = false;
   for (int d = 0; d < shape.size(); ++d) {
-    int64_t reach;
-    overflow |= strides[d] < 0 || __builtin_mul_overflow(shape[d] - 1, strides[d], &reach) ||
-                __builtin_add_overflow(last, reach, &last);
+    int64_t extent;
+    overflow |= strides[d] < 0 || __builtin_mul_overflow(shape[d] - 1, strides[d], &extent) ||
+                __builtin_add_overflow(last, extent, &last);
   }
   int64_t first;
   overflow |= __builtin_add_overflow(t.offset(), offset, &first);

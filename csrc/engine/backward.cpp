@@ -171,13 +171,13 @@ void Pass::deliver(Slot& slot, uint32_t index, Tensor&& grad) {
 class Shown {
  public:
   explicit Shown(const Grads& grads) : grads_(grads) {
-    for (const Tensor& g : grads_) looks_.push_back(g.defined() ? Look{g.shape(), g.dtype()} : Look{});
+    for (const Tensor& g : grads_) infos_.push_back(g.defined() ? GradInfo{g.shape(), g.dtype()} : GradInfo{});
   }
   void require_same(const char* what) const {
     for (int i = 0; i < grads_.size(); ++i) {
       const Tensor& g = grads_[i];
       if (!g.defined()) continue;
-      const Look& before = looks_[static_cast<size_t>(i)];
+      const GradInfo& before = infos_[static_cast<size_t>(i)];
       require<GraphError>(g.shape() == before.shape && g.dtype() == before.dtype, what, " made a gradient of shape ",
                           before.shape, " and dtype ", before.dtype, " one of shape ", g.shape(), " and dtype ",
                           g.dtype(), " in place (by resize_ or .data); return a new tensor of the same shape instead");
@@ -185,12 +185,12 @@ class Shown {
   }
 
  private:
-  struct Look {
+  struct GradInfo {
     Dims shape;
     DType dtype = DType::Float32;
   };
   Grads grads_;
-  std::vector<Look> looks_;
+  std::vector<GradInfo> infos_;
 };
 
 Tensor call_hook(Hook& hook, Tensor grad, bool create_graph) {

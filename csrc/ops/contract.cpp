@@ -281,8 +281,8 @@ Tensor cross(const Tensor& x, const Tensor& y, int64_t dim) {
   const int d = wrap_dim("cross", dim, shape.size());
   const Tensor a = expand(x, shape), b = expand(y, shape);
   require(shape.size() > 0 && shape[d] == 3, "cross: dimension ", d, " must have size 3, got shape ", shape);
-  const auto turn = [&](const Tensor& t, int64_t by) { return roll(t, {by}, {d}); };
-  return sub(mul(turn(a, -1), turn(b, -2)), mul(turn(a, -2), turn(b, -1)));
+  const auto rolled = [&](const Tensor& t, int64_t by) { return roll(t, {by}, {d}); };
+  return sub(mul(rolled(a, -1), rolled(b, -2)), mul(rolled(a, -2), rolled(b, -1)));
 }
 
 Tensor vander(const Tensor& x, int64_t columns, bool increasing) {

@@ -75,9 +75,9 @@ Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype) {
   for (int d = 0; d < shape.size(); ++d) {
     require(shape[d] >= 0 && strides[d] >= 0, "empty_strided: sizes and strides must not be negative, got ", shape,
             " and ", strides);
-    int64_t reach;
-    require(!__builtin_mul_overflow(std::max<int64_t>(shape[d] - 1, 0), strides[d], &reach) &&
-                !__builtin_add_overflow(last, reach, &last),
+    int64_t extent;
+    require(!__builtin_mul_overflow(std::max<int64_t>(shape[d] - 1, 0), strides[d], &extent) &&
+                !__builtin_add_overflow(last, extent, &last),
             "empty_strided: sizes ", shape, " with strides ", strides, " are too large");
   }
   return untracked(alias(empty({numel(shape, "empty_strided") == 0 ? 0 : last + 1}, dtype), shape, strides));

@@ -212,8 +212,8 @@ PoolShape window_shape(const char* op, int spatial, const Tensor& x, const PoolO
 // Without the taps that see nothing but padding under every output: a maximum does not need them.
 PoolShape without_idle_taps(PoolShape s) {
   for (int d = 0; d < 3; ++d) {
-    const int64_t reach = s.padding[d] - (s.out[d] - 1) * s.stride[d];
-    const int64_t first = std::max<int64_t>(0, reach / s.dilation[d]);
+    const int64_t unused = s.padding[d] - (s.out[d] - 1) * s.stride[d];
+    const int64_t first = std::max<int64_t>(0, unused / s.dilation[d]);
     s.kernel[d] = std::min(s.kernel[d], (s.in[d] - 1 + s.padding[d]) / s.dilation[d] + 1) - first;
     s.padding[d] -= first * s.dilation[d];
   }

@@ -12,7 +12,7 @@
 #include "ops/matmul.h"
 #include "ops/operand.h"
 #include "ops/pointwise.h"
-#include "ops/recurrent_open.h"
+#include "ops/recurrent_unfused.h"
 #include "ops/reduce.h"
 #include "ops/unary.h"
 #include "ops/view.h"

@@ -65,12 +65,12 @@ struct Layout {
         planes(restricted(x, cut, strip), true),
         taps(x.taps()) {
     std::vector<int64_t> under = planes.offsets();
-    const int64_t reach = under.empty() ? 0 : *std::max_element(under.begin(), under.end());
-    if (planes.in_place() && planes.readable() - reach < kLanes<T>) {
+    const int64_t last_tap = under.empty() ? 0 : *std::max_element(under.begin(), under.end());
+    if (planes.in_place() && planes.readable() - last_tap < kLanes<T>) {
       planes = Planes<T>(axes, false);
       under = planes.offsets();
     }
-    readable = planes.in_place() ? planes.readable() - reach : std::numeric_limits<int64_t>::max();
+    readable = planes.in_place() ? planes.readable() - last_tap : std::numeric_limits<int64_t>::max();
     int64_t most = x.channels;
     if (panels) {
       const bool light = taps > 1 && x.rows * x.channels * taps * int64_t{sizeof(T)} <= kLightWeights;

@@ -21,9 +21,9 @@ namespace {
 constexpr int64_t kGrain = 1 << 15;  // elements worth a thread
 
 // Outputs [first, last) see input o * stride + offset, which exists.
-struct Reach {
+struct TapRange {
   int64_t offset, first, last;
-  Reach(const PoolShape& s, int64_t tap) : offset(tap * s.dilation[2] - s.padding[2]) {
+  TapRange(const PoolShape& s, int64_t tap) : offset(tap * s.dilation[2] - s.padding[2]) {
     const int64_t stride = s.stride[2];
     first = offset >= 0 ? 0 : std::min(s.out[2], ceil_div(-offset, stride));
     last = s.in[2] <= offset ? first : std::clamp(ceil_div(s.in[2] - offset, stride), first, s.out[2]);
@@ -281,9 +281,9 @@ void add_lines(T* to, A to_step, const T* from, B from_step, int64_t n) {
 
 // A line of outputs in terms of a line of inputs: sums, or, backward, what is added to the inputs.
 template <class T, bool backward>
-void avg_line(const PoolShape& s, const std::vector<Reach>& reach, std::conditional_t<backward, T, const T>* x,
+void avg_line(const PoolShape& s, const std::vector<TapRange>& taps, std::conditional_t<backward, T, const T>* x,
               std::conditional_t<backward, const T, T>* y) {
-  for (const Reach& r : reach)
+  for (const TapRange& r : taps)
     with_stride(s.stride[2], [&](auto stride) {
       auto* from = x + r.first * stride + r.offset;
       auto* to = y + r.first;
@@ -293,10 +293,10 @@ void avg_line(const PoolShape& s, const std::vector<Reach>& reach, std::conditio
     });
 }
 
-// The same in terms of all lines of the input that the outputs see, tap by tap if `reach` is not empty. The lines are
+// The same in terms of all lines of the input that the outputs see, tap by tap if `taps` is not empty. The lines are
 // first added up, or, backward, get the same added; `whole` has room for one.
 template <class T, bool backward>
-void avg_lines(const PoolShape& s, const Windows& w2, const std::vector<Reach>& reach,
+void avg_lines(const PoolShape& s, const Windows& w2, const std::vector<TapRange>& taps,
                const std::vector<std::conditional_t<backward, T*, const T*>>& lines, T* whole,
                std::conditional_t<backward, const T, T>* y) {
   const bool one = lines.size() == 1;
@@ -306,8 +306,8 @@ void avg_lines(const PoolShape& s, const Windows& w2, const std::vector<Reach>& 
     if constexpr (!backward)
       for (const T* from : lines) add_lines<T>(whole, 1, from, 1, s.in[2]);
   }
-  if (!reach.empty()) {
-    avg_line<T, backward>(s, reach, line, y);
+  if (!taps.empty()) {
+    avg_line<T, backward>(s, taps, line, y);
   } else {
     for (int64_t o = 0; o < s.out[2]; ++o) {
       if constexpr (backward)
@@ -336,9 +336,9 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
       }
     });
   }
-  std::vector<Reach> reach;
+  std::vector<TapRange> taps;
   if (tap_by_tap(s))
-    for (int64_t t = 0; t < s.kernel[2]; ++t) reach.emplace_back(s, t);
+    for (int64_t t = 0; t < s.kernel[2]; ++t) taps.emplace_back(s, t);
   std::vector<T> factor(lines * n);
   for (int64_t line = 0; line < lines; ++line)
     factors(s, w0, w1, w2, line / s.out[1], line % s.out[1], factor.data() + line * n);
@@ -365,7 +365,7 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
                    for (int64_t i = w0.begin[o0]; i < w0.end[o0]; ++i)
                      for (int64_t j = w1.begin[o1]; j < w1.end[o1]; ++j)
                        rows.push_back(plane + (i * s.in[1] + j) * s.in[2]);
-                   avg_lines<T, backward>(s, w2, reach, rows, whole.data(), sums);
+                   avg_lines<T, backward>(s, w2, taps, rows, whole.data(), sums);
                    if constexpr (!backward)
                      for (int64_t o = 0; o < n; ++o) sums[o] *= scale[o];
                  }

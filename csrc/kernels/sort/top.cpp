@@ -21,7 +21,7 @@ class Best {
     found_.clear();
     full_ = false;
   }
-  void look(const T* x, int64_t place, int64_t n) {
+  void scan(const T* x, int64_t place, int64_t n) {
     if (k_ <= 32 && n >= 256) guess<64>(x, n);
     else if (k_ <= 256 && n >= 8192) guess<512>(x, n);
     constexpr int64_t kWide = 64, kNarrow = 16;
@@ -115,7 +115,7 @@ void top_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, 
       std::vector<P> room;
       for (int64_t r = begin; r < end; ++r) {
         best.clear();
-        best.look(x + r * n, 0, n);
+        best.scan(x + r * n, 0, n);
         finish(r, best.take(), room);
       }
     });
@@ -127,7 +127,7 @@ void top_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, 
     parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
         Best<T> best(k, flip);
-        best.look(x + r * n + c * piece, c * piece, std::min(piece, n - c * piece));
+        best.scan(x + r * n + c * piece, c * piece, std::min(piece, n - c * piece));
         found[static_cast<size_t>(c)] = std::move(best.take());
       }
     });

@@ -119,7 +119,7 @@ def gradgradcheck(
 
 
 def _check(f: _Function, checks: _Checks) -> None:
-    if not f.watched:
+    if not f.grad_inputs:
         raise ValueError("gradcheck: no input requires grad; create one with requires_grad=True")
     _check_backward(f, checks)
     if not (checks.fast_mode and _projections_agree(f, checks)):
@@ -135,9 +135,9 @@ def _check_gradient_of(f: _Function, seeds: list[Tensor], checks: _Checks) -> No
 
     def gradient(*args_and_seeds: Any) -> tuple[Tensor, ...]:
         args, seeds = args_and_seeds[: len(f.args)], args_and_seeds[len(f.args) :]
-        watched = [args[i] for i in f.watched]
+        grad_inputs = [args[i] for i in f.grad_inputs]
         grads = autograd.grad(
-            f.differentiable(args), watched, list(seeds), create_graph=True, allow_unused=True
+            f.differentiable(args), grad_inputs, list(seeds), create_graph=True, allow_unused=True
         )
         return tuple(g for g in grads if g is not None)
 
@@ -169,7 +169,7 @@ def _seeds(f: _Function, given: Any, gaps: bool) -> list[Tensor]:
 
 
 class _Function:
-    """A function with float64 copies of its inputs; `watched` numbers those that require grad."""
+    """A function with float64 copies of its inputs; `grad_inputs` are those that require grad."""
 
     def __init__(self, func: Callable[..., Any], inputs: Any) -> None:
         def copied(arg: Any) -> Any:
@@ -187,7 +187,7 @@ class _Function:
             for x in inputs
         )
         self.args = tuple(copied(arg) for arg in inputs)
-        self.watched = [
+        self.grad_inputs = [
             i for i, arg in enumerate(self.args) if getattr(arg, "requires_grad", False)
         ]
 
@@ -217,11 +217,11 @@ class _Function:
     def backward(
         self, outputs: _Outputs, number: int, seed: Array, others: bool = False
     ) -> list[Array]:
-        """The gradient of one output for each watched input, flat; zeros where there is none.
+        """The gradient of one output for each grad_inputs input, flat; zeros where there is none.
 
         With ``others``, the other outputs have a gradient of zeros; without, they have none.
         """
-        tensors = [self.args[i] for i in self.watched]
+        tensors = [self.args[i] for i in self.grad_inputs]
         live = [
             (out, _like(out, seed if n == number else np.zeros(())))
             for n, out in outputs
@@ -237,7 +237,7 @@ class _Function:
                 allow_unused=True,
             )
         flat = []
-        for i, x, g in zip(self.watched, tensors, grads, strict=True):
+        for i, x, g in zip(self.grad_inputs, tensors, grads, strict=True):
             if g is not None and (tuple(g.shape) != tuple(x.shape) or g.dtype != x.dtype):
                 raise GradcheckError(
                     f"gradcheck: output {number}: the gradient of input {i} is {g.dtype} of shape "
@@ -277,7 +277,7 @@ def _check_backward(f: _Function, checks: _Checks) -> None:
         first, second = (
             f.backward(outputs, number, seed, not checks.check_undefined_grad) for _ in range(2)
         )
-        for i, a, b in zip(f.watched, first, second, strict=True):
+        for i, a, b in zip(f.grad_inputs, first, second, strict=True):
             off = float(np.max(np.abs(a - b), initial=0.0))
             if off > checks.nondet_tol:
                 raise GradcheckError(
@@ -301,7 +301,7 @@ def _check_undefined(
             f"and not if they have zeros ({type(error).__name__}: {error}); backward must take a "
             "gradient that is None for zeros"
         ) from error
-    for i, a, b in zip(f.watched, without, with_zeros, strict=True):
+    for i, a, b in zip(f.grad_inputs, without, with_zeros, strict=True):
         # zero times an infinite derivative is nan, which says nothing
         off = float(np.max(np.abs(a - b), initial=0.0, where=np.isfinite(b)))
         if not off <= max(tolerance, 1e-9 * np.max(np.abs(a), initial=1.0)):
@@ -318,7 +318,7 @@ def _projections_agree(f: _Function, checks: _Checks) -> bool:
     v = [rng.standard_normal(out.shape) for _, out in outputs]
     others = not checks.check_undefined_grad
     grads = [f.backward(outputs, n, v[o], others) for o, (n, _) in enumerate(outputs)]
-    for w, i in enumerate(f.watched):
+    for w, i in enumerate(f.grad_inputs):
         u = rng.standard_normal(f.args[i].shape)
         for o, difference in enumerate(f.difference(i, checks.eps * u)):
             numeric = float(v[o].ravel() @ difference) / (2 * checks.eps)
@@ -337,13 +337,13 @@ def _check_jacobian(f: _Function, checks: _Checks) -> None:
 
     columns = {
         i: [f.difference(i, checks.eps * unit) for unit in basis(f.args[i].shape)]
-        for i in f.watched
+        for i in f.grad_inputs
     }
     outputs = f.outputs(f.args)
     others = not checks.check_undefined_grad
     for o, (number, out) in enumerate(outputs):
         rows = [f.backward(outputs, number, unit, others) for unit in basis(out.shape)]
-        for w, i in enumerate(f.watched):
+        for w, i in enumerate(f.grad_inputs):
             if not rows or not columns[i]:
                 continue  # zero-size: nothing to compare
             a = np.stack([row[w] for row in rows])

@@ -75,7 +75,7 @@ class Level:
         """Whether somebody outside may differentiate a result computed from these."""
         if not (_C.is_grad_enabled() and self._tracked):
             return False
-        return _C._reaches_beyond(tensors, [*self._own, *_finished.values()])
+        return _C._depends_on_other_leaves(tensors, [*self._own, *_finished.values()])
 
     def leave(self, tree: Any) -> Any:
         """``tree`` without the graph that only this level could use."""

@@ -15,7 +15,7 @@ from genesis.optim import lr_scheduler
 from genesis.optim.adafactor import Adafactor
 from genesis.optim.adagrad import Adadelta, Adagrad, RMSprop
 from genesis.optim.adam import Adam, AdamW
-from genesis.optim.adam_kin import Adamax, NAdam, RAdam
+from genesis.optim.adam_variants import Adamax, NAdam, RAdam
 from genesis.optim.asgd import ASGD
 from genesis.optim.lbfgs import LBFGS
 from genesis.optim.muon import Muon

@@ -1,7 +1,7 @@
 """Backward hooks of one call of a module.
 
-Its inputs go through one node of the graph and its outputs through another (``genesis._C._gate``),
-so that a hook sees the gradients of all of them at once.
+Its inputs go through one node of the graph and its outputs through another
+(``genesis._C._shared_node``), so that a hook sees the gradients of all of them at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _pass_gate(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any
     if not at:
         return values, at, None
     passed = list(values)
-    for i, tensor in zip(at, _C._gate([values[i] for i in at]), strict=True):
+    for i, tensor in zip(at, _C._shared_node([values[i] for i in at]), strict=True):
         passed[i] = tensor
     return tuple(passed), at, passed[at[0]].grad_fn
 

@@ -1,11 +1,11 @@
-#include "ops/gate.h"
+#include "ops/shared_node.h"
 
 #include "autograd/record.h"
 #include "ops/view.h"
 
 namespace genesis::ops {
 
-std::vector<Tensor> gate(std::span<const Tensor> xs) {
+std::vector<Tensor> shared_node(std::span<const Tensor> xs) {
   std::vector<Tensor> ys;
   ys.reserve(xs.size());
   bool any = false;

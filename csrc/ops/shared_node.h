@@ -9,6 +9,6 @@
 namespace genesis::ops {
 
 /// The same tensors, made by one node: its hooks see the gradients of all. Tensors outside the graph stay outside.
-std::vector<Tensor> gate(std::span<const Tensor> xs);
+std::vector<Tensor> shared_node(std::span<const Tensor> xs);
 
 }  // namespace genesis::ops

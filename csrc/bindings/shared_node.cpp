@@ -1,4 +1,4 @@
-#include "ops/gate.h"
+#include "ops/shared_node.h"
 
 #include "bindings/args.h"
 #include "bindings/module.h"
@@ -6,7 +6,7 @@
 namespace genesis::py {
 
 static const Family family({.kind = Kind::View, .page = "settings"}, [] {
-  def<"_gate(Tensor[] tensors) -> Tensor[]", [](Args& a) { return ops::gate(a.tensors(0)); }>(
+  def<"_shared_node(Tensor[] tensors) -> Tensor[]", [](Args& a) { return ops::shared_node(a.tensors(0)); }>(
       kFunction, "The same tensors, made by one node whose hooks see the gradients of all.");
 });
 

@@ -9,7 +9,7 @@
 namespace genesis::py {
 
 // Whether a leaf other than `within` is reached from `roots`; the first one found ends the walk.
-static bool reaches_beyond(const std::vector<Tensor>& roots, const std::vector<Tensor>& within) {
+static bool depends_on_other_leaves(const std::vector<Tensor>& roots, const std::vector<Tensor>& within) {
   const auto inside = [&](const Node* leaf) {
     const Tensor& x = static_cast<const AccumulateGrad*>(leaf)->leaf;
     return std::any_of(within.begin(), within.end(), [&](const Tensor& t) { return t.impl() == x.impl(); });
@@ -35,8 +35,8 @@ static bool reaches_beyond(const std::vector<Tensor>& roots, const std::vector<T
 }
 
 static const Family family([] {
-  def<"_reaches_beyond(Tensor[] tensors, Tensor[] leaves) -> bool",
-      [](Args& a) { return reaches_beyond(a.tensors(0), a.tensors(1)); }>(kFunction);
+  def<"_depends_on_other_leaves(Tensor[] tensors, Tensor[] leaves) -> bool",
+      [](Args& a) { return depends_on_other_leaves(a.tensors(0), a.tensors(1)); }>(kFunction);
   def<"_watched(Tensor tensor) -> bool", [](Args& a) { return watched(a.tensor(0)); }>(kFunction);
 });
 

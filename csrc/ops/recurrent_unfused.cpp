@@ -1,4 +1,4 @@
-#include "ops/recurrent_open.h"
+#include "ops/recurrent_unfused.h"
 
 #include "ops/activation.h"
 #include "ops/compare.h"
