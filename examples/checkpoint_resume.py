@@ -14,7 +14,7 @@ import tempfile
 import genesis
 import genesis.nn.functional as F
 from genesis import nn, optim
-from genesis.utils.data import DataLoader, TensorDataset
+from genesis.data import DataLoader, TensorDataset
 from genesis.utils.training import Checkpoint
 
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
+from genesis.data import DataLoader, Dataset, Sampler, random_split
 from genesis.nn.utils.rnn import pad_sequence
-from genesis.utils.data import DataLoader, Dataset, Sampler, random_split
 
 WAVES = ("sine", "square", "saw")
 Sample = tuple[Tensor, int]

@@ -13,7 +13,7 @@ import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
 from genesis.cli.data import TRAIN, digits
-from genesis.utils.data import DataLoader, TensorDataset
+from genesis.data import DataLoader, TensorDataset
 
 
 def network() -> nn.Sequential:

@@ -16,7 +16,7 @@ import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
 from genesis.cli.data import digits
-from genesis.utils.data import DataLoader, TensorDataset
+from genesis.data import DataLoader, TensorDataset
 
 
 class VAE(nn.Module):

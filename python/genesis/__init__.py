@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from genesis import config as config
     from genesis import cpu as cpu
     from genesis import cuda as cuda
+    from genesis import data as data
     from genesis import debug as debug
     from genesis import distributed as distributed
     from genesis import distributions as distributions
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from genesis import library as library
     from genesis import linalg as linalg
     from genesis import memory as memory
+    from genesis import metrics as metrics
     from genesis import models as models
     from genesis import mps as mps
     from genesis import mtia as mtia
@@ -176,6 +178,7 @@ _SUBMODULES = (
     "config",
     "cpu",
     "cuda",
+    "data",
     "debug",
     "distributed",
     "distributions",
@@ -192,6 +195,7 @@ _SUBMODULES = (
     "library",
     "linalg",
     "memory",
+    "metrics",
     "models",
     "mps",
     "mtia",

@@ -9,7 +9,7 @@ import time
 
 import genesis
 import numpy as np
-from genesis.utils.data import Dataset, IterableDataset, get_worker_info
+from genesis.data import Dataset, IterableDataset, get_worker_info
 
 
 class Noisy(Dataset):
@@ -146,7 +146,7 @@ class Halves(Dataset):
         return 2
 
     def __getitem__(self, i):
-        from genesis.utils.data import transfer
+        from genesis.data import transfer
 
         def send(connection, message, limit):
             os.write(connection.fileno(), struct.pack("!i", 1000) + b"half")

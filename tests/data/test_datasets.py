@@ -6,7 +6,7 @@ from types import MappingProxyType
 import genesis
 import numpy as np
 import pytest
-from genesis.utils.data import (
+from genesis.data import (
     BatchSampler,
     ChainDataset,
     ConcatDataset,
@@ -229,3 +229,13 @@ def test_collate_tensors_and_what_cannot_be_collated():
     ):
         with pytest.raises(kind, match=text):
             default_collate(samples)
+
+
+@pytest.mark.parametrize("name", ["dataloader", "dataset", "distributed", "sampler"])
+def test_the_names_of_pytorch_are_the_same_modules(name):
+    import importlib
+
+    ours = importlib.import_module(f"genesis.data.{name}")
+    assert importlib.import_module(f"genesis.utils.data.{name}") is ours
+    assert getattr(genesis.utils.data, name) is ours
+    assert genesis.utils.data.DataLoader is genesis.data.DataLoader

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from genesis.utils.data import DataLoader
+from genesis.data import DataLoader
 
 from tests.data.examples import Fails, Halves, Sealed, Slow, Unpicklable, fail_to_start
 
@@ -172,7 +172,7 @@ def test_dropping_a_loader_with_persistent_workers_ends_them():
 
 SCRIPT = """
 import sys, time
-from genesis.utils.data import DataLoader
+from genesis.data import DataLoader
 from tests.data.examples import Slow
 batches = iter(DataLoader(Slow([0.01] * 5 + [2]), None, num_workers=2))
 print(*(p.pid for p in batches.pool.processes), flush=True)
@@ -217,7 +217,7 @@ def test_workers_do_not_outlive_a_killed_parent():
 
 STUCK = """
 import sys, time
-from genesis.utils.data import DataLoader
+from genesis.data import DataLoader
 from tests.data.examples import Slow
 batches = iter(DataLoader(Slow([0.01, 0.01, 1000, 1000, 1000, 1000]), None, num_workers=2))
 print(*(p.pid for p in batches.pool.processes), flush=True)
@@ -249,7 +249,7 @@ def test_stuck_workers_do_not_outlive_a_killed_parent():
 @pytest.mark.parametrize("then", ["next(batches)", "time.sleep(60)"])
 def test_ctrl_c_does_not_wait_for_stuck_workers(then, monkeypatch):
     # With a patience of a minute, waiting for the workers would be seen.
-    impatient = "import genesis.utils.data.pool as pool; pool.PATIENCE = 60.0\n" + then
+    impatient = "import genesis.data.pool as pool; pool.PATIENCE = 60.0\n" + then
     process, workers = stuck(impatient)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=20)

@@ -10,7 +10,7 @@ import time
 import genesis
 import numpy as np
 import pytest
-from genesis.utils.data import (
+from genesis.data import (
     BatchSampler,
     DataLoader,
     Subset,

@@ -6,8 +6,8 @@ import random
 
 import genesis
 import pytest
+from genesis.data import DataLoader, DistributedSampler, RandomSampler, Sampler
 from genesis.utils import random_state
-from genesis.utils.data import DataLoader, DistributedSampler, RandomSampler, Sampler
 
 from tests.data.examples import Noisy, Stream, mixup
 

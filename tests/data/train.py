@@ -6,7 +6,7 @@ import sys
 
 import genesis
 from genesis import nn
-from genesis.utils.data import DataLoader
+from genesis.data import DataLoader
 from genesis.utils.training import Checkpoint
 
 from tests.data.examples import Noisy

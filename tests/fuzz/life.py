@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import genesis
 import numpy as np
 from genesis import nn
-from genesis.utils.data import DataLoader, TensorDataset
+from genesis.data import DataLoader, TensorDataset
 
 from tests.fuzz.finding import Finding
 from tests.fuzz.models import OPTIMIZERS, SCHEDULERS, Plan, train

@@ -63,8 +63,8 @@ class Signals(Target):
             raise Interrupted
 
     def batches(self) -> None:
-        data = genesis.utils.data.TensorDataset(genesis.arange(40.0))
-        for (x,) in genesis.utils.data.DataLoader(data, batch_size=3, shuffle=True):
+        data = genesis.data.TensorDataset(genesis.arange(40.0))
+        for (x,) in genesis.data.DataLoader(data, batch_size=3, shuffle=True):
             x.sum()
 
     def modes(self) -> None:

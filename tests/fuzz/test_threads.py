@@ -7,8 +7,8 @@ import genesis
 import numpy as np
 import pytest
 from genesis import nn
+from genesis.data import DataLoader, TensorDataset
 from genesis.nn import functional as F
-from genesis.utils.data import DataLoader, TensorDataset
 
 pytestmark = pytest.mark.usefixtures("num_threads")
 THREADS = 4

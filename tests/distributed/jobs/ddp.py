@@ -209,7 +209,7 @@ for operation in (
     close(slope, difference, 1e-6)
 
 # The loader's part, and its state.
-from genesis.utils.data import DataLoader, DistributedSampler, TensorDataset  # noqa: E402
+from genesis.data import DataLoader, DistributedSampler, TensorDataset  # noqa: E402
 
 data = TensorDataset(genesis.arange(16 * size))
 loader = DataLoader(data, batch_size=2, sampler=DistributedSampler(data, seed=1))

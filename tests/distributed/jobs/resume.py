@@ -14,10 +14,10 @@ import time
 import genesis
 import genesis.distributed as dist
 import models
+from genesis.data import DataLoader, TensorDataset
+from genesis.data.distributed import GlobalBatchSampler
 from genesis.distributed.checkpoint import Checkpoint
 from genesis.nn.parallel import DistributedDataParallel as DDP
-from genesis.utils.data import DataLoader, TensorDataset
-from genesis.utils.data.distributed import GlobalBatchSampler
 
 dist.init_process_group(timeout=60)
 rank, size = dist.get_rank(), dist.get_world_size()

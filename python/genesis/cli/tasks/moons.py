@@ -8,8 +8,8 @@ import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
 from genesis.cli.task import Settings, Task
+from genesis.data import DataLoader, TensorDataset
 from genesis.report import Figure, picture
-from genesis.utils.data import DataLoader, TensorDataset
 
 
 def moons(n: int, noise: float = 0.15) -> tuple[Tensor, Tensor]:

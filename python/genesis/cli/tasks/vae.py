@@ -7,8 +7,8 @@ import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
 from genesis.cli import data
 from genesis.cli.task import Settings, Task, warmup_cosine
+from genesis.data import DataLoader, TensorDataset
 from genesis.report import Figure, picture
-from genesis.utils.data import DataLoader, TensorDataset
 
 
 class Autoencoder(nn.Module):

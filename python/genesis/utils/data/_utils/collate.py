@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from genesis.utils.data.collate import default_collate, default_convert
+from genesis.data.collate import default_collate, default_convert
 
 __all__ = ["collate", "default_collate", "default_convert"]
 

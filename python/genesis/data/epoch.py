@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from genesis._C import Generator
-from genesis.utils import random_state
-from genesis.utils.data.sampler import (
+from genesis.data.sampler import (
     BatchSampler,
     DistributedSampler,
     RandomSampler,
@@ -17,9 +16,10 @@ from genesis.utils.data.sampler import (
     WeightedRandomSampler,
     draw_seed,
 )
+from genesis.utils import random_state
 
 if TYPE_CHECKING:
-    from genesis.utils.data.dataloader import DataLoader
+    from genesis.data.dataloader import DataLoader
 
 
 class Epoch:

@@ -19,9 +19,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from genesis import _C
+from genesis.data import transfer
+from genesis.data.fetch import END, Fetcher, Recipe
 from genesis.utils import random_state
-from genesis.utils.data import transfer
-from genesis.utils.data.fetch import END, Fetcher, Recipe
 
 __all__ = ["WorkerInfo", "get_worker_info"]
 
@@ -34,12 +34,12 @@ class WorkerInfo:
 
     A stream takes its share with it:
 
-    >>> class Lines(genesis.utils.data.IterableDataset):
+    >>> class Lines(genesis.data.IterableDataset):
     ...     def __iter__(self):
     ...         info = get_worker_info()
     ...         start, step = (info.id, info.num_workers) if info else (0, 1)
     ...         return iter(range(start, 6, step))
-    >>> sorted(genesis.utils.data.DataLoader(Lines(), batch_size=None, num_workers=2))
+    >>> sorted(genesis.data.DataLoader(Lines(), batch_size=None, num_workers=2))
     [0, 1, 2, 3, 4, 5]
     """
 

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from genesis.utils.data import transfer
-from genesis.utils.data.fetch import Recipe
-from genesis.utils.data.worker import Answer, Begin, Job, Task, run_process, run_thread
+from genesis.data import transfer
+from genesis.data.fetch import Recipe
+from genesis.data.worker import Answer, Begin, Job, Task, run_process, run_thread
 
 PATIENCE = 5.0  # seconds that a worker may take to finish its batch when it is no longer needed
 IMPATIENCE = 0.2  # the same after Ctrl-C

@@ -9,15 +9,15 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis.utils import random_state
-from genesis.utils.data.collate import default_collate, default_convert
-from genesis.utils.data.dataset import (
+from genesis.data.collate import default_collate, default_convert
+from genesis.data.dataset import (
     ConcatDataset,
     StackDataset,
     Subset,
     TensorDataset,
     _samples,
 )
+from genesis.utils import random_state
 
 END = object()
 
