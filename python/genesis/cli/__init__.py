@@ -15,15 +15,15 @@ from genesis.cli.arguments import Failure, nearest
 __all__ = ["main"]
 
 COMMANDS = {
-    "train": "train a model on data that comes with the package, and write a report",
-    "run": "run a script on several ranks, over MPI",
-    "info": "say what is installed here: version, processor, threads, memory",
+    "train": "train a model on bundled data and write a report",
+    "run": "run a script on several ranks over MPI",
+    "info": "show the version, processor, threads and memory",
     "doctor": "check the installation: gradients of many operations, files, threads",
-    "bench": "time operations and training steps, beside PyTorch where it is installed",
-    "graph": "draw the computation graph of a function or model of yours",
-    "convert": "turn weights from one format into another: .pt, .safetensors, .npz",
+    "bench": "time operations and training steps next to PyTorch, if it is installed",
+    "graph": "draw the computation graph of a function or model",
+    "convert": "convert weights between formats: .pt, .safetensors, .npz",
     "run-torch": "run a script or module written for PyTorch, unchanged",
-    "torch": "let a whole environment use Genesis under the name torch: enable, disable, status",
+    "torch": "make an environment import Genesis as torch: enable, disable, status",
 }
 
 _HELP = """\
@@ -31,8 +31,8 @@ usage: genesis COMMAND [options]
 
 {commands}
 
-Begin with `genesis train digits`; `genesis COMMAND --help` says more about each.
-`genesis --version` says which one this is.
+Start with `genesis train digits`; `genesis COMMAND --help` describes each command.
+`genesis --version` prints the version.
 """
 
 

@@ -146,17 +146,17 @@ def main(arguments: list[str]) -> int:
     """Measure and tell."""
     parser = Parser(
         "genesis bench",
-        "Time operations and training steps, beside PyTorch where it is installed. Both run the\n"
-        "same lines in turns, and the shortest of many times counts.",
+        "Time operations and training steps next to PyTorch, if it is installed. Both run the\n"
+        "same lines alternately, and the shortest of many times counts.",
     )
     add = parser.add_argument
-    add("--only", default="", metavar="REGEX", help="workloads whose names fit")
+    add("--only", default="", metavar="REGEX", help="run only workloads whose names match")
     add("--threads", type=number(1), metavar="N", help="for both libraries")
     add("--milliseconds", type=number(1), default=300, metavar="N",
         help="per workload and library (300)")  # fmt: skip
-    add("--alone", action="store_true", help="without PyTorch")
+    add("--alone", action="store_true", help="run without PyTorch")
     add("-o", "--out", type=Path, metavar="FILE.svg", help="draw a chart as well")
-    add("--json", action="store_true", help="one JSON object, for programs")
+    add("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     if options.out is not None and options.out.suffix != ".svg":
         raise Failure(f"genesis bench: --out: the name must end in .svg, got {options.out}")

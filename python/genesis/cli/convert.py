@@ -19,19 +19,19 @@ def main(arguments: list[str]) -> int:
     """Read one file, write another."""
     parser = Parser(
         "genesis convert",
-        "Turn weights into another format. What the source is, its content tells: PyTorch's files\n"
+        "Convert weights to another format. The source is recognised by content: PyTorch's files\n"
         "(.pt, .pth, .bin), safetensors, NumPy's .npy and .npz. Nothing in it is executed.",
         "genesis convert model.pt model.safetensors\n"
         "genesis convert checkpoint.pt weights.npz --part model --dtype float16",
     )
     add = parser.add_argument
     add("source", type=Path)
-    add("target", type=Path, help=f"its ending says the format: {', '.join(_ENDINGS)}")
-    add("--part", metavar="KEY", help="only what is under this key, such as model or a.b")
+    add("target", type=Path, help=f"its suffix selects the format: {', '.join(_ENDINGS)}")
+    add("--part", metavar="KEY", help="convert only the entry under this key, such as model or a.b")
     add("--dtype", choices=["float16", "bfloat16", "float32", "float64"],
-        help="of floating tensors; as they are if not given")  # fmt: skip
-    add("--force", action="store_true", help="replace the target if it is there")
-    add("--json", action="store_true", help="one JSON object, for programs")
+        help="dtype of floating-point tensors (default: unchanged)")  # fmt: skip
+    add("--force", action="store_true", help="overwrite an existing target")
+    add("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     source, target = options.source, options.target
     if target.suffix.lower() not in _ENDINGS:

@@ -260,8 +260,8 @@ def main(arguments: list[str]) -> int:
         "Check this installation in a few seconds: values, threads, files, decompositions, and\n"
         "the gradients of many operations against finite differences.",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="name every check")
-    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list every check")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     console = Console(options.json)
     start = time.perf_counter()

@@ -21,19 +21,27 @@ def main(arguments: list[str]) -> int:
     """Run something and draw what it recorded."""
     parser = Parser(
         "genesis graph",
-        "Draw the computation graph of a function or model. It is run once; nothing is trained.",
+        "Draw the computation graph of a function or model. It runs once and is not trained.",
         "genesis graph model.py:loss\n"
         "genesis graph mypackage.model:Net --input 1x3x32x32 -o net.svg\n\n"
-        "The function is called with the inputs and returns a tensor; a class of modules is made\n"
-        "without arguments first.",
+        "The function is called with the inputs and returns a tensor; a module class is first\n"
+        "instantiated without arguments.",
     )
     add = parser.add_argument
     add("target", metavar="MODULE:FUNCTION", help="a module or a file, and a name in it")
     add("--input", action="append", default=[], metavar="SHAPE",
         help="a random input such as 32x10, or 32x10:int64 for zeros; may be repeated")  # fmt: skip
-    add("-o", "--out", type=Path, metavar="FILE", help="its ending says the format, else text")
-    add("--format", choices=list(_FORMATS), help="if the name does not say it")
-    add("--full", action="store_true", help="fold nothing, however large it is")
+    add(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="output file; its suffix selects the format (default: text)",
+    )
+    add("--format", choices=list(_FORMATS), help="if the suffix does not select it")
+    add(
+        "--full", action="store_true", help="do not fold repeated parts, however large the graph is"
+    )
     options = parser.parse_args(arguments)
     target = _find(options.target)
     inputs = [_input(text) for text in options.input]

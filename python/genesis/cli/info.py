@@ -9,8 +9,8 @@ from genesis.cli.console import Console
 
 def main(arguments: list[str]) -> int:
     """Say what runs here."""
-    parser = Parser("genesis info", "Say what is installed here: version, processor, memory.")
-    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    parser = Parser("genesis info", "Show the version, processor, threads and memory.")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     console = Console(options.json)
     groups = describe()

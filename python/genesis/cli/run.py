@@ -40,11 +40,9 @@ def _parser() -> Parser:
         """,
     )
     parser.add_argument("-n", "--ranks", type=number(1), default=1, help="how many ranks (1)")
+    parser.add_argument("--hosts", help="comma-separated host names; host:2 for two ranks on it")
     parser.add_argument(
-        "--hosts", help="names of hosts, with commas between them; host:2 for two ranks on it"
-    )
-    parser.add_argument(
-        "--launcher-exec", metavar="FILE", help="used in place of ssh to reach a host"
+        "--launcher-exec", metavar="FILE", help="program used in place of ssh to reach a host"
     )
     parser.add_argument(
         "--address", help="address of this host that the other hosts can reach, if its name is not"

@@ -20,10 +20,10 @@ def main(arguments: list[str]) -> int:
     )
     add = parser.add_argument
     add("--report", action="store_true",
-        help="print at exit which names of torch were missing, and who asked for them")  # fmt: skip
+        help="print at exit which names of torch were missing, and where they were used")  # fmt: skip
     add("-m", dest="module", action="store_true", help="the program is the name of a module")
     add("program", help="a script, or with -m a module")
-    add("arguments", nargs=argparse.REMAINDER, help="what the program gets as sys.argv[1:]")
+    add("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
     options = parser.parse_args(arguments)
     if not options.module and not os.path.exists(options.program):
         raise Failure(

@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> int:
         "genesis torch status",
     )
     parser.add_argument("action", choices=["enable", "disable", "status"])
-    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     try:
         if options.action == "enable":
