@@ -1,4 +1,5 @@
-"""Writes _C.pyi, the types of the native module, from the typed signatures of its functions.
+"""Writes _C.pyi, the types of the native module, from the typed signatures of its functions, and
+the stubs of modules that are made of them (linalg.pyi, special.pyi).
 
 Run after a build: `python tools/stubs.py` (into python/genesis, for mypy) or, as the build does,
 `python tools/stubs.py MODULE.so OUTPUT.pyi`. What a function takes and returns is said by its
@@ -78,6 +79,7 @@ RESULTS = {
     "Any": "Any",
     "bool": "builtins.bool",
     "bytes": "bytes",
+    "dict": "dict[str, Any]",
     "dtype": "dtype",
     "float": "builtins.float",
     "int": "builtins.int",
@@ -454,12 +456,28 @@ def generate(module: types.ModuleType) -> str:
     return "\n".join(lines) + "\n"
 
 
+# Python modules whose functions are those that the operators say (_C._namespace), and what else they have.
+NAMESPACES = {"linalg": "from genesis._C import _LinAlgError as LinAlgError\n", "special": ""}
+
+
+def namespaces(module: types.ModuleType) -> dict[str, str]:
+    """The stubs of these modules, by file name."""
+    stubs = {}
+    for name, more in NAMESPACES.items():
+        functions = sorted(module._namespace(name).items())
+        lines = [f"from genesis._C import {f.__name__} as {alias}" for alias, f in functions]
+        stubs[f"{name}.pyi"] = more + "\n".join(lines) + "\n"
+    return stubs
+
+
 def main() -> None:
     arguments = [pathlib.Path(a) for a in sys.argv[1:]]
     root = pathlib.Path(__file__).parent.parent
     module = load(arguments[0] if arguments else None)
     output = arguments[1] if len(arguments) > 1 else root / "python" / "genesis" / "_C.pyi"
     output.write_text(generate(module))
+    for name, text in namespaces(module).items():
+        output.with_name(name).write_text(text)
 
 
 if __name__ == "__main__":

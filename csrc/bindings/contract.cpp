@@ -2,6 +2,7 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "ops/shape.h"
 
 namespace genesis::py {
 
@@ -49,10 +50,9 @@ static const Family family({.kind = Kind::Matrix, .page = "matrix"}, [] {
          {.kind = Kind::Create, .page = "creation"});
   def<"linalg_vander(Tensor x, int? N=None) -> Tensor", [](Args& a) {
     const Tensor& x = a.tensor(0);
-    require(x.dim() >= 1, "linalg.vander: x must have at least one dimension, got a 0-d tensor");
-    const int64_t columns = a.integer(1, x.size(-1));
+    const int64_t columns = a.integer(1, x.dim() == 0 ? 1 : x.size(-1));
     require(columns > 1, "linalg.vander: N must be greater than 1, got ", columns);
-    return ops::vander(x, columns, true);
+    return ops::vander(ops::atleast_nd(x, 1), columns, true);
   }>(kFunction, "The powers 0, 1, ..., N - 1 of each element, along a new last dimension.", {.kind = Kind::Create});
   def<"trace(Tensor input) -> Tensor", [](Args& a) { return ops::trace(a.tensor(0)); }>(
       kBoth, "The sum of the diagonal of a matrix.", {.kind = Kind::Reduction, .autocast = Cast::Wide});

@@ -138,7 +138,7 @@ static void decomposing() {
         static PyTypeObject* const type = return_type("linalg_svd", {"U", "S", "Vh"});
         const ops::SVD y = ops::linalg_svd(a.tensor(0), a.boolean(1));
         return named(type, {y.u, y.s, y.vh});
-      }>(kFunction, "A = U @ diag(S) @ Vh, S descending. The first min(m, n) vectors have a gradient.");
+      }>(kFunction, "A = U @ diag(S) @ Vh, S descending. Vectors past the first min(m, n) count as constants in backward.");
   def<"linalg_svdvals(Tensor A, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::linalg_svdvals(a.tensor(0)); }>(kFunction, "The singular values, descending.");
 }

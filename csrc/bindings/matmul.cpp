@@ -28,7 +28,7 @@ static void with_addend(const char* doc, Traits traits = {}) {
 static const Family family({.kind = Kind::Matrix, .autocast = Cast::Low, .page = "matrix"}, [] {
   def<"matmul(Tensor input, Tensor other, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::matmul(a.tensor(0), a.tensor(1));
-  }>(kBoth, "The matrix product over the last two dimensions, broadcasting the others.");
+  }>(kBoth, "The matrix product over the last two dimensions, broadcasting the others.", {.also = "linalg.matmul"});
   def<"mm(Tensor input, Tensor mat2, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::mm(a.tensor(0), a.tensor(1)); }>(kBoth, "The product of two matrices.");
   def<"bmm(Tensor input, Tensor mat2, *, Tensor? out=None) -> Tensor",

@@ -1,5 +1,7 @@
 // op_info(): what is known about every bound function, for the stubs, the reference, the tests and the tools that need
 // to know which operators exist, what they take and what they return.
+#include <algorithm>
+
 #include "bindings/args.h"
 #include "bindings/module.h"
 
@@ -42,6 +44,7 @@ static Object describe(const Operator& op) {
   put(dict.get(), "autocast", text_of(name_of(op.traits.autocast)));
   put(dict.get(), "flops", text_of(name_of(op.traits.flops)));
   put(dict.get(), "batch", text_of(name_of(op.traits.batch)));
+  put(dict.get(), "also", op.traits.also ? text_of(op.traits.also) : Object::borrow(Py_None));
   put(dict.get(), "page", op.traits.page ? text_of(op.traits.page) : Object::borrow(Py_None));
   return dict;
 }
@@ -58,6 +61,24 @@ static const Family family([] {
          "traits. A "
          "default "
          "is the text of a Python literal, or None where there is none.");
+  def<"_namespace(str module) -> dict", [](Args& a) {
+    const std::string module = a.string(0), prefix = module + "_", place = module + ".";
+    Object dict(PyDict_New());
+    for (const Operator* op : operators()) {
+      if (!op->function || op->sig.returns == "Self") continue;
+      const auto add = [&](std::string_view name) {
+        if (PyDict_SetItem(dict.get(), text_of(name).get(), op->function) < 0) throw_python();
+      };
+      if (op->sig.name.starts_with(prefix)) add(std::string_view(op->sig.name).substr(prefix.size()));
+      std::string_view names = op->traits.also ? op->traits.also : "";
+      while (!names.empty()) {
+        const std::string_view name = names.substr(0, names.find(' '));
+        if (name.starts_with(place)) add(name.substr(place.size()));
+        names.remove_prefix(std::min(names.size(), name.size() + 1));
+      }
+    }
+    return dict;
+  }>(kFunction | kTool, "The functions of genesis.<module> by name: those of the prefix, and those that say so.");
   // What every definition goes through when the module is made; for the tests of its checks.
   def<"_publish(str signature) -> None",
       [](Args& a) -> PyObject* {

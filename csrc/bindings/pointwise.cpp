@@ -75,7 +75,7 @@ static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   def<"lerp_(Tensor input, Operand end, Operand weight) -> Self", [](Args& a) {
     return ops::inplace_zip<ops::lerp>("lerp_", a.tensor(0), a.operand(1), a.operand(2));
   }>(kMethod, "In-place form.");
-  def_zip<"xlogy", ops::xlogy>("input * log(other), and 0 where input is 0.");
+  def_zip<"xlogy", ops::xlogy>("input * log(other), and 0 where input is 0.", {.also = "special.xlogy"});
 });
 
 }  // namespace genesis::py

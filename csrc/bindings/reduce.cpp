@@ -126,9 +126,10 @@ static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
         return ops::norm(a.tensor(0), order_of_norm(a, 1), a.optional_dims(2), a.boolean(3), a.optional_dtype(4));
       }>(kFunction, "sum(|x|^ord)^(1/ord), of all elements or along `dim`.",
          {.autocast = Cast::Wide, .flops = Flops::FiveInput});
-  def<"logsumexp(Tensor input, int[]? dim=None, bool keepdim=False, *, Tensor? out=None) -> Tensor", [](Args& a) {
-    return ops::logsumexp(a.tensor(0), a.optional_dims(1), a.boolean(2));
-  }>(kBoth, "log(sum(exp(x))) without overflow.", {.autocast = Cast::Wide, .flops = Flops::FiveInput});
+  def<"logsumexp(Tensor input, int[]? dim=None, bool keepdim=False, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::logsumexp(a.tensor(0), a.optional_dims(1), a.boolean(2)); }>(
+      kBoth, "log(sum(exp(x))) without overflow.",
+      {.autocast = Cast::Wide, .flops = Flops::FiveInput, .also = "special.logsumexp"});
 });
 
 }  // namespace genesis::py

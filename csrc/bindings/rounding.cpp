@@ -47,7 +47,7 @@ static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   def_map<"frac", ops::frac>("The part after the point, with the sign of input.");
   def<"round(Tensor input, *, int decimals=0, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::round(a.tensor(0), a.integer(1), a.out(2));
-  }>(kBoth, "The nearest integer (the even one of two), or multiple of 10**-decimals.");
+  }>(kBoth, "The nearest integer (the even one of two), or multiple of 10**-decimals.", {.also = "special.round"});
   def<"round_(Tensor input, *, int decimals=0) -> Self", [](Args& a) {
     const int64_t decimals = a.integer(1);
     return ops::inplace(

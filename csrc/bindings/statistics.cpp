@@ -102,6 +102,15 @@ static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
       "Tensor? "
       "out=None) -> Tensor",
       quantile<true>>(kBoth, "The q-th quantile of what is not NaN.", {.autocast = Cast::Wide});
+  def<"renorm(Tensor input, Scalar p, int dim, Scalar maxnorm, *, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::renorm("renorm", a.tensor(0), a.number(1), a.integer(2), a.number(3)); }>(
+      kBoth, "Slices along dim scaled down to a p-norm of maxnorm where theirs is larger.",
+      {.kind = Kind::Pointwise, .autocast = Cast::Wide});
+  def<"renorm_(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Self", [](Args& a) {
+    return ops::inplace("renorm_", a.tensor(0), {}, [&](const Tensor& x, ops::Out out) {
+      return ops::deliver("renorm_", ops::renorm("renorm_", x, a.number(1), a.integer(2), a.number(3)), out);
+    });
+  }>(kMethod, "In-place form.", {.kind = Kind::Pointwise});
   def<"cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", [](Args& a) {
     return ops::cov(a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3));
   }>(kBoth, "The covariance matrix of variables (rows) over observations (columns).", {.autocast = Cast::Wide});

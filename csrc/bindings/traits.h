@@ -78,6 +78,9 @@ struct Traits {
   Flops flops = Flops::ByKind;
   Batch batch = Batch::ByKind;
   const char* page = nullptr;  // of the reference
+  // Names of the function in other modules, "special.psi special.digamma", besides that of its prefix: linalg_det is
+  // linalg.det.
+  const char* also = nullptr;
 };
 
 }  // namespace genesis::py

@@ -174,6 +174,16 @@ static const Family family({.kind = Kind::View, .page = "shape"}, [] {
     return written("diagonal_scatter", a.tensor(0), a.tensor(1),
                    [&](const Tensor& y) { return ops::diagonal(y, a.integer(2), a.integer(3), a.integer(4)); });
   }>(kBoth, "A copy of input whose diagonal is src.", {.kind = Kind::Move});
+  def<"as_strided_scatter(Tensor input, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+      [](Args& a) {
+        const Tensor &x = a.tensor(0), &src = a.tensor(1);
+        const Tensor y = ops::clone_with_geometry(x, ops::geometry(x));
+        const Tensor place = ops::as_strided(y, a.dims(2), a.dims(3), a.integer(4, x.offset()) - x.offset());
+        require(place.shape() == src.shape(), "as_strided_scatter: src must have the shape of the place that it is ",
+                "written to, ", place.shape(), ", got ", src.shape());
+        ops::copy_(place, src);
+        return y;
+      }>(kBoth, "A copy of input whose as_strided(size, stride, storage_offset) is src.", {.kind = Kind::Move});
   def<"select(Tensor input, int dim, int index) -> Tensor", [](Args& a) {
     return ops::select(a.tensor(0), a.integer(1), a.integer(2));
   }>(kBoth, "One element of a dimension, which goes away.");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <vector>
 
 #include "autograd/record.h"
@@ -297,6 +298,48 @@ Tensor vander(const Tensor& x, int64_t columns, bool increasing) {
   const Tensor one = full_like(unsqueeze(base, -1), 1, base.dtype());
   const Tensor powers = cat(std::vector<Tensor>{one, cumprod(expand(unsqueeze(base, -1), shape), -1)}, -1);
   return increasing ? powers : flip(powers, {-1});
+}
+
+// cost[i][j]: of the product of matrices i to j, by the best place to split it; sizes[i] and sizes[i + 1] are those of
+// matrix i.
+Tensor multi_dot(const char* op, const std::vector<Tensor>& tensors) {
+  const size_t n = tensors.size();
+  require(n >= 2, op, ": expected at least 2 tensors, got ", n);
+  std::vector<Tensor> matrices = tensors;
+  const bool row = tensors.front().dim() == 1, column = tensors.back().dim() == 1;
+  if (row) matrices.front() = unsqueeze(matrices.front(), 0);
+  if (column) matrices.back() = unsqueeze(matrices.back(), 1);
+  std::vector<double> sizes;
+  for (size_t i = 0; i < n; ++i) {
+    require(matrices[i].dim() == 2, op, ": tensor ", i, " must have ", i == 0 || i + 1 == n ? "1 or 2" : "2",
+            " dimensions, got shape ", tensors[i].shape());
+    require<DTypeError>(matrices[i].dtype() == matrices[0].dtype(), op, ": tensor 0 is ", matrices[0].dtype(),
+                        " but tensor ", i, " is ", matrices[i].dtype(), "; convert one of them");
+    require(i == 0 || matrices[i].size(0) == matrices[i - 1].size(1), op, ": tensors ", i - 1, " and ", i,
+            " of shapes ", tensors[i == 0 ? 0 : i - 1].shape(), " and ", tensors[i].shape(), " cannot be multiplied");
+    sizes.push_back(static_cast<double>(matrices[i].size(0)));
+  }
+  sizes.push_back(static_cast<double>(matrices.back().size(1)));
+  std::vector<std::vector<double>> cost(n, std::vector<double>(n, 0));
+  std::vector<std::vector<size_t>> split(n, std::vector<size_t>(n, 0));
+  for (size_t length = 1; length < n; ++length)
+    for (size_t i = 0; i + length < n; ++i) {
+      const size_t j = i + length;
+      cost[i][j] = std::numeric_limits<double>::infinity();
+      for (size_t k = i; k < j; ++k) {
+        const double c = cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1];
+        if (c >= cost[i][j]) continue;
+        cost[i][j] = c;
+        split[i][j] = k;
+      }
+    }
+  const auto product = [&](const auto& self, size_t i, size_t j) -> Tensor {
+    if (i == j) return matrices[i];
+    return matmul(self(self, i, split[i][j]), self(self, split[i][j] + 1, j));
+  };
+  Tensor y = product(product, 0, n - 1);
+  if (row) y = squeeze(y, {0});
+  return column ? squeeze(y, {-1}) : y;
 }
 
 }  // namespace genesis::ops

@@ -14,6 +14,8 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 Tensor tensordot(const Tensor& x, const Tensor& y, const Dims& x_dims, const Dims& y_dims);
 Tensor kron(const Tensor& x, const Tensor& y);
 Tensor trace(const Tensor& x);
+/// The product of matrices (the first and the last may be vectors) in the order of least work.
+Tensor multi_dot(const char* op, const std::vector<Tensor>& tensors);
 Tensor cross(const Tensor& x, const Tensor& y, int64_t dim);
 
 // x^0, x^1, ... along a new last dimension, `columns` of them, or the other way round. Integers become int64.

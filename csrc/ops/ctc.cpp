@@ -1,10 +1,12 @@
 #include "kernels/loss/ctc.h"
 
 #include "autograd/record.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/loss.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
+#include "ops/unary.h"
 #include "ops/view.h"
 
 namespace genesis::ops {
@@ -65,7 +67,7 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& inp
   }
   const bool wanted = inputs(log_probs).tracked();
   const Tensor loss = empty({batch}, log_probs.dtype());
-  Tensor slopes;
+  Tensor slopes, counted;
   {
     const WithGradMode off(false);
     const Tensor x = contiguous(log_probs);
@@ -74,9 +76,13 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& inp
     if (x.numel() > 0)
       kernels::ctc(loss.view(), wanted ? slopes.view() : nowhere, x.view(),
                    problem(x, labels64, offsets, inputs64, targets64, blank));
+    if (wanted) {  // frames of a sequence that has a finite loss, (frames, batch, 1)
+      const Tensor within = lt(unsqueeze(arange(0, frames, 1, DType::Int64), -1), inputs64);
+      counted = unsqueeze(cast(logical_and(within, isfinite(loss)), x.dtype()), -1);
+    }
   }
   return record(
-      op, loss, inputs(log_probs), save(log_probs, slopes, labels64, offsets, inputs64, targets64),
+      op, loss, inputs(log_probs), save(log_probs, slopes, labels64, offsets, inputs64, targets64, counted),
       [blank](const Tensor& dz, const Saved& saved) {
         // The gradient as a function of dz and of log_probs: linear in the one, and in the other with a derivative that
         // the kernel computes.
@@ -86,7 +92,10 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& inp
           const WithGradMode off(false);
           dx = slopes * per_frame(dz);
         }
-        return Grads{record(
+        // The probabilities add up to 1, which PyTorch's gradient takes into account: it is that by what log_softmax()
+        // takes. Through log_softmax() both are the same.
+        const Tensor normalised = exp(x) * saved[6] * per_frame(dz);
+        dx = record(
             "ctc_loss_backward", dx, inputs(dz, x), save(dz, x, slopes, saved[2], saved[3], saved[4], saved[5]),
             [blank](const Tensor& g, const Saved& saved) {
               const Tensor dz = saved[0], slopes = saved[2];
@@ -102,7 +111,8 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& inp
                 to_x = product * per_frame(dz);
               }
               return Grads{to_dz, to_x};
-            })};
+            });
+        return Grads{dx + normalised};
       });
 }
 

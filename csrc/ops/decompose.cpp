@@ -121,6 +121,28 @@ Tensor linalg_householder_product(const char* op, const Tensor& a, const Tensor&
   return eye - matmul(v, inner);
 }
 
+Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left, bool transpose) {
+  const char* op = "ormqr";
+  require_matrix(op, "input", a);
+  require_matrix(op, "other", c);
+  require<DTypeError>(tau.dtype() == a.dtype() && c.dtype() == a.dtype(), op, ": input is ", a.dtype(), ", tau ",
+                      tau.dtype(), " and other ", c.dtype(), "; convert them to one dtype");
+  const int64_t m = a.size(-2);
+  require(tau.dim() == a.dim() - 1 && Dims(tau.shape().begin(), tau.shape().end() - 1) == batch_shape(a) &&
+              tau.size(-1) <= std::min(m, a.size(-1)),
+          op, ": tau must have the batch dimensions of input, of shape ", a.shape(), ", and at most ",
+          std::min(m, a.size(-1)), " elements, got shape ", tau.shape());
+  require(c.size(left ? -2 : -1) == m, op, ": input of shape ", a.shape(), " and other of shape ", c.shape(),
+          " do not fit; expected other.shape[", left ? -2 : -1, "] == input.shape[-2]");
+  if (!left) return transposed(ormqr(a, tau, transposed(c), true, !transpose));
+  const int64_t k = tau.size(-1);
+  const Tensor v = tril(first_cols(a, k), -1) + triangle(m, k, 0, 1, 0, a.dtype()), vt = transposed(v);
+  const Tensor factors = unsqueeze(tau, -1), above = factors * triu(matmul(vt, v), 1), inner = matmul(vt, c);
+  // T as in linalg_householder_product: inv(I + above) @ diag(tau).
+  if (!transpose) return c - matmul(v, linalg_solve_triangular(above, factors * inner, true, true, true));
+  return c - matmul(v, factors * linalg_solve_triangular(transposed(above), inner, false, true, true));
+}
+
 // ---- eigenvalues ----------------------------------------------------------------------------------------------------
 
 Eigen linalg_eigh(const Tensor& a, bool upper) {
@@ -192,10 +214,8 @@ SVD linalg_svd(const Tensor& a, bool full_matrices) {
   record_outputs("linalg_svd", outputs, inputs(a), save(output(u, 0), output(s, 1), output(vh, 2)),
                  [k](const Grads& d, const Saved& saved) {
                    const Tensor u = saved[0], s = saved[1], vh = saved[2];
-                   const char *op = "linalg.svd", *way_out = "full_matrices=False";
-                   const Tensor du = of_first_cols(op, way_out, d[0], k);
-                   const Tensor dvh =
-                       d[2].defined() ? transposed(of_first_cols(op, way_out, transposed(d[2]), k)) : Tensor();
+                   const Tensor du = d[0].defined() ? first_cols(d[0], k) : Tensor();
+                   const Tensor dvh = d[2].defined() ? first_rows(d[2], k) : Tensor();
                    return Grads{svd_backward(first_cols(u, k), s, first_rows(vh, k), du, d[1], dvh)};
                  });
   return {u, s, vh};

@@ -69,9 +69,9 @@ struct Factors {
   kernels::LapackFailure zero_pivot;
 };
 
-Factors factorise(const Tensor& a) {
+Factors factorise(const Tensor& a, int* info = nullptr) {
   Factors f{empty(a.shape(), a.dtype()), empty(Dims(a.shape().begin(), a.shape().end() - 1), DType::Int32), {}};
-  f.zero_pivot = kernels::lu_factor(a.view(), f.lu.view(), f.pivots.view());
+  f.zero_pivot = kernels::lu_factor(a.view(), f.lu.view(), f.pivots.view(), info);
   return f;
 }
 
@@ -109,7 +109,10 @@ Tensor per_matrix(const Tensor& x) { return unsqueeze(unsqueeze(x, -1), -1); }
 }  // namespace
 
 Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left) {
-  const char* op = "linalg.solve";
+  return linalg_solve_ex("linalg.solve", a, b, left, true).result;
+}
+
+WithInfo linalg_solve_ex(const char* op, const Tensor& a, const Tensor& b, bool left, bool check) {
   require_square(op, "A", a);
   require<DTypeError>(a.dtype() == b.dtype(), op, ": A is ", a.dtype(), " but B is ", b.dtype(),
                       "; convert one of them");
@@ -119,28 +122,62 @@ Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left) {
           " needs left=True; use B.unsqueeze(-2) for a row");
   if (!left) {
     require(b.dim() >= 2, op, ": B must be a matrix or a vector, got shape ", b.shape());
-    return transposed(linalg_solve(transposed(a), transposed(b), true));
+    const WithInfo y = linalg_solve_ex(op, transposed(a), transposed(b), true, check);
+    return {transposed(y.result), y.info};
   }
   const Tensor rhs = is_vector ? unsqueeze(b, -1) : b;
   require(rhs.dim() >= 2 && rhs.size(-2) == a.size(-1), op, ": A of shape ", a.shape(), " and B of shape ", b.shape(),
           " do not fit; expected A.shape[-1] == B.shape[-2]");
   kernels::require_lapack_size(op, rhs.size(-2), rhs.size(-1), false);
   broadcast_shapes(op, batch_shape(a), batch_shape(rhs));  // before the work, and whether or not a is singular
-  const Factors f = factorise(a);
-  if (f.zero_pivot) fail_matrix(op, batch_shape(a), f.zero_pivot.matrix, kSingular);
+  const Tensor info = empty(batch_shape(a), DType::Int32);
+  const Factors f = factorise(a, info.data<int>());
+  if (check && f.zero_pivot) fail_matrix(op, batch_shape(a), f.zero_pivot.matrix, kSingular);
   const Tensor x = solve_factored(a, f.lu, f.pivots, rhs, false);
-  return is_vector ? squeeze(x, {-1}) : x;
+  return {is_vector ? squeeze(x, {-1}) : x, untracked(info)};
 }
 
-Tensor linalg_inv(const char* op, const Tensor& a) {
+Tensor linalg_inv(const char* op, const Tensor& a) { return linalg_inv_ex(op, a, true).result; }
+
+WithInfo linalg_inv_ex(const char* op, const Tensor& a, bool check) {
   require_square(op, "A", a);
   Tensor y = empty(a.shape(), a.dtype());
-  if (const auto failure = kernels::inverse(a.view(), y.view()))
+  const Tensor info = empty(batch_shape(a), DType::Int32);
+  const auto failure = kernels::inverse(a.view(), y.view(), info.data<int>());
+  if (check && failure)
     fail_matrix(op, batch_shape(a), failure.matrix, str(kSingular, "; use linalg.pinv() for a pseudoinverse"));
-  return record("linalg_inv", y, inputs(a), save(output(y)), [](const Tensor& dy, const Saved& saved) {
+  y = record("linalg_inv", y, inputs(a), save(output(y)), [](const Tensor& dy, const Saved& saved) {
     const Tensor yt = transposed(saved[0]);
     return Grads{-matmul(yt, matmul(dy, yt))};
   });
+  return {y, untracked(info)};
+}
+
+Tensor linalg_tensorinv(const Tensor& a, int64_t rows) {
+  const char* op = "linalg.tensorinv";
+  require(rows > 0, op, ": ind must be positive, got ", rows);
+  Dims shape;
+  for (int d = 0; d < a.dim(); ++d) shape.push_back(a.size(static_cast<int>((d + rows) % a.dim())));
+  const int first = static_cast<int>(std::min<int64_t>(rows, a.dim()));
+  const int64_t m = numel(Dims(a.shape().begin(), a.shape().begin() + first)),
+                n = numel(Dims(a.shape().begin() + first, a.shape().end()));
+  require(m == n, op, ": A of shape ", a.shape(), " is not square: the product of its first ", rows, " sizes is ", m,
+          ", that of the others ", n);
+  return reshape(linalg_inv(op, reshape(a, {m, n})), shape);
+}
+
+Tensor linalg_tensorsolve(const Tensor& a, const Tensor& b, const Dims& dims) {
+  const char* op = "linalg.tensorsolve";
+  Dims last;
+  for (int i = 0; i < dims.size(); ++i) last.push_back(a.dim() - dims.size() + i);
+  const Tensor moved = dims.empty() ? a : movedim(a, dims, last);
+  require(moved.dim() >= b.dim(), op, ": A of shape ", a.shape(), " has fewer dimensions than B of shape ", b.shape());
+  const Dims shape(moved.shape().begin() + b.dim(), moved.shape().end());
+  require(numel(shape) == b.numel() && moved.numel() == b.numel() * b.numel(), op, ": A of shape ", a.shape(),
+          " and B of shape ", b.shape(), " do not fit; expected prod(A.shape[B.ndim:]) == B.numel()");
+  const Tensor x =
+      linalg_solve_ex(op, reshape(moved, {b.numel(), b.numel()}), reshape(b, {b.numel()}), true, true).result;
+  return reshape(x, shape);
 }
 
 // ---- determinants ---------------------------------------------------------------------------------------------------
@@ -291,23 +328,49 @@ Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, boo
   return transposed(solve_triangle(transposed(a), transposed(b), !upper, unitriangular));
 }
 
-static Tensor cholesky_lower(const Tensor& a) {
+static WithInfo cholesky_lower(const char* op, const Tensor& a, bool check) {
   Tensor l = empty(a.shape(), a.dtype());
-  if (const auto failure = kernels::cholesky(a.view(), l.view()))
-    fail_matrix("linalg.cholesky", batch_shape(a), failure.matrix,
+  const Tensor info = empty(batch_shape(a), DType::Int32);
+  const auto failure = kernels::cholesky(a.view(), l.view(), info.data<int>());
+  if (check && failure)
+    fail_matrix(op, batch_shape(a), failure.matrix,
                 str("is not positive definite: its leading minor of order ", failure.info, " is not positive"));
-  return record("linalg_cholesky", l, inputs(a), save(output(l)), [](const Tensor& dl, const Saved& saved) {
+  l = record("linalg_cholesky", l, inputs(a), save(output(l)), [](const Tensor& dl, const Saved& saved) {
     const Tensor l = saved[0], lt = transposed(l);
     // The symmetric s with a triangle half that of l.T @ dl; then inv(l).T @ s @ inv(l).
     const Tensor half = matmul(lt, dl) * triangle(l.size(-1), l.size(-1), 0.5, 0.25, 0, l.dtype());
     const Tensor s = half + transposed(half);
     return Grads{solve_triangle(lt, transposed(solve_triangle(lt, s, true, false)), true, false)};
   });
+  return {l, untracked(info)};
+}
+
+WithInfo linalg_cholesky_ex(const char* op, const Tensor& a, bool upper, bool check) {
+  require_square(op, "A", a);
+  if (!upper) return cholesky_lower(op, a, check);
+  const WithInfo y = cholesky_lower(op, transposed(a), check);
+  return {transposed(y.result), y.info};
 }
 
 Tensor linalg_cholesky(const Tensor& a, bool upper) {
-  require_square("linalg.cholesky", "A", a);
-  return upper ? transposed(cholesky_lower(transposed(a))) : cholesky_lower(a);
+  return linalg_cholesky_ex("linalg.cholesky", a, upper, true).result;
+}
+
+Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
+  const char* op = "cholesky_solve";
+  require_square(op, "L", factor);
+  require_matrix(op, "B", b);
+  require<DTypeError>(factor.dtype() == b.dtype(), op, ": L is ", factor.dtype(), " but B is ", b.dtype(),
+                      "; convert one of them");
+  require(b.size(-2) == factor.size(-1), op, ": L of shape ", factor.shape(), " and B of shape ", b.shape(),
+          " do not fit; expected L.shape[-1] == B.shape[-2]");
+  const Tensor l = upper ? transposed(factor) : factor;
+  return solve_triangle(transposed(l), solve_triangle(l, b, false, false), true, false);
+}
+
+Tensor cholesky_inverse(const Tensor& factor, bool upper) {
+  require_square("cholesky_inverse", "L", factor);
+  return cholesky_solve(identity(factor.size(-1), factor.dtype()), factor, upper);
 }
 
 }  // namespace genesis::ops

@@ -11,6 +11,18 @@ namespace genesis::ops {
 
 // a @ x = b, or x @ a = b where not left. b is a matrix, or a vector: 1-d, or shaped like a without the last dimension.
 Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left);
+// Forms that do not raise where a matrix has no result: `info` (int32, one for each matrix) is 0 where there is one.
+// With `check` they raise.
+struct WithInfo {
+  Tensor result, info;
+};
+WithInfo linalg_solve_ex(const char* op, const Tensor& a, const Tensor& b, bool left, bool check);
+WithInfo linalg_inv_ex(const char* op, const Tensor& a, bool check);
+WithInfo linalg_cholesky_ex(const char* op, const Tensor& a, bool upper, bool check);
+// a reshaped to a square matrix, of its first `rows` dimensions by the others; x with tensordot(a, x) = b, where `dims`
+// of a are moved to the end first.
+Tensor linalg_tensorinv(const Tensor& a, int64_t rows);
+Tensor linalg_tensorsolve(const Tensor& a, const Tensor& b, const Dims& dims);
 Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular);
 Tensor linalg_inv(const char* op, const Tensor& a);
 Tensor linalg_det(const char* op, const Tensor& a);
@@ -37,8 +49,18 @@ FactoredLU linalg_lu_factor(const char* op, const Tensor& a, bool pivot, bool ch
 Tensor linalg_lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left, bool adjoint);
 LU lu_unpack(const Tensor& lu, const Tensor& pivots, bool unpack_data, bool unpack_pivots);
 
+// a = l @ d @ l.T from the lower triangle of a; d has blocks of one or two rows. Only ldl_solve's `b` has a gradient.
+struct FactoredLDL {
+  Tensor ld, pivots, info;
+};
+FactoredLDL linalg_ldl_factor(const char* op, const Tensor& a, bool check);
+Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b);
+
 // a = l @ l.T, or u.T @ u. Only that triangle of a is read; the gradient is symmetric.
 Tensor linalg_cholesky(const Tensor& a, bool upper);
+// With a factor of Cholesky in place of the matrix.
+Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper);
+Tensor cholesky_inverse(const Tensor& factor, bool upper);
 enum class QrMode { Reduced, Complete, ROnly };
 struct QR {
   Tensor q, r;
@@ -51,6 +73,8 @@ struct Reflections {
 Reflections geqrf(const Tensor& a);
 /// The first columns of H_1 H_2 ..., H_i = I - tau_i v_i v_i^T, where v_i is 0 before i, 1 at i, then column i of `a`.
 Tensor linalg_householder_product(const char* op, const Tensor& a, const Tensor& tau);
+/// Q @ c, c @ Q, or the same with Q.T, for the square Q of the reflections.
+Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left, bool transpose);
 // a = v @ diag(w) @ v.T from one triangle of a.
 struct Eigen {
   Tensor values, vectors;
@@ -60,7 +84,8 @@ Tensor linalg_eigvalsh(const Tensor& a, bool upper);
 struct SVD {
   Tensor u, s, vh;
 };
-// Vectors past the first min(m, n) of a full basis have no gradient: using them in backward raises. So for qr.
+// Vectors past the first min(m, n) of a full basis are arbitrary and count as constants (those of qr raise in
+// backward).
 SVD linalg_svd(const Tensor& a, bool full_matrices);
 Tensor linalg_svdvals(const Tensor& a);
 // Singular values up to max(atol, rtol * the largest) count as zero; rtol is max(m, n) * eps if neither is given. Each

@@ -280,8 +280,19 @@ static void require_running(const char* argument, const Tensor& running, int64_t
           " must be contiguous and have shape ", Dims{channels}, ", got ", running.shape());
 }
 
+// No samples and no channels, in one dimension.
+static Tensor batch_norm_of_nothing(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+                                    const Tensor& weight, const Tensor& bias) {
+  require_parameter("batch_norm", "weight", weight, {0}, x);
+  require_parameter("batch_norm", "bias", bias, {0}, x);
+  require_running("running_mean", running_mean, 0);
+  require_running("running_var", running_var, 0);
+  return clone(x);
+}
+
 Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
                   const Tensor& bias, bool training, double momentum, double eps) {
+  if (x.dim() == 1 && x.numel() == 0) return batch_norm_of_nothing(x, running_mean, running_var, weight, bias);
   Channels shape("batch_norm", x, 2);
   shape.prefer_last(x);
   require_parameter("batch_norm", "weight", weight, {shape.channels}, x);

@@ -1,18 +1,18 @@
 #include "ops/special.h"
 
 #include <cmath>
-#include <concepts>
 #include <limits>
 #include <numbers>
 
 #include "autograd/record.h"
-#include "kernels/elementwise/elementwise.h"
+#include "ops/bessel.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/incomplete_gamma.h"
 #include "ops/pointwise.h"
 #include "ops/power.h"
 #include "ops/select.h"
+#include "ops/special_map.h"
 #include "ops/unary.h"
 
 namespace genesis::ops {
@@ -21,39 +21,11 @@ namespace genesis::ops {
 
 namespace {
 
+using bessel::kTiny;
 using std::numbers::inv_sqrtpi, std::numbers::pi, std::numbers::sqrt2;
 constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kTiny = 1e-18;  // a term that no longer counts, beside the sum
 constexpr double kHalfSqrt2 = sqrt2 / 2;
 const double kSqrt2OverPi = std::sqrt(2 / pi);
-
-// I(a) exp(-a) for a >= 0: by powers of a, all of which are positive, or, from 20 on, by powers of 1 / a, of which the
-// smallest is below the precision of a double there.
-double scaled_bessel(double a, int order) {
-  double term = 1, sum = 1;
-  if (a <= 20) {
-    for (int k = 1; k < 80 && term > kTiny * sum; ++k) {
-      term *= a * a / 4 / (k * (k + order));
-      sum += term;
-    }
-    return std::exp(-a) * (order == 0 ? sum : sum * a / 2);
-  }
-  for (int k = 1; k < 40 && std::abs(term) > kTiny; ++k) {
-    term *= ((2 * k - 1) * (2 * k - 1) - 4 * order) / (8 * k * a);
-    sum += term;
-  }
-  return sum / std::sqrt(2 * pi * a);
-}
-
-double i0e(double x) { return scaled_bessel(std::abs(x), 0); }
-double i1e(double x) { return std::copysign(scaled_bessel(std::abs(x), 1), x); }
-// exp(x) may overflow where the result does not.
-double grown(double scaled, double x) {
-  const double half = std::exp(std::abs(x) / 2);
-  return std::isinf(x) ? std::copysign(kInfinity, scaled) : scaled * half * half;
-}
-double bessel0(double x) { return grown(i0e(x), x); }
-double bessel1(double x) { return grown(i1e(x), x); }
 
 // The square as it is rounded, and what the rounding lost: exp() would make much of it.
 double exp_square(double x) {
@@ -127,104 +99,32 @@ double zeta(double s, double x) {
   return sum;
 }
 
-// ---- of tensors -----------------------------------------------------------------------------------------------------
-
-constexpr int64_t kGrain = 512;
-
-template <double (*F)(double)>
-Tensor map(const char* op, const Tensor& x, Out out = {}) {
-  const DType dtype = floating_type(x.dtype());
-  Tensor y = out ? destination(op, x.shape(), dtype, out) : empty_like(x, dtype);
-  const kernels::Inner inner = [](char* const* data, unsigned scalars, int64_t n, const void*) {
-    const double* from = reinterpret_cast<const double*>(data[1]);
-    for (int64_t i = 0; i < n; ++i) reinterpret_cast<double*>(data[0])[i] = F(from[scalars ? 0 : i]);
-  };
-  kernels::elementwise({{y.view(), DType::Float64}, {x.view(), DType::Float64}}, inner, nullptr, kGrain);
-  return deliver(op, std::move(y), out);
-}
-
-// `derivative` takes x and y, or x alone, which is then all that is kept.
-template <class Rule>
-Tensor with_rule(const char* op, Tensor y, const Tensor& x, Rule derivative) {
-  if constexpr (std::invocable<Rule, const Tensor&>)
-    return record(op, y, inputs(x), save(x),
-                  [derivative](const Tensor& dy, const Saved& saved) { return Grads{dy * derivative(saved[0])}; });
-  else
-    return record(op, y, inputs(x), save(x, output(y)), [derivative](const Tensor& dy, const Saved& saved) {
-      return Grads{dy * derivative(saved[0], saved[1])};
-    });
-}
-
-// y / x, and `at_zero` where x is 0.
-Tensor quotient(const Tensor& y, const Tensor& x, double at_zero) {
-  const Tensor zero = eq(x, 0);
-  return where(zero, at_zero, y / where(zero, 1.0, x));
-}
-
-// Two operands as tensors of the floating type that they make.
-struct Pair {
-  Tensor x, y;
-  Pair(const Operand& a, const Operand& b) {
-    const DType dtype = floating_type(result_type({a, b}));
-    const auto made = [dtype](const Operand& o) {
-      return o.is_scalar() ? full({}, o.scalar.to_double(), dtype) : cast(*o.tensor, dtype);
-    };
-    x = made(a);
-    y = made(b);
-  }
-};
-
-template <double (*F)(double, double)>
-Tensor map_pair(const char* op, const Pair& p) {
-  Tensor z = empty(broadcast_shapes(op, p.x.shape(), p.y.shape()), p.x.dtype());
-  const kernels::Inner inner = [](char* const* data, unsigned scalars, int64_t n, const void*) {
-    const double *x = reinterpret_cast<const double*>(data[1]), *y = reinterpret_cast<const double*>(data[2]);
-    for (int64_t i = 0; i < n; ++i)
-      reinterpret_cast<double*>(data[0])[i] = F(x[scalars & 2 ? 0 : i], y[scalars & 4 ? 0 : i]);
-  };
-  const DType wide = DType::Float64;
-  kernels::elementwise({{z.view(), wide}, {p.x.view(), wide}, {p.y.view(), wide}}, inner, nullptr, kGrain);
-  return z;
-}
-
 }  // namespace
 
-Tensor i0(const Tensor& x, Out out) {
-  return with_rule("i0", map<bessel0>("i0", x, out), x, [](const Tensor& x) { return special_i1(x); });
-}
-Tensor special_i0e(const Tensor& x) {
-  return with_rule("special_i0e", map<i0e>("special.i0e", x), x,
-                   [](const Tensor& x, const Tensor& y) { return special_i1e(x) - sign(x) * y; });
-}
-Tensor special_i1(const Tensor& x) {
-  return with_rule("special_i1", map<bessel1>("special.i1", x), x,
-                   [](const Tensor& x, const Tensor& y) { return i0(x) - quotient(y, x, 0.5); });
-}
-Tensor special_i1e(const Tensor& x) {
-  return with_rule("special_i1e", map<i1e>("special.i1e", x), x,
-                   [](const Tensor& x, const Tensor& y) { return special_i0e(x) - sign(x) * y - quotient(y, x, 0.5); });
-}
+// ---- of tensors -----------------------------------------------------------------------------------------------------
+
 Tensor special_erfcx(const Tensor& x) {
-  return with_rule("special_erfcx", map<erfcx>("special.erfcx", x), x,
-                   [](const Tensor& x, const Tensor& y) { return x * y * 2 - 2 * inv_sqrtpi; });
+  return special::with_rule("special_erfcx", special::map<erfcx>("special.erfcx", x), x,
+                            [](const Tensor& x, const Tensor& y) { return x * y * 2 - 2 * inv_sqrtpi; });
 }
 Tensor special_ndtr(const Tensor& x) { return erfc(mul(x, -kHalfSqrt2)) * 0.5; }
 Tensor special_log_ndtr(const Tensor& x) {
-  return with_rule("special_log_ndtr", map<log_ndtr>("special.log_ndtr", x), x,
-                   [](const Tensor& x) { return div(kSqrt2OverPi, special_erfcx(x * -kHalfSqrt2)); });
+  return special::with_rule("special_log_ndtr", special::map<log_ndtr>("special.log_ndtr", x), x,
+                            [](const Tensor& x) { return div(kSqrt2OverPi, special_erfcx(x * -kHalfSqrt2)); });
 }
 Tensor special_ndtri(const Tensor& x) {
-  Tensor y = map<ndtri>("special.ndtri", x);
+  Tensor y = special::map<ndtri>("special.ndtri", x);
   return record("special_ndtri", y, inputs(x), save(output(y)), [](const Tensor& dy, const Saved& saved) {
     return Grads{dy * exp(square(saved[0]) * 0.5) * std::sqrt(2 * pi)};
   });
 }
 Tensor special_entr(const Tensor& x) {
-  return with_rule("special_entr", map<entr>("special.entr", x), x, [](const Tensor& x) { return -(log(x) + 1); });
+  return special::with_rule("special_entr", special::map<entr>("special.entr", x), x,
+                            [](const Tensor& x) { return -(log(x) + 1); });
 }
 
 Tensor special_xlog1py(const Operand& a, const Operand& b) {
-  const Pair p(a, b);
+  const special::Pair p(a, b);
   broadcast_shapes("special.xlog1py", p.x.shape(), p.y.shape());
   Tensor z;
   {
@@ -240,8 +140,8 @@ Tensor special_xlog1py(const Operand& a, const Operand& b) {
 }
 
 Tensor special_zeta(const Operand& exponent, const Operand& a) {
-  const Pair p(exponent, a);
-  Tensor z = map_pair<zeta>("special.zeta", p);
+  const special::Pair p(exponent, a);
+  Tensor z = special::map_pair<zeta>("special.zeta", p);
   return record("special_zeta", z, broadcast(p.x, p.y), save(p.x, p.y), [](const Tensor& dz, const Saved& saved) {
     require<GraphError>(!saved.needs(0), "special.zeta: has no derivative by its first argument; detach() that");
     const Tensor s = saved[0];
@@ -250,7 +150,7 @@ Tensor special_zeta(const Operand& exponent, const Operand& a) {
 }
 
 // The derivative of igamma by x, x^(a-1) exp(-x) / Gamma(a), times `sign`.
-static Tensor incomplete_gamma(const char* op, Tensor z, const Pair& p, double sign) {
+static Tensor incomplete_gamma(const char* op, Tensor z, const special::Pair& p, double sign) {
   return record(op, z, broadcast(p.x, p.y), save(p.x, p.y), [op, sign](const Tensor& dz, const Saved& saved) {
     require<GraphError>(!saved.needs(0), op, ": has no derivative by its first argument, the shape; detach() that");
     const Tensor a = saved[0], x = saved[1];
@@ -258,17 +158,17 @@ static Tensor incomplete_gamma(const char* op, Tensor z, const Pair& p, double s
   });
 }
 Tensor igamma(const Operand& a, const Operand& x) {
-  const Pair p(a, x);
-  return incomplete_gamma("igamma", map_pair<gamma::lower>("igamma", p), p, 1);
+  const special::Pair p(a, x);
+  return incomplete_gamma("igamma", special::map_pair<gamma::lower>("igamma", p), p, 1);
 }
 Tensor igammac(const Operand& a, const Operand& x) {
-  const Pair p(a, x);
-  return incomplete_gamma("igammac", map_pair<gamma::upper>("igammac", p), p, -1);
+  const special::Pair p(a, x);
+  return incomplete_gamma("igammac", special::map_pair<gamma::upper>("igammac", p), p, -1);
 }
 
 Tensor log_gamma_slope(const Tensor& a, const Tensor& log_variate) {
   const WithGradMode off(false);
-  return map_pair<gamma::log_variate_slope>("_log_gamma_slope", Pair(a, log_variate));
+  return special::map_pair<gamma::log_variate_slope>("_log_gamma_slope", special::Pair(a, log_variate));
 }
 
 }  // namespace genesis::ops

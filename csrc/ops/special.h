@@ -11,6 +11,30 @@ Tensor i0(const Tensor& x, Out out = {});
 Tensor special_i0e(const Tensor& x);
 Tensor special_i1(const Tensor& x);
 Tensor special_i1e(const Tensor& x);
+// Bessel functions of order 0 and 1: of the first and second kind, modified of the second kind and times exp(x),
+// spherical; and Airy's.
+Tensor special_bessel_j0(const Tensor& x);
+Tensor special_bessel_j1(const Tensor& x);
+Tensor special_bessel_y0(const Tensor& x);
+Tensor special_bessel_y1(const Tensor& x);
+Tensor special_modified_bessel_k0(const Tensor& x);
+Tensor special_modified_bessel_k1(const Tensor& x);
+Tensor special_scaled_modified_bessel_k0(const Tensor& x);
+Tensor special_scaled_modified_bessel_k1(const Tensor& x);
+Tensor special_spherical_bessel_j0(const Tensor& x);
+Tensor special_airy_ai(const Tensor& x);
+// Orthogonal polynomials of x, of degree n (its integer part; 0 where it is negative). shifted: of 2 x - 1.
+enum class Polynomial : uint8_t {
+  ChebyshevT,
+  ChebyshevU,
+  ChebyshevV,
+  ChebyshevW,
+  HermiteH,
+  HermiteHe,
+  Laguerre,
+  Legendre,
+};
+Tensor polynomial(const char* op, Polynomial family, bool shifted, const Operand& x, const Operand& n);
 Tensor special_erfcx(const Tensor& x);  // exp(x^2) erfc(x)
 // The normal distribution function, its logarithm, and its inverse.
 Tensor special_ndtr(const Tensor& x);

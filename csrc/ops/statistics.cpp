@@ -110,7 +110,7 @@ Tensor quantile(const char* op, const Tensor& x, const Tensor& probability, std:
   }
   y = movedim(y, {-1}, {0});
   if (keepdim) {
-    if (dim) y = unsqueeze(y, x.dim() == 0 ? 0 : d + 1);
+    if (dim && x.dim() > 0) y = unsqueeze(y, d + 1);
     else
       for (int i = 0; i < x.dim(); ++i) y = unsqueeze(y, -1);
   }
@@ -173,6 +173,19 @@ Tensor histogram(const Tensor& x, const Tensor& edges, const Tensor& weight, boo
   Tensor counts = cast(narrow(bincount(bin, weights, bins + 1), 0, 0, bins), x.dtype());
   if (density) counts = counts / sum(counts, {}, false) / (later(edges, 0) - earlier(edges, 0));
   return untracked(counts);
+}
+
+Tensor renorm(const char* op, const Tensor& x, double p, int64_t dim, double most) {
+  require_floating(op, "input", x);
+  require(x.dim() >= 2, op, ": input must have at least 2 dimensions, got shape ", x.shape());
+  require(p > 0, op, ": p must be positive, got ", p);
+  require(most >= 0, op, ": maxnorm must not be negative, got ", most);
+  const int along = wrap_dim(op, dim, x.dim());
+  Dims others;
+  for (int d = 0; d < x.dim(); ++d)
+    if (d != along) others.push_back(d);
+  const Tensor size = norm(x, p, others, true);
+  return x * where(gt(size, most), div(most, size + 1e-7), 1.0);
 }
 
 Tensor dist(const Tensor& x, const Tensor& y, double p) { return norm(x - y, p, {}, false); }

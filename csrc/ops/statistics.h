@@ -24,6 +24,8 @@ Tensor corrcoef(const Tensor& x);
 // Counts between edges, of which the last is inside; undefined weights are ones.
 Tensor histogram(const Tensor& x, const Tensor& edges, const Tensor& weight, bool density);
 
+/// Slices along `dim` scaled down to a p-norm of `most` where theirs is larger.
+Tensor renorm(const char* op, const Tensor& x, double p, int64_t dim, double most);
 Tensor dist(const Tensor& x, const Tensor& y, double p);
 // How Euclidean distances are computed: by differences, or by a product of matrices, which is faster and less exact.
 enum class DistanceMode { ProductIfMany, Product, Differences };

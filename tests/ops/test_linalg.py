@@ -70,6 +70,9 @@ def test_the_triangle_that_is_not_read_may_hold_anything():
     ("solve", [(3, 3), ()], ValueError, "do not fit"),
     ("solve", [(2, 3, 3), (4, 3, 1)], ValueError, r"broadcast"),
     ("matrix_power", [(2, 3), 2], ValueError, "square"),
+    ("tensorinv", [(2, 3), 1], ValueError, "not square"),
+    ("tensorinv", [(2, 2), 0], ValueError, "ind must be positive"),
+    ("tensorsolve", [(2, 3), (2,)], ValueError, "do not fit"),
 ])  # fmt: skip
 def test_bad_arguments(name, args, error, text):
     made = [genesis.ones(a) if isinstance(a, tuple) else a for a in args]
@@ -154,8 +157,36 @@ def test_full_svd_has_gradients_of_what_is_not_arbitrary(rng):
             return s, vh[:2].abs(), u[:, :2].abs()
 
         assert gradcheck(first, a, order=2)
-    with pytest.raises(RuntimeError, match="full_matrices=False"):
-        u.sum().backward()
+    (grad,) = genesis.autograd.grad(
+        (u * genesis.arange(4.0, dtype=u.dtype)).sum(), a, retain_graph=True
+    )
+    first_columns = (u[:, :2] * genesis.arange(2.0, dtype=u.dtype)).sum()
+    (wanted,) = genesis.autograd.grad(first_columns, a)
+    np.testing.assert_array_equal(to_numpy(grad), to_numpy(wanted))  # the others are constants
+
+
+def test_forms_with_info_do_not_raise():
+    a = genesis.stack([genesis.eye(2), genesis.zeros(2, 2), -genesis.eye(2)])
+    assert linalg.cholesky_ex(a).info.tolist() == [0, 1, 1]
+    assert linalg.inv_ex(a).info.tolist() == [0, 1, 0]
+    assert linalg.inv_ex(a).inverse[1].isnan().all()
+    x, info = linalg.solve_ex(a, genesis.ones(2))
+    assert info.tolist() == [0, 1, 0] and x[2].tolist() == [-1.0, -1.0]
+    assert linalg.ldl_factor_ex(a).info.tolist() == [0, 1, 0]
+    for function, args in [
+        (linalg.cholesky_ex, ()),
+        (linalg.inv_ex, ()),
+        (linalg.solve_ex, (genesis.ones(2),)),
+        (linalg.ldl_factor_ex, ()),
+    ]:
+        with pytest.raises(linalg.LinAlgError, match="matrix 1 of the batch"):
+            function(a, *args, check_errors=True)
+
+
+def test_ldl_has_no_gradient_of_its_factors():
+    a = genesis.eye(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="ldl_factor: has no gradient"):
+        linalg.ldl_factor(a).LD.sum().backward()
 
 
 def test_complete_qr_has_no_gradient_where_q_is_arbitrary(rng):

@@ -124,3 +124,52 @@ def test_gradients_of_bessel_functions_at_zero(name):
     x = genesis.zeros(1, dtype=genesis.float64, requires_grad=True)
     getattr(special, name)(x).sum().backward()
     assert x.grad.item() == {"i1": 0.5, "i1e": 0.5, "i0": 0.0, "i0e": 0.0}[name]
+
+
+DEGREES = [name for name in special.__all__ if "polynomial" in name]
+
+
+@pytest.mark.parametrize("name", DEGREES)
+def test_polynomials_are_those_of_torch(name):
+    torch = pytest.importorskip("torch")
+    x = np.concatenate([np.linspace(-1.5, 1.5, 31), [0.0, 1.0, -1.0]])
+    degrees = np.array([-2, 0, 1, 2, 3, 7, 8, 20])[:, None]
+    ours = getattr(special, name)(genesis.tensor(x, dtype=genesis.float64), genesis.tensor(degrees))
+    theirs = getattr(torch.special, name)(torch.tensor(x), torch.tensor(degrees))
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-9, atol=1e-9)
+
+
+def test_chebyshev_polynomials_of_a_high_degree():
+    x = genesis.linspace(-1, 1, 11, dtype=genesis.float64)
+    values = special.chebyshev_polynomial_t(x, 1000)
+    np.testing.assert_allclose(values.numpy(), np.cos(1000 * np.arccos(x.numpy())), atol=1e-9)
+
+
+def test_the_degree_has_no_derivative():
+    n = genesis.tensor([2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="degree n"):
+        special.legendre_polynomial_p(genesis.tensor([0.5]), n).backward()
+
+
+# What SciPy calls them, and where to compare.
+BESSEL = {
+    "bessel_j0": (reference.j0, np.linspace(-60, 60, 601)),
+    "bessel_j1": (reference.j1, np.linspace(-60, 60, 601)),
+    "bessel_y0": (reference.y0, np.linspace(0.01, 60, 601)),
+    "bessel_y1": (reference.y1, np.linspace(0.01, 60, 601)),
+    "modified_bessel_k0": (reference.k0, np.geomspace(1e-10, 600, 601)),
+    "modified_bessel_k1": (reference.k1, np.geomspace(1e-10, 600, 601)),
+    "scaled_modified_bessel_k0": (reference.k0e, np.geomspace(1e-10, 1e10, 601)),
+    "scaled_modified_bessel_k1": (reference.k1e, np.geomspace(1e-10, 1e10, 601)),
+    "airy_ai": (lambda x: reference.airy(x)[0], np.linspace(-40, 40, 1601)),
+}
+
+
+@pytest.mark.parametrize("name", BESSEL)
+def test_precision_of_bessel_functions(name):
+    function, x = BESSEL[name]
+    ours = getattr(special, name)(genesis.from_numpy(x)).numpy()
+    oscillates = "modified" not in name
+    atol = np.where(x > 0, 0, 1e-14) if name == "airy_ai" else 4e-15 * oscillates
+    error = np.abs(ours - function(x))
+    assert (error <= 4e-14 * np.abs(function(x)) + atol).all(), error.max()

@@ -27,13 +27,13 @@ def _stubs():
     spec = importlib.util.spec_from_file_location("stubs", ROOT / "tools" / "stubs.py")
     stubs = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(stubs)
-    return stubs.generate(genesis._C)
+    return {"_C.pyi": stubs.generate(genesis._C), **stubs.namespaces(genesis._C)}
 
 
 @pytest.fixture(scope="module")
 def returns():
     """What each function and method is declared to return."""
-    tree = ast.parse(_stubs())
+    tree = ast.parse(_stubs()["_C.pyi"])
     (tensor,) = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor"]
     return {
         node.name: ast.unparse(node.returns)
@@ -76,7 +76,8 @@ def test_mypy_accepts_the_package_and_its_uses(tmp_path):
     package = pathlib.Path(genesis.__file__).parent
     unwanted = shutil.ignore_patterns("*.so", "*.pyi", "lib")
     shutil.copytree(package, tmp_path / "genesis", ignore=unwanted)
-    (tmp_path / "genesis" / "_C.pyi").write_text(_stubs())
+    for name, text in _stubs().items():
+        (tmp_path / "genesis" / name).write_text(text)
     shutil.copy(ROOT / "tests" / "typing" / "uses.py", tmp_path / "uses.py")
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "uses.py", "genesis"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

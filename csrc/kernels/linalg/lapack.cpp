@@ -38,6 +38,8 @@ struct Routines {
   void (*getrs)(const char* trans, In n, In nrhs, const T* a, In lda, In pivots, T* b, In ldb, int* info, size_t);
   void (*getri)(In n, T* a, In lda, In pivots, T* work, In lwork, int* info);
   void (*potrf)(const char* uplo, In n, T* a, In lda, int* info, size_t);
+  void (*sytrf)(const char* uplo, In n, T* a, In lda, int* pivots, T* work, In lwork, int* info, size_t);
+  void (*sytrs)(const char* uplo, In n, In nrhs, const T* a, In lda, In pivots, T* b, In ldb, int* info, size_t);
   void (*trsm)(const char* side, const char* uplo, const char* trans, const char* diag, In m, In n, const T* alpha,
                const T* a, In lda, T* b, In ldb, size_t, size_t, size_t, size_t);
   void (*geqrf)(In m, In n, T* a, In lda, T* tau, T* work, In lwork, int* info);
@@ -88,6 +90,8 @@ struct Library {
     find(r.getrs, prefix + "getrs_");
     find(r.getri, prefix + "getri_");
     find(r.potrf, prefix + "potrf_");
+    find(r.sytrf, prefix + "sytrf_");
+    find(r.sytrs, prefix + "sytrs_");
     find(r.trsm, prefix + "trsm_");
     find(r.geqrf, prefix + "geqrf_");
     find(r.orgqr, prefix + "orgqr_");
@@ -167,7 +171,7 @@ size_t area(int64_t a, int64_t b) { return static_cast<size_t>(a * b); }
 // Calls a copy of worker, a function of the matrix's index, for every matrix; it returns LAPACK's info. The interpreter
 // lock is given up: nothing here touches a tensor.
 template <class Worker>
-LapackFailure each(int64_t n, double operations, const Worker& worker) {
+LapackFailure each(int64_t n, double operations, const Worker& worker, int* infos = nullptr) {
   LapackFailure first;
   std::mutex mutex;
   const auto grain = static_cast<int64_t>(std::max(1.0, 2e5 / (operations + 100)));
@@ -176,6 +180,7 @@ LapackFailure each(int64_t n, double operations, const Worker& worker) {
     Worker mine = worker;
     for (int64_t i = begin; i < end; ++i) {
       const int info = mine(i);
+      if (infos) infos[i] = info;
       if (info == 0) continue;
       const std::lock_guard lock(mutex);
       if (first.matrix < 0 || i < first.matrix) first = {i, info};
@@ -213,18 +218,24 @@ void require_lapack_size(const char* op, int64_t m, int64_t n, bool square_work)
 
 // ---- LU -------------------------------------------------------------------------------------------------------------
 
-LapackFailure lu_factor(View a, View lu, View pivots) {
+LapackFailure lu_factor(View a, View lu, View pivots, int* infos) {
   return by_type(a, [&]<class T>(T) {
     const auto& routine = lapack<T>();
     const int m = rows(a), n = cols(a);
-    if (m == 0 || n == 0) return LapackFailure{};
-    return each(count(a), cube(std::min(m, n)), [&](int64_t i) {
-      T* factors = start<T>(lu, i);
-      load(factors, matrix<T>(a, i));
-      int info = 0;
-      routine.getrf(&m, &n, factors, &m, start<int>(pivots, i, 1), &info);
-      return info;
-    });
+    if (m == 0 || n == 0) {
+      if (infos) std::fill_n(infos, count(a), 0);
+      return LapackFailure{};
+    }
+    return each(
+        count(a), cube(std::min(m, n)),
+        [&](int64_t i) {
+          T* factors = start<T>(lu, i);
+          load(factors, matrix<T>(a, i));
+          int info = 0;
+          routine.getrf(&m, &n, factors, &m, start<int>(pivots, i, 1), &info);
+          return info;
+        },
+        infos);
   });
 }
 
@@ -285,44 +296,102 @@ double lu_pivot_ratio(View lu) {
   });
 }
 
-LapackFailure inverse(View a, View y) {
+LapackFailure inverse(View a, View y, int* infos) {
   return by_type(a, [&]<class T>(T) {
     const auto& routine = lapack<T>();
     const int n = rows(a);
-    if (n == 0) return LapackFailure{};
+    if (n == 0) {
+      if (infos) std::fill_n(infos, count(a), 0);
+      return LapackFailure{};
+    }
     T answer = 0;
     int info = 0;
     routine.getri(&n, nullptr, &n, nullptr, &answer, &kQuery, &info);
     const int lwork = work_size(answer, n);
-    return each(count(a), 2 * cube(n),
-                [&, lwork, m = std::vector<T>(area(n, n)), work = std::vector<T>(area(lwork, 1)),
-                 pivots = std::vector<int>(area(n, 1))](int64_t i) mutable {
-                  load(m.data(), matrix<T>(a, i));
-                  int info = 0;
-                  routine.getrf(&n, &n, m.data(), &n, pivots.data(), &info);
-                  if (info != 0) return info;
-                  routine.getri(&n, m.data(), &n, pivots.data(), work.data(), &lwork, &info);
-                  store(matrix<T>(y, i), m.data(), n);
-                  return info;
-                });
+    return each(
+        count(a), 2 * cube(n),
+        [&, lwork, m = std::vector<T>(area(n, n)), work = std::vector<T>(area(lwork, 1)),
+         pivots = std::vector<int>(area(n, 1))](int64_t i) mutable {
+          load(m.data(), matrix<T>(a, i));
+          int info = 0;
+          routine.getrf(&n, &n, m.data(), &n, pivots.data(), &info);
+          if (info != 0) {
+            std::fill(m.begin(), m.end(), std::numeric_limits<T>::quiet_NaN());
+            store(matrix<T>(y, i), m.data(), n);
+            return info;
+          }
+          routine.getri(&n, m.data(), &n, pivots.data(), work.data(), &lwork, &info);
+          store(matrix<T>(y, i), m.data(), n);
+          return info;
+        },
+        infos);
   });
 }
 
 // ---- triangles ------------------------------------------------------------------------------------------------------
 
-LapackFailure cholesky(View a, View l) {
+LapackFailure cholesky(View a, View l, int* infos) {
   return by_type(a, [&]<class T>(T) {
     const auto& routine = lapack<T>();
     const int n = rows(a);
-    if (n == 0) return LapackFailure{};
-    return each(count(a), cube(n) / 3, [&, m = std::vector<T>(area(n, n))](int64_t i) mutable {
-      load(m.data(), matrix<T>(a, i));
-      int info = 0;
-      routine.potrf("L", &n, m.data(), &n, &info, 1);
-      for (int64_t j = 1; j < n; ++j) std::fill_n(m.begin() + j * n, j, T(0));
-      store(matrix<T>(l, i), m.data(), n);
-      return info;
-    });
+    if (n == 0) {
+      if (infos) std::fill_n(infos, count(a), 0);
+      return LapackFailure{};
+    }
+    return each(
+        count(a), cube(n) / 3,
+        [&, m = std::vector<T>(area(n, n))](int64_t i) mutable {
+          load(m.data(), matrix<T>(a, i));
+          int info = 0;
+          routine.potrf("L", &n, m.data(), &n, &info, 1);
+          for (int64_t j = 1; j < n; ++j) std::fill_n(m.begin() + j * n, j, T(0));
+          store(matrix<T>(l, i), m.data(), n);
+          return info;
+        },
+        infos);
+  });
+}
+
+LapackFailure ldl_factor(View a, View factors, View pivots, int* infos) {
+  return by_type(a, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int n = rows(a);
+    if (n == 0) {
+      if (infos) std::fill_n(infos, count(a), 0);
+      return LapackFailure{};
+    }
+    T answer = 0;
+    int info = 0;
+    routine.sytrf("L", &n, nullptr, &n, nullptr, &answer, &kQuery, &info, 1);
+    const int lwork = work_size(answer, n);
+    return each(
+        count(a), cube(n) / 3,
+        [&, lwork, work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
+          T* m = start<T>(factors, i);
+          load(m, matrix<T>(a, i));
+          for (int64_t j = 1; j < n; ++j) std::fill_n(m + j * n, j, T(0));
+          int info = 0;
+          routine.sytrf("L", &n, m, &n, start<int>(pivots, i, 1), work.data(), &lwork, &info, 1);
+          return info;
+        },
+        infos);
+  });
+}
+
+void ldl_solve(View factors, View pivots, View b, View x) {
+  by_type(b, [&]<class T>(T) {
+    const auto& routine = lapack<T>();
+    const int n = rows(b), nrhs = cols(b);
+    if (n == 0 || nrhs == 0) return;
+    each(count(b), static_cast<double>(n) * n * nrhs,
+         [&, m = std::vector<T>(area(n, n)), right = std::vector<T>(area(n, nrhs))](int64_t i) mutable {
+           load(m.data(), matrix<T>(factors, i));
+           load(right.data(), matrix<T>(b, i));
+           int info = 0;
+           routine.sytrs("L", &n, &nrhs, m.data(), &n, start<int>(pivots, i, 1), right.data(), &n, &info, 1);
+           store(matrix<T>(x, i), right.data(), n);
+           return info;
+         });
   });
 }
 

@@ -15,10 +15,12 @@ struct LapackFailure {
   explicit operator bool() const { return matrix >= 0; }
 };
 
+// `info`, where it is not null, receives what LAPACK said of each matrix.
+
 // P A = L U for A of (m, n). `lu` (..., n, m) is contiguous: each matrix is stored column after column, as lu_solve
 // wants it. pivots: int32 (..., min(m, n)). A zero on U's diagonal is a failure of which the factors are still
 // complete.
-LapackFailure lu_factor(View a, View lu, View pivots);
+LapackFailure lu_factor(View a, View lu, View pivots, int* info = nullptr);
 // A x = b, or A.T x = b.
 void lu_solve(View lu, View pivots, View b, View x, bool transposed);
 // The determinant (logarithm.data null), or its sign and the logarithm of its size.
@@ -26,9 +28,14 @@ void lu_determinant(View lu, View pivots, View determinant, View logarithm);
 // The smallest of U's diagonal over the largest, of the worst matrix: near zero where A is nearly singular.
 double lu_pivot_ratio(View lu);
 
-LapackFailure inverse(View a, View y);
+// NaN where A is singular.
+LapackFailure inverse(View a, View y, int* info = nullptr);
 // A = L L.T, from the lower triangle of A; zeros above the diagonal of L.
-LapackFailure cholesky(View a, View l);
+LapackFailure cholesky(View a, View l, int* info = nullptr);
+// A = L D L.T, from the lower triangle of A, D of blocks of one or two rows (Bunch and Kaufman). `factors` (..., n, n) is
+// contiguous, each matrix column after column.
+LapackFailure ldl_factor(View a, View factors, View pivots, int* info = nullptr);
+void ldl_solve(View factors, View pivots, View b, View x);
 // A x = b for the upper or lower triangle of A; `unit` takes the diagonal as ones.
 void solve_triangular(View a, View b, View x, bool upper, bool unit);
 // A = Q R; q has k = min(m, n) columns, or m.

@@ -113,6 +113,7 @@ def _first(f):
 
 
 def _vander(x, N=None, increasing=False):
+    x = np.atleast_1d(x)
     n = x.shape[-1] if N is None else N
     powers = np.arange(n) if increasing else np.arange(n)[::-1]
     return x[..., None] ** powers
@@ -182,8 +183,8 @@ OPS: list[Op] = [
         Sample(_x(rng, 2), 0), Sample(np.array([0.0, 2.0]), 4), Sample(_x(rng, 0), 2)],
        raises=[((_MATRIX,), {}, ValueError, "one dimension"), ((np.ones(2), -1), {}, ValueError, "N must not be negative")]),
     Op("linalg.vander", lambda x, N=None: _vander(x, N, True), method=False, dtypes="number", result="sum",
-       samples=lambda rng: [Sample(_x(rng, 3)), Sample(_x(rng, 2, 3), N=2), Sample(np.array([0.0, 2.0]), N=4)],
-       raises=[((np.ones(3),), {"N": 1}, ValueError, "greater than 1"), ((np.array(1.0),), {}, ValueError, "one dimension")]),
+       samples=lambda rng: [Sample(_x(rng, 3)), Sample(_x(rng, 2, 3), N=2), Sample(np.array([0.0, 2.0]), N=4), Sample(np.array(1.5), N=3)],
+       raises=[((np.ones(3),), {"N": 1}, ValueError, "greater than 1"), ((np.array(1.0),), {}, ValueError, "greater than 1")]),
     Op("combinations", _combinations, method=False, dtypes="all", samples=lambda rng: [
         Sample(_x(rng, 4)), Sample(_x(rng, 4), 3), Sample(_x(rng, 3), r=3, with_replacement=True), Sample(_x(rng, 3), 1),
         Sample(_x(rng, 3), 3), Sample(_x(rng, 3), 4), Sample(_x(rng, 3), 4, True), Sample(_x(rng, 0), 2),

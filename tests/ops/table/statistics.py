@@ -94,6 +94,20 @@ def _n(rng, *shape):
     return rng.normal(size=shape)
 
 
+def _as_strided_scatter(x, src, size, stride, storage_offset=0):
+    y = x.copy()
+    step = tuple(s * y.itemsize for s in stride)
+    flat = y.reshape(-1)[storage_offset:]
+    np.lib.stride_tricks.as_strided(flat, size, step)[...] = src
+    return y
+
+
+def _renorm(x, p, dim, maxnorm):
+    others = tuple(d for d in range(x.ndim) if d != dim % x.ndim)
+    size = (np.abs(x) ** p).sum(others, keepdims=True) ** (1 / p)
+    return x * np.where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+
+
 OPS: list[Op] = [
     Op("diff", _diff, dtypes="number",
        samples=lambda rng: [
@@ -170,6 +184,19 @@ OPS: list[Op] = [
        raises=[((np.ones((2, 3)), np.ones((2, 3))), {"compute_mode": "mm"}, ValueError, "compute_mode must be")]),
     Op("pdist", _pdist, method=False, samples=lambda rng: [Sample(_n(rng, 4, 3)), Sample(_n(rng, 3, 2), 1.0), Sample(_n(rng, 3, 2), 3.0)],
        raises=[((np.ones(3),), {}, ValueError, "must be a matrix")]),
+    Op("as_strided_scatter", _as_strided_scatter, dtypes="all", layouts=False, samples=lambda rng: [
+        Sample(rng.normal(size=(3, 3)), rng.normal(size=(2, 2)), (2, 2), (1, 2)),
+        Sample(rng.normal(size=(2, 3)), rng.normal(size=3), (3,), (2,), 1),
+        Sample(rng.normal(size=4), rng.normal(size=()), (), (), 2),
+        Sample(rng.normal(size=(2, 2)), rng.normal(size=(0, 2)), (0, 2), (1, 1))],
+       raises=[((np.ones(4), np.ones(2), (3,), (1,)), {}, ValueError, r"\(3,\), got \(2,\)")]),
+    Op("renorm", _renorm, inplace=True, samples=lambda rng: [
+        Sample(rng.normal(size=(3, 4)), 2, 0, 1.5), Sample(rng.normal(size=(3, 4)), 1, 1, 2.0),
+        Sample(rng.normal(size=(2, 3, 2)), 3, -1, 1.0), Sample(rng.normal(size=(0, 3)), 2, 1, 1.0)],
+       rtol=1e-6, rtol32=1e-5,
+       raises=[((np.ones(3), 2, 0, 1.0), {}, ValueError, "at least 2 dimensions"),
+               ((np.ones((2, 2)), 0, 0, 1.0), {}, ValueError, "p must be positive"),
+               ((np.ones((2, 2)), 2, 0, -1.0), {}, ValueError, "must not be negative")]),
     Op("select_scatter", _replaced(_select), dtypes="all", samples=lambda rng: [
         Sample(_n(rng, 3, 4), _n(rng, 4), 0, 1), Sample(_n(rng, 3, 4), _n(rng, 3), 1, -1)],
        raises=[((np.ones((2, 3)), np.ones(2), 0, 0), {}, ValueError, "src must have the shape")]),

@@ -93,7 +93,9 @@ def soft_margin_loss(
 
 def _batched(op: str, input: Tensor, target: Tensor, target_dims: int) -> tuple[Tensor, Tensor]:
     """Scores as (batch, classes) and the target of such a batch."""
-    if input.ndim not in (1, 2) or input.shape[-1] == 0:
+    if input.ndim == 0:  # one class
+        input, target = input.reshape(1), target.reshape(target.shape or (1,) * target_dims)
+    if input.ndim > 2 or input.shape[-1] == 0:
         raise ValueError(
             f"{op}: input must be (batch, classes) or (classes,), got {tuple(input.shape)}"
         )
@@ -140,7 +142,7 @@ def multi_margin_loss(
         reduction = _older(size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"{op}: p must be 1 or 2, got {p}")
-    single = input.ndim == 1
+    single = input.ndim < 2 and target.ndim == 0
     input, target = _batched(op, input, target, 0)
     classes = input.shape[1]
     _require_classes(op, target, classes, 0)
@@ -177,7 +179,7 @@ def multilabel_margin_loss(
     op = "multilabel_margin_loss"
     if size_average is not None or reduce is not None:
         reduction = _older(size_average, reduce)
-    single = input.ndim == 1
+    single = input.ndim < 2
     input, target = _batched(op, input, target, 1)
     classes = input.shape[1]
     _require_classes(op, target, classes, -1)
