@@ -456,7 +456,7 @@ def generate(module: types.ModuleType) -> str:
     return "\n".join(lines) + "\n"
 
 
-# Python modules whose functions are those that the operators say (_C._namespace), and what else they have.
+# Modules that are made of operators (_C._namespace), and what else they have.
 NAMESPACES = {"linalg": "from genesis._C import _LinAlgError as LinAlgError\n", "special": ""}
 
 

@@ -189,7 +189,8 @@ OPS: list[Op] = [
         Sample(rng.normal(size=(2, 3)), rng.normal(size=3), (3,), (2,), 1),
         Sample(rng.normal(size=4), rng.normal(size=()), (), (), 2),
         Sample(rng.normal(size=(2, 2)), rng.normal(size=(0, 2)), (0, 2), (1, 1))],
-       raises=[((np.ones(4), np.ones(2), (3,), (1,)), {}, ValueError, r"\(3,\), got \(2,\)")]),
+       raises=[((np.ones(4), np.ones(2), (3,), (1,)), {}, ValueError, r"\(3,\), got \(2,\)")],
+       unlike_torch="its gradient of input is that of the elements that src replaces"),
     Op("renorm", _renorm, inplace=True, samples=lambda rng: [
         Sample(rng.normal(size=(3, 4)), 2, 0, 1.5), Sample(rng.normal(size=(3, 4)), 1, 1, 2.0),
         Sample(rng.normal(size=(2, 3, 2)), 3, -1, 1.0), Sample(rng.normal(size=(0, 3)), 2, 1, 1.0)],
