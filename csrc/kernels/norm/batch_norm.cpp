@@ -235,83 +235,98 @@ struct Gradient {
 };
 
 template <class T>
-void backward(View dx, View dweight, View dbias, View dy, View x, View mean, View rstd, View weight, bool training) {
-  const Shape s(x);
-  const Whole<T> w(weight, s.channels, T(1));
+struct Backward {
+  View dx, dy, x, mean, rstd;
+  bool training;
+  const Shape s;
+  const Whole<T> weight;
   const double n = static_cast<double>(s.count());
-  std::vector<double> dw(static_cast<size_t>(s.channels)), db(dw);
-  if (s.lines()) {
-    each_channel(s, [&](int64_t begin, int64_t end) {
-      Reader<T> in(x, s.inner), grad(dy, s.inner);
-      Writer<T> out(dx, s.inner);
-      for (int64_t c = begin; c < end; ++c) {
-        const T m = mean.as<T>()[c], r = rstd.as<T>()[c];
-        double sum = 0, dot = 0;
-        for (int64_t i = 0; i < s.outer; ++i) {
-          const T *xi = in.at(s.piece(i, c), s.inner), *gi = grad.at(s.piece(i, c), s.inner);
-          const auto part = sums<2, T>(
-              s.inner,
-              [=](int64_t k) {
-                const Vector<T> g = load(gi + k);
-                return std::array<Vector<T>, 2>{g, g * (load(xi + k) - m)};
-              },
-              [=](int64_t k) { return std::array<T, 2>{gi[k], gi[k] * (xi[k] - m)}; });
-          sum += part[0];
-          dot += part[1];
-        }
-        dw[static_cast<size_t>(c)] = dot * r;
-        db[static_cast<size_t>(c)] = sum;
-        if (!dx.data) continue;
-        const Gradient<T> g(sum, dot, n, w.data()[c], r, training);
-        for (int64_t i = 0; i < s.outer; ++i) {
-          const int64_t at = s.piece(i, c);
-          const T *xi = in.at(at, s.inner), *gi = grad.at(at, s.inner);
-          T* to = out.at(at);
-#pragma GCC ivdep
-          for (int64_t k = 0; k < s.inner; ++k) to[k] = gi[k] * g.factor - g.from_mean - (xi[k] - m) * g.from_std;
-          out.done(at, s.inner);
-        }
+  std::vector<double> dweight, dbias;
+
+  Backward(View dx, View dy, View x, View mean, View rstd, View weight, bool training)
+      : dx(dx), dy(dy), x(x), mean(mean), rstd(rstd), training(training), s(x), weight(weight, s.channels, T(1)) {
+    dweight.resize(static_cast<size_t>(s.channels));
+    dbias.resize(static_cast<size_t>(s.channels));
+  }
+
+  void run() {
+    if (s.lines()) each_channel(s, [&](int64_t begin, int64_t end) { channels_as_lines(begin, end); });
+    else each_tile(s, [&](int64_t begin, int64_t end) { channels_as_columns(begin, end); });
+  }
+
+ private:
+  // From the sums of dy and of dy (x - mean) over a channel.
+  Gradient<T> finish(int64_t c, double sum, double dot) {
+    const T r = rstd.as<T>()[c];
+    dweight[static_cast<size_t>(c)] = dot * r;
+    dbias[static_cast<size_t>(c)] = sum;
+    return {sum, dot, n, weight.data()[c], r, training};
+  }
+
+  // Channels whose elements lie in long lines: vectors run along a line.
+  void channels_as_lines(int64_t begin, int64_t end) {
+    Reader<T> in(x, s.inner), grad(dy, s.inner);
+    Writer<T> out(dx, s.inner);
+    for (int64_t c = begin; c < end; ++c) {
+      const T m = mean.as<T>()[c];
+      double sum = 0, dot = 0;
+      for (int64_t i = 0; i < s.outer; ++i) {
+        const T *xi = in.at(s.piece(i, c), s.inner), *gi = grad.at(s.piece(i, c), s.inner);
+        const auto part = sums<2, T>(
+            s.inner,
+            [=](int64_t k) {
+              const Vector<T> g = load(gi + k);
+              return std::array<Vector<T>, 2>{g, g * (load(xi + k) - m)};
+            },
+            [=](int64_t k) { return std::array<T, 2>{gi[k], gi[k] * (xi[k] - m)}; });
+        sum += part[0];
+        dot += part[1];
       }
-    });
-  } else {
-    each_tile(s, [&](int64_t begin, int64_t end) {
-      const int64_t channels = end - begin, width = channels * s.inner;
-      Reader<T> in(x, width), grad(dy, width);
-      Writer<T> out(dx, width);
-      double total[2][kWide];
-      alignas(64) T m[kWide], factor[kWide], from_mean[kWide], from_std[kWide];
-      spread_columns(m, mean.as<T>() + begin, channels, s.inner);
-      column_sums<2, T>(s, channels, total, [&](int64_t i, T(*part)[kWide]) {
-        const int64_t at = i * s.row() + begin * s.inner;
-        const T *xi = in.at(at, width), *gi = grad.at(at, width);
-#pragma GCC ivdep
-        for (int64_t j = 0; j < width; ++j) {
-          part[0][j] += gi[j];
-          part[1][j] += gi[j] * (xi[j] - m[j]);
-        }
-      });
-      for (int64_t c = 0; c < channels; ++c) {
-        const T r = rstd.as<T>()[begin + c];
-        dw[static_cast<size_t>(begin + c)] = total[1][c] * r;
-        db[static_cast<size_t>(begin + c)] = total[0][c];
-        const Gradient<T> g(total[0][c], total[1][c], n, w.data()[begin + c], r, training);
-        std::fill_n(factor + c * s.inner, s.inner, g.factor);
-        std::fill_n(from_mean + c * s.inner, s.inner, g.from_mean);
-        std::fill_n(from_std + c * s.inner, s.inner, g.from_std);
-      }
+      const Gradient<T> g = finish(c, sum, dot);
       for (int64_t i = 0; dx.data && i < s.outer; ++i) {
-        const int64_t at = i * s.row() + begin * s.inner;
-        const T *xi = in.at(at, width), *gi = grad.at(at, width);
+        const int64_t at = s.piece(i, c);
+        const T *xi = in.at(at, s.inner), *gi = grad.at(at, s.inner);
         T* to = out.at(at);
 #pragma GCC ivdep
-        for (int64_t j = 0; j < width; ++j) to[j] = gi[j] * factor[j] - from_mean[j] - (xi[j] - m[j]) * from_std[j];
-        out.done(at, width);
+        for (int64_t k = 0; k < s.inner; ++k) to[k] = gi[k] * g.factor - g.from_mean - (xi[k] - m) * g.from_std;
+        out.done(at, s.inner);
+      }
+    }
+  }
+
+  // Channels with short lines: vectors run across channels.
+  void channels_as_columns(int64_t begin, int64_t end) {
+    const int64_t channels = end - begin, width = channels * s.inner;
+    Reader<T> in(x, width), grad(dy, width);
+    Writer<T> out(dx, width);
+    double total[2][kWide];
+    alignas(64) T m[kWide], factor[kWide], from_mean[kWide], from_std[kWide];
+    spread_columns(m, mean.as<T>() + begin, channels, s.inner);
+    column_sums<2, T>(s, channels, total, [&](int64_t i, T(*part)[kWide]) {
+      const int64_t at = i * s.row() + begin * s.inner;
+      const T *xi = in.at(at, width), *gi = grad.at(at, width);
+#pragma GCC ivdep
+      for (int64_t j = 0; j < width; ++j) {
+        part[0][j] += gi[j];
+        part[1][j] += gi[j] * (xi[j] - m[j]);
       }
     });
+    for (int64_t c = 0; c < channels; ++c) {
+      const Gradient<T> g = finish(begin + c, total[0][c], total[1][c]);
+      std::fill_n(factor + c * s.inner, s.inner, g.factor);
+      std::fill_n(from_mean + c * s.inner, s.inner, g.from_mean);
+      std::fill_n(from_std + c * s.inner, s.inner, g.from_std);
+    }
+    for (int64_t i = 0; dx.data && i < s.outer; ++i) {
+      const int64_t at = i * s.row() + begin * s.inner;
+      const T *xi = in.at(at, width), *gi = grad.at(at, width);
+      T* to = out.at(at);
+#pragma GCC ivdep
+      for (int64_t j = 0; j < width; ++j) to[j] = gi[j] * factor[j] - from_mean[j] - (xi[j] - m[j]) * from_std[j];
+      out.done(at, width);
+    }
   }
-  put_all(dweight, dw.data(), s.channels);
-  put_all(dbias, db.data(), s.channels);
-}
+};
 
 }  // namespace
 
@@ -323,8 +338,12 @@ void batch_norm_apply(View y, View x, View mean, View rstd, View weight, View bi
 }
 void batch_norm_backward(View dx, View dweight, View dbias, View dy, View x, View mean, View rstd, View weight,
                          bool training) {
-  with_floating_compute_type(x.dtype,
-                             [&]<class T>() { backward<T>(dx, dweight, dbias, dy, x, mean, rstd, weight, training); });
+  with_floating_compute_type(x.dtype, [&]<class T>() {
+    Backward<T> pass(dx, dy, x, mean, rstd, weight, training);
+    pass.run();
+    put_all(dweight, pass.dweight.data(), pass.s.channels);
+    put_all(dbias, pass.dbias.data(), pass.s.channels);
+  });
 }
 GENESIS_KERNEL(batch_norm)
 GENESIS_KERNEL(batch_norm_apply)

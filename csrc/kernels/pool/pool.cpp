@@ -66,98 +66,116 @@ using Int = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
 // Vectors of neighbouring outputs, as in a convolution (conv.cpp): the plane is copied into a grid in which all of them
 // see neighbouring inputs under each tap, and the padding holds what is never larger.
+template <class T>
+struct MaxPlan {
+  static constexpr int64_t lanes = kLanes<T>;
+  Axis axes[3];
+  Planes<T> planes;
+  std::vector<int64_t> offsets;         // of taps, in the grid
+  std::vector<Spot> spots;              // vectors of outputs
+  std::vector<Int<T>> steps;            // from the place of a window to that of its taps, in x
+  std::vector<Int<T>> origins, firsts;  // of each lane: the place of its window, and from there to its first element
+
+  explicit MaxPlan(const PoolShape& s)
+      : axes{axis(s, 0), axis(s, 1), axis(s, 2)},
+        planes(axes, false),
+        offsets(planes.offsets()),
+        spots(cover(planes, axes, std::numeric_limits<int64_t>::max())) {
+    for (const Tap& a : axes[0].taps)
+      for (const Tap& b : axes[1].taps)
+        for (const Tap& c : axes[2].taps) steps.push_back(place(s, a.offset, b.offset, c.offset));
+    origins.resize(spots.size() * lanes);
+    firsts.resize(spots.size() * lanes);
+    const Windows w0(s, 0), w1(s, 1), w2(s, 2);
+    for (size_t v = 0; v < spots.size(); ++v)
+      for (int64_t lane = 0, o = spots[v].first; lane < lanes; ++lane) {
+        if (!(spots[v].lanes >> lane & 1)) continue;
+        const int64_t o0 = o / s.out[2] / s.out[1], o1 = o / s.out[2] % s.out[1], o2 = o % s.out[2];
+        const size_t at = v * lanes + static_cast<size_t>(lane);
+        origins[at] =
+            place(s, o0 * s.stride[0] - s.padding[0], o1 * s.stride[1] - s.padding[1], o2 * s.stride[2] - s.padding[2]);
+        firsts[at] = place(s, std::min(w0.begin[o0], s.in[0] - 1), std::min(w1.begin[o1], s.in[1] - 1),
+                           std::min(w2.begin[o2], s.in[2] - 1)) -
+                     origins[at];
+        ++o;
+      }
+  }
+
+ private:
+  static Axis axis(const PoolShape& s, int d) {
+    Axis a{s.in[d], s.out[d], s.stride[d], -s.padding[d], {}};
+    for (int64_t t = 0; t < s.kernel[d]; ++t) a.taps.push_back({t, t * s.dilation[d]});
+    return a;
+  }
+  static Int<T> place(const PoolShape& s, int64_t i, int64_t j, int64_t k) {
+    return static_cast<Int<T>>((i * s.in[1] + j) * s.in[2] + k);
+  }
+};
+
+template <class T>
+inline void write_lanes(T* out, Vec<T> v, const Spot& spot) {
+  if (spot.count == kLanes<T>) store(out, v);  // without a call, mostly
+  else put<T>(out, v, spot);
+}
+
+// `n` vectors of outputs of one plane, whose grid has been filled.
+template <int n, class T, class Index>
+__attribute__((always_inline)) inline void max_of_vectors(const MaxPlan<T>& plan, const T* grid, size_t first,
+                                                          T* values, Index* places) {
+  constexpr int64_t lanes = kLanes<T>;
+  constexpr T lowest = -std::numeric_limits<T>::infinity();
+  // Locals: what is reached through a reference would be read again after every store.
+  const int64_t *const offset = plan.offsets.data(), taps = static_cast<int64_t>(plan.offsets.size());
+  const Int<T>* const step = plan.steps.data();
+  const Spot* const spot = plan.spots.data() + first;
+  const T* from[n];
+  IntVec<T> where[n];
+  Vec<T> best[n];
+#pragma GCC unroll 4
+  for (int j = 0; j < n; ++j) {
+    from[j] = grid + spot[j].at;
+    std::memcpy(&where[j], plan.firsts.data() + (first + j) * lanes, sizeof where[j]);
+    best[j] = broadcast(lowest);
+  }
+  for (int64_t t = 0; t < taps; ++t) {
+    const IntVec<T> here = step[t] - IntVec<T>{};
+#pragma GCC unroll 4
+    for (int j = 0; j < n; ++j) {
+      const Vec<T> value = load(from[j] + offset[t]);
+      const IntVec<T> take = (value > best[j]) | (value != value);
+      best[j] = take ? value : best[j];
+      where[j] = take ? here : where[j];
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < n; ++j) {
+    IntVec<T> place;
+    std::memcpy(&place, plan.origins.data() + (first + j) * lanes, sizeof place);
+    place += where[j];
+    write_lanes(values + spot[j].first, best[j], spot[j]);
+    if constexpr (sizeof(Index) == sizeof(T)) {
+      write_lanes(reinterpret_cast<T*>(places + spot[j].first), (Vec<T>)place, spot[j]);
+    } else {
+      Index* to = places + spot[j].first;
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        if (spot[j].lanes >> lane & 1) *to++ = static_cast<Index>(place[lane]);
+    }
+  }
+}
+
 template <class T, class Index>
 void max_vectors(const PoolShape& s, const T* x, T* y, Index* index) {
-  Axis axes[3];
-  for (int d = 0; d < 3; ++d) {
-    axes[d] = {s.in[d], s.out[d], s.stride[d], -s.padding[d], {}};
-    for (int64_t t = 0; t < s.kernel[d]; ++t) axes[d].taps.push_back({t, t * s.dilation[d]});
-  }
-  const Planes<T> planes(axes, false);
-  const std::vector<int64_t> offsets = planes.offsets();
-  const std::vector<Spot> spots = cover(planes, axes, std::numeric_limits<int64_t>::max());
-  std::vector<Int<T>> steps;  // from the place of a window to that of its taps
-  for (const Tap& a : axes[0].taps)
-    for (const Tap& b : axes[1].taps)
-      for (const Tap& c : axes[2].taps)
-        steps.push_back(static_cast<Int<T>>((a.offset * s.in[1] + b.offset) * s.in[2] + c.offset));
-
-  // The places of the windows of a vector, and from there to the first element of each.
-  constexpr int64_t lanes = kLanes<T>;
-  const Windows w0(s, 0), w1(s, 1), w2(s, 2);
-  std::vector<Int<T>> origin(spots.size() * lanes), first(spots.size() * lanes);
-  for (size_t v = 0; v < spots.size(); ++v)
-    for (int64_t lane = 0, o = spots[v].first; lane < lanes; ++lane) {
-      if (!(spots[v].lanes >> lane & 1)) continue;
-      const int64_t o0 = o / s.out[2] / s.out[1], o1 = o / s.out[2] % s.out[1], o2 = o % s.out[2];
-      const auto place = [&](int64_t i, int64_t j, int64_t k) {
-        return static_cast<Int<T>>((i * s.in[1] + j) * s.in[2] + k);
-      };
-      const Int<T> here =
-          place(o0 * s.stride[0] - s.padding[0], o1 * s.stride[1] - s.padding[1], o2 * s.stride[2] - s.padding[2]);
-      origin[v * lanes + static_cast<size_t>(lane)] = here;
-      first[v * lanes + static_cast<size_t>(lane)] =
-          place(std::min(w0.begin[o0], s.in[0] - 1), std::min(w1.begin[o1], s.in[1] - 1),
-                std::min(w2.begin[o2], s.in[2] - 1)) -
-          here;
-      ++o;
-    }
-
-  const int64_t in_size = s.in_size(), out_size = s.out_size(), taps = static_cast<int64_t>(offsets.size());
-  constexpr T lowest = -std::numeric_limits<T>::infinity();
-  const auto write = [](T* out, Vec<T> v, const Spot& spot) __attribute__((always_inline)) {
-    if (spot.count == kLanes<T>) store(out, v);  // without a call, mostly
-    else put<T>(out, v, spot);
-  };
+  const MaxPlan<T> plan(s);
+  const int64_t in_size = s.in_size(), out_size = s.out_size(), taps = static_cast<int64_t>(plan.offsets.size());
   parallel_for(s.planes, ceil_div(kGrain, out_size * taps + 1), [&](int64_t begin, int64_t end) {
-    // Locals: what is reached through the closure would be read again after every store.
-    const int64_t *const offset = offsets.data(), count = taps;
-    const Int<T>*const step = steps.data(), *const origins = origin.data(), *const firsts = first.data();
-    const Spot *const spot_begin = spots.data(), *const spot_end = spot_begin + spots.size();
-    T* const grid = padded_plane<T>.get(planes.plane() + lanes);
+    T* const grid = padded_plane<T>.get(plan.planes.plane() + kLanes<T>);
     for (int64_t p = begin; p < end; ++p) {
-      planes.fill(grid, x + p * in_size, lowest);
+      plan.planes.fill(grid, x + p * in_size, -std::numeric_limits<T>::infinity());
       T* const values = y + p * out_size;
       Index* const places = index + p * out_size;
-      const Spot* spot = spot_begin;
-      int64_t at = 0;
-      const auto run = [&]<int n>(std::integral_constant<int, n>) __attribute__((always_inline)) {
-        const T* from[n];
-        IntVec<T> where[n];
-        Vec<T> best[n];
-#pragma GCC unroll 4
-        for (int j = 0; j < n; ++j) {
-          from[j] = grid + spot[j].at;
-          std::memcpy(&where[j], firsts + at + j * lanes, sizeof where[j]);
-          best[j] = broadcast(lowest);
-        }
-        for (int64_t t = 0; t < count; ++t) {
-          const IntVec<T> here = step[t] - IntVec<T>{};
-#pragma GCC unroll 4
-          for (int j = 0; j < n; ++j) {
-            const Vec<T> value = load(from[j] + offset[t]);
-            const IntVec<T> take = (value > best[j]) | (value != value);
-            best[j] = take ? value : best[j];
-            where[j] = take ? here : where[j];
-          }
-        }
-#pragma GCC unroll 4
-        for (int j = 0; j < n; ++j, ++spot, at += lanes) {
-          IntVec<T> place;
-          std::memcpy(&place, origins + at, sizeof place);
-          place += where[j];
-          write(values + spot->first, best[j], *spot);
-          if constexpr (sizeof(Index) == sizeof(T)) {
-            write(reinterpret_cast<T*>(places + spot->first), (Vec<T>)place, *spot);
-          } else {
-            Index* to = places + spot->first;
-            for (int64_t lane = 0; lane < lanes; ++lane)
-              if (spot->lanes >> lane & 1) *to++ = static_cast<Index>(place[lane]);
-          }
-        }
-      };
-      while (spot_end - spot >= 4) run(std::integral_constant<int, 4>());
-      while (spot < spot_end) run(std::integral_constant<int, 1>());
+      size_t v = 0;
+      for (; v + 4 <= plan.spots.size(); v += 4) max_of_vectors<4>(plan, grid, v, values, places);
+      for (; v < plan.spots.size(); ++v) max_of_vectors<1>(plan, grid, v, values, places);
     }
   });
 }

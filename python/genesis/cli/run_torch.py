@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
     )
     add = parser.add_argument
     add("--report", action="store_true",
-        help="print at exit which names of torch were missing, and where they were used")  # fmt: skip
+        help="print at exit which names of torch were missing and where")  # fmt: skip
     add("-m", dest="module", action="store_true", help="the program is the name of a module")
     add("program", help="a script, or with -m a module")
     add("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
