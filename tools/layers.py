@@ -8,9 +8,10 @@ ALLOWED = {
     "core": set(),
     "kernels": {"core"},
     "autograd": {"core"},
+    "plan": {"core", "kernels"},
     "ops": {"core", "kernels", "autograd"},
     "engine": {"core", "autograd", "ops"},
-    "bindings": {"core", "autograd", "ops", "engine"},
+    "bindings": {"core", "autograd", "plan", "ops", "engine"},
 }
 OUTSIDE = {"Python.h": {"bindings"}, "cblas.h": {"kernels"}}
 

@@ -28,6 +28,7 @@ static Scalar read(const char* p, DType t) {
 Scalar tensor_item(const Tensor& t) {
   require<ShapeError>(t.numel() == 1, "item: a tensor of shape ", t.shape(), " holds ", t.numel(),
                       " values; only one can be converted to a Python number. Use tolist(), or index it first");
+  capture::interrupt("the value of a tensor is read");
   return read(t->data, t.dtype());
 }
 
@@ -106,7 +107,7 @@ void fill(PyObject* o, T*& out, DType dtype) {
   if (is_tensor(o) || is_ndarray(o)) {
     const Tensor t = ops::contiguous(is_tensor(o) ? unwrap(o) : from_ndarray(o));
     for (int64_t i = 0; i < t.numel(); ++i) {
-      const Scalar s = read(t->data + i * itemsize(t.dtype()), t.dtype());
+      const Scalar s = read(t.data<char>() + i * itemsize(t.dtype()), t.dtype());
       *out++ = std::is_same_v<T, double> ? static_cast<T>(s.to_double()) : static_cast<T>(s.to_int());
     }
   } else if (PyList_Check(o) || PyTuple_Check(o)) {
@@ -219,7 +220,7 @@ static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
       kBoth | kTool, "Whether the single element of a tensor is not zero.");
   def<"item(Tensor input) -> Scalar", [](Args& a) { return scalar_to_python(tensor_item(a.tensor(0))); }>(
       kMethod | kTool, "The value of a tensor of one element, as a Python number.");
-  def<"tolist(Tensor input) -> Any", [](Args& a) { return list_of(a.tensor(0), 0, a.tensor(0)->data); }>(
+  def<"tolist(Tensor input) -> Any", [](Args& a) { return list_of(a.tensor(0), 0, a.tensor(0).data<char>()); }>(
       kMethod | kTool, "The values as nested lists; of a 0-d tensor, its number.");
   def<"tensor(Any data, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", [](Args& a) {
     a.device(2);
@@ -250,14 +251,14 @@ static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
   def<"_to_bytes(Tensor input) -> bytes", [](Args& a) {
     const WithGradMode off(false);
     const Tensor t = ops::contiguous(a.tensor(0));
-    return PyBytes_FromStringAndSize(t->data, t.numel() * itemsize(t.dtype()));
+    return PyBytes_FromStringAndSize(t.data<char>(), t.numel() * itemsize(t.dtype()));
   }>(kFunction | kTool);
   def<"_from_bytes(Any data, DType dtype, int[] shape) -> Tensor", [](Args& a) {
     if (!PyBytes_Check(a[0])) a.fail(0, "bytes");
     Tensor t = empty(a.dims(2), a.dtype(1));
     require(PyBytes_GET_SIZE(a[0]) == t.numel() * itemsize(t.dtype()), "unpickling: ", PyBytes_GET_SIZE(a[0]),
             " bytes do not make a ", t.dtype(), " tensor of shape ", t.shape());
-    std::memcpy(t->data, PyBytes_AS_STRING(a[0]), static_cast<size_t>(PyBytes_GET_SIZE(a[0])));
+    std::memcpy(t.data<char>(), PyBytes_AS_STRING(a[0]), static_cast<size_t>(PyBytes_GET_SIZE(a[0])));
     return t;
   }>(kFunction | kTool);
 });

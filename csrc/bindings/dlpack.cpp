@@ -102,6 +102,7 @@ PyObject* make_capsule(const Tensor& t, bool copied) {
   loan->storage = t->storage;
   Managed& m = loan->managed;
   std::memset(static_cast<void*>(&m), 0, sizeof(m));
+  capture::interrupt("the memory of a tensor is handed out");
   m.tensor = {t->data, {kCpu, 0}, t.dim(), dl_type(t.dtype()), loan->shape.data(), loan->strides.data(), 0};
   m.context = loan.get();
   m.deleter = give_back<Managed>;

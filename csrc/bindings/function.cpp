@@ -147,6 +147,7 @@ Object find_backward(PyObject* cls) {
 }
 
 Grads FunctionNode::apply(Grads&& dy) {
+  capture::interrupt("a custom Function runs");
   std::optional<WithoutAutocast> off;
   if (autocast_by_flag()) [[unlikely]]
     off.emplace();  // as in its forward
@@ -513,6 +514,7 @@ PyObject* run(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* 
   });
 }
 PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  capture::interrupt("a custom Function runs");
   if (!dispatch_bit(kObserve)) [[likely]]
     return run(cls, args, nargs, kwnames);
   return guarded([&]() -> PyObject* {

@@ -164,6 +164,7 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
 // ---- a tensor's memory for others -----------------------------------------------------------------------------------
 
 PyObject* to_ndarray(const Tensor& t) {
+  capture::interrupt("a tensor becomes an array");
   if (requires_grad(t) && exact_torch && !grad_mode.enabled) return to_ndarray(ops::detach(t));  // as PyTorch does
   if (requires_grad(t))
     fail<GraphError>("numpy: a tensor of shape ", t.shape(),
@@ -223,6 +224,7 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
       held->geometry[d] = t.size(d);
       held->geometry[n + d] = t.stride(d) * item;
     }
+    capture::interrupt("the memory of a tensor is handed out");
     view->buf = t->data;
     view->len = t.numel() * item;
     view->itemsize = item;

@@ -202,6 +202,7 @@ bool find_override(PyTypeObject* type) {
 }
 
 PyObject* call_override(PyObject* function, const Invocation& call) {
+  capture::interrupt("a class or a mode overrides an operation");
   Overloaded found;
   if (class_overrides_on()) {
     if (call.self) found.add(call.self);

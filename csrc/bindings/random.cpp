@@ -62,6 +62,7 @@ constexpr size_t kStateBytes = 2 * sizeof(uint64_t);  // seed, counters used
 
 Tensor state_of(const Generator& g) {
   Tensor t = empty({static_cast<int64_t>(kStateBytes)}, DType::UInt8);
+  capture::interrupt("the state of a generator is read");
   std::memcpy(t->data, &g.seed, 8);
   std::memcpy(t->data + 8, &g.offset, 8);
   return t;
@@ -73,6 +74,7 @@ void set_state(const char* op, Generator& g, PyObject* state) {
   require(t.numel() == static_cast<int64_t>(kStateBytes) && t.dim() == 1, op, ": the state must have shape (",
           kStateBytes, ",), got ", t.shape());
   const Tensor bytes = ops::contiguous(t);
+  capture::interrupt("the state of a generator is set");
   std::memcpy(&g.seed, bytes->data, 8);
   std::memcpy(&g.offset, bytes->data + 8, 8);
 }

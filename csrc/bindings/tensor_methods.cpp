@@ -74,6 +74,7 @@ static const Family family({.kind = Kind::Move, .page = "settings"}, [] {
   def<"storage_offset(Tensor input) -> int", [](Args& a) { return a.tensor(0).offset(); }>(
       kMethod | kTool, "Where the tensor begins in its memory, in elements.");
   def<"data_ptr(Tensor input) -> int", [](Args& a) {
+    capture::interrupt("the memory of a tensor is handed out");
     return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data));
   }>(kMethod | kTool, "The address of the first element.");
   def<"is_contiguous(Tensor input, MemoryFormat? memory_format=None) -> bool", [](Args& a) {

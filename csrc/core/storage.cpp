@@ -3,6 +3,7 @@
 #include <new>
 
 #include "core/allocator.h"
+#include "core/capture.h"
 #include "core/pool.h"
 
 namespace genesis {
@@ -12,9 +13,15 @@ static constexpr size_t kHeader = 64;
 static constexpr size_t kTogether = 4096;
 static_assert(sizeof(Storage) <= kHeader);
 
-static void free_together(Storage* s) { deallocate(s, kHeader + s->nbytes); }
+static void free_together(Storage* s) {
+  if (capture::observer) [[unlikely]]
+    capture::observer->freed(*s);
+  deallocate(s, kHeader + s->nbytes);
+}
 
 static void free_apart(Storage* s) {
+  if (capture::observer) [[unlikely]]
+    capture::observer->freed(*s);
   deallocate(s->data, s->nbytes);
   Pool<sizeof(Storage)>::give(s);
 }
@@ -38,6 +45,8 @@ Storage* Storage::allocate(size_t nbytes) {
     s->free = free_apart;
   }
   s->nbytes = nbytes;
+  if (capture::observer) [[unlikely]]
+    capture::observer->allocated(*s);
   return s;
 }
 
@@ -62,6 +71,8 @@ Storage* Storage::borrow(void* data, size_t nbytes, void* owner, void (*done)(vo
   s->done = done;
   s->free = [](Storage* storage) {
     auto* b = static_cast<Borrowed*>(storage);
+    if (capture::observer) [[unlikely]]
+      capture::observer->freed(*storage);
     b->done(b->owner);
     Pool<sizeof(Borrowed)>::give(b);
   };

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/capture.h"
 #include "core/counted.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -73,8 +74,15 @@ class Tensor {
   DType dtype() const { return impl_->dtype; }
   bool contiguous() const { return impl_->contiguous; }
   int64_t offset() const { return (impl_->data - impl_->storage->data) / itemsize(impl_->dtype); }
+  // The elements, to be read or written here and now, which no plan of a capture would repeat.
   template <class T>
   T* data() const {
+    capture::interrupt("an operation reads or writes values outside a kernel");
+    return reinterpret_cast<T*>(impl_->data);
+  }
+  // Where the elements are, to be handed to a kernel.
+  template <class T>
+  T* address() const {
     return reinterpret_cast<T*>(impl_->data);
   }
   View view() const { return {impl_->data, impl_->dtype, dim(), impl_->shape.data(), impl_->strides.data()}; }

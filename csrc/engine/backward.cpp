@@ -195,6 +195,7 @@ class Shown {
 
 Tensor call_hook(Hook& hook, Tensor grad, bool create_graph) {
   if (!hook.object()) return grad;  // removed, perhaps by the hook before it
+  capture::interrupt("a hook of a tensor runs");
   if (!create_graph && !grad.exclusive() && !grad->foreign()) grad = ops::clone(grad);  // a buffer of the hook's own
   const Shown shown(Grads{grad});
   Tensor replaced = hook.call(grad);

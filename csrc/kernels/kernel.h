@@ -14,6 +14,7 @@
 #pragma once
 
 #include "core/isa.h"
+#include "kernels/capture.h"
 
 namespace genesis::kernels {
 
@@ -24,10 +25,17 @@ template <class R, class... Args>
 struct Kernel<R(Args...)> {
   R (*fn)(Args...) = nullptr;
   int rank = -1;
+  unsigned writes = 1;  // bit i: of the arguments that are Views, number i is written
+  const char* name = nullptr;
 
-  R operator()(Args... args) const { return fn(args...); }
+  R operator()(Args... args) const {
+    if (capture::observer) [[unlikely]]
+      return capture::Captured<R(Args...)>::call(fn, name, writes, args...);
+    return fn(args...);
+  }
 
-  bool offer(R (*candidate)(Args...), Isa level) {
+  bool offer(R (*candidate)(Args...), Isa level, const char* label) {
+    name = label;
     if (level > isa() || static_cast<int>(level) <= rank) return false;
     fn = candidate;
     rank = static_cast<int>(level);
@@ -40,5 +48,5 @@ struct Kernel<R(Args...)> {
 #if defined(GENESIS_ISA)
 #define GENESIS_KERNEL(name)                          \
   [[maybe_unused]] static const bool offered_##name = \
-      ::genesis::kernels::name.offer(&name, ::genesis::Isa::GENESIS_ISA);
+      ::genesis::kernels::name.offer(&name, ::genesis::Isa::GENESIS_ISA, #name);
 #endif

@@ -61,7 +61,9 @@ Tensor isclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool 
 }
 
 // Whether a bool tensor, which is ours and dense, holds no false.
-static bool all_true(const Tensor& x) { return std::memchr(x->data, 0, static_cast<size_t>(x.numel())) == nullptr; }
+static bool all_true(const Tensor& x) {
+  return std::memchr(x.data<char>(), 0, static_cast<size_t>(x.numel())) == nullptr;
+}
 
 bool allclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool equal_nan) {
   return all_true(isclose(x, y, rtol, atol, equal_nan));

@@ -61,7 +61,7 @@ Tensor full(const Dims& shape, Scalar value, DType dtype) {
 Tensor zeros(const Dims& shape, DType dtype) {
   Tensor y = empty(shape, dtype);
   const size_t bytes = static_cast<size_t>(y.numel() * itemsize(dtype));
-  if (bytes <= 65536) std::memset(y->data, 0, bytes);
+  if (bytes <= 65536 && !capture::observer) std::memset(y->data, 0, bytes);
   else kernels::copy(y.view(), Operand(0).view());
   return untracked(std::move(y));
 }

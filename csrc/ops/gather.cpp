@@ -112,8 +112,7 @@ static Tensor embedding_backward(const Tensor& dy, const Tensor& index, int64_t 
     const Tensor scaled = by_freq ? dy * unsqueeze(inverse_frequency(index, rows, dy.dtype()), -1) : dy;
     const Tensor flat = reshape(index, {index.numel()}), rows_of_dy = reshape(scaled, {index.numel(), width});
     dx = transposed(rows_of_dy, {rows, width}, IndexAlong(flat, rows_of_dy.shape(), 0).view(), 0);
-    const size_t row_bytes = static_cast<size_t>(width * itemsize(dx.dtype()));
-    if (padding >= 0) std::memset(dx->data + static_cast<size_t>(padding) * row_bytes, 0, row_bytes);
+    if (padding >= 0) kernels::copy(narrow(dx, 0, padding, 1).view(), Operand(0).view());
   }
   return record("embedding_backward", std::move(dx), inputs(dy), save(index),
                 [rows, padding, by_freq](const Tensor& ddx, const Saved& saved) {
@@ -164,7 +163,7 @@ Tensor embedding_bag(const Tensor& index_in, const Tensor& weight_in, bool mean,
   const double scale = mean ? 1.0 / static_cast<double>(size) : 1.0;
   Tensor y = empty({index.size(0), weight.size(1)}, weight.dtype());
   if (y.numel() == 0) checked_indices("embedding_bag", index, 0, rows);
-  else if (!kernels::sum_rows(y.view(), weight.view(), index.data<int64_t>(), size, scale))
+  else if (!kernels::sum_rows(y.view(), weight.view(), index.address<int64_t>(), size, scale))
     index_out_of_range("embedding_bag", index, 0, rows);
   return record("embedding_bag", std::move(y), inputs(weight), save(index),
                 [rows, size, scale, scale_grad_by_freq](const Tensor& dy, const Saved& saved) {

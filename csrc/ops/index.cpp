@@ -50,7 +50,7 @@ Tensor positions_of(const Tensor& mask) {
   const Tensor bits = contiguous(cast(mask, DType::Bool));
   const int64_t n = bits.numel();
   std::vector<int64_t> counts(static_cast<size_t>(n / kernels::kMaskBlock + 1));
-  kernels::count_true(counts.data(), bits.data<uint8_t>(), n);
+  kernels::count_true(counts.data(), bits.address<uint8_t>(), n);
   int64_t total = 0;
   for (int64_t& c : counts) {
     const int64_t before = total;
@@ -58,7 +58,7 @@ Tensor positions_of(const Tensor& mask) {
     c = before;
   }
   Tensor positions = empty({total}, DType::Int64);
-  kernels::true_positions(positions.data<int64_t>(), bits.data<uint8_t>(), n, counts.data());
+  kernels::true_positions(positions.address<int64_t>(), bits.address<uint8_t>(), n, counts.data());
   return positions;
 }
 
@@ -149,7 +149,7 @@ struct Access {
   int64_t step = 0, num_places = 1;
   View table, values;
 
-  Access(const Tensor& x, const Tensor& list, const Layout& layout, Tensor v) : places(list.data<int64_t>()) {
+  Access(const Tensor& x, const Tensor& list, const Layout& layout, Tensor v) : places(list.address<int64_t>()) {
     int next = 0;
     for (int d = 0; d < x.dim(); ++d) {
       if (next < layout.dims.size() && layout.dims[next] == d) {
@@ -424,7 +424,7 @@ Tensor nonzero(const Tensor& x) {
   const Tensor positions = positions_of(x);
   Tensor y = empty({positions.numel(), x.dim()}, DType::Int64);
   if (x.dim() > 0)
-    kernels::unravel(y.data<int64_t>(), positions.data<int64_t>(), positions.numel(), x.shape().data(), x.dim());
+    kernels::unravel(y.address<int64_t>(), positions.address<int64_t>(), positions.numel(), x.shape().data(), x.dim());
   return untracked(std::move(y));
 }
 

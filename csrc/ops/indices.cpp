@@ -42,7 +42,7 @@ Tensor checked_indices(const char* op, const Tensor& index_in, int dim, int64_t 
   if (beyond >= 0) out_of_range(op, index, beyond, dim, size);
   const WithGradMode off(false);
   Tensor wrapped = index.contiguous() ? clone(index) : contiguous(index);
-  kernels::wrap_negative(wrapped.data<int64_t>(), wrapped.numel(), size);
+  kernels::wrap_negative(wrapped.address<int64_t>(), wrapped.numel(), size);
   return wrapped;
 }
 

@@ -62,7 +62,8 @@ static Tensor pointwise_loss(const char* op, PointwiseLoss loss, const Tensor& x
   } else {
     const WithGradMode off(false);
     const Tensor a = contiguous(cast(x, dtype)), b = contiguous(cast(y, dtype));
-    z = scalar_tensor(kernels::pointwise_loss_sum(loss, a.view(), b.view(), parameter) * scale, dtype);
+    z = empty({}, dtype);
+    kernels::pointwise_loss_sum(loss, z.view(), a.view(), b.view(), parameter, scale);
   }
   return record(op, z, inputs(x, y), save(x, y), [loss, parameter, scale](const Tensor& dz, const Saved& saved) {
     const Tensor x = saved[0], y = saved[1];
@@ -151,13 +152,12 @@ struct Classified {
       fail_target(op, x, y);
     require(problem.classes > 0 || y.numel() == 0, op, ": there are no classes in input ", x.shape());
     labels = contiguous(cast(y, DType::Int64));
-    problem.y = labels.data<int64_t>();
-    for (int64_t i = 0; i < labels.numel(); ++i)
-      require<IndexError>((problem.y[i] >= 0 && problem.y[i] < problem.classes) || problem.y[i] == ignored, op,
-                          ": target ", problem.y[i], " is out of range for ", problem.classes, " classes; valid: 0..",
-                          problem.classes - 1, ", or ignore_index ", ignored,
-                          "; count classes from 0, or give the last layer more outputs");
-    weigh(op, x, weight);
+    problem.y = labels.address<int64_t>();
+    const int64_t counted = kernels::count_classes(problem.y, labels.numel(), problem.classes, ignored);
+    require<IndexError>(counted >= 0, op, ": target ", counted < 0 ? problem.y[-1 - counted] : 0,
+                        " is out of range for ", problem.classes, " classes; valid: 0..", problem.classes - 1,
+                        ", or ignore_index ", ignored, "; count classes from 0, or give the last layer more outputs");
+    weigh(op, x, weight, counted);
   }
 
  private:
@@ -169,10 +169,8 @@ struct Classified {
          : y.numel() == numel(shape) ? str("; use target.reshape", shape)
                                      : "; input and target must come from one batch");
   }
-  void weigh(const char* op, const Tensor& x, const Tensor& weight) {
+  void weigh(const char* op, const Tensor& x, const Tensor& weight, int64_t counted) {
     const int64_t n = labels.numel();
-    int64_t counted = 0;
-    for (int64_t i = 0; i < n; ++i) counted += problem.y[i] != problem.ignored;
     any = counted > 0;
     if (!weight.defined()) {
       total = static_cast<double>(counted);
@@ -228,11 +226,10 @@ Tensor cross_entropy(const Tensor& x, const Tensor& y, const Tensor& weight, int
     scale = factor(reduction, c.total);
     log_sum = empty({2, numel(c.shape)}, x.dtype() == DType::Float64 ? DType::Float64 : DType::Float32);
     const bool none = reduction == LossReduction::None;
-    if (none) z = empty(c.shape, x.dtype());
+    z = empty(none ? c.shape : Dims{}, x.dtype());
     const View nowhere{nullptr, x.dtype(), 0, nullptr, nullptr};
-    const double sum =
-        kernels::cross_entropy(none ? z.view() : nowhere, log_sum.view(), contiguous(x).view(), c.problem);
-    if (!none) z = scalar_tensor(sum * scale, x.dtype());
+    kernels::cross_entropy(none ? z.view() : nowhere, log_sum.view(), none ? nowhere : z.view(), contiguous(x).view(),
+                           scale, c.problem);
   }
   return record("cross_entropy", z, inputs(x), save(x, y, weight, log_sum),
                 [ignored, smoothing, scale](const Tensor& dz, const Saved& saved) {

@@ -48,9 +48,9 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value, Ou
 static Tensor compressed(const Tensor& x, const Tensor& mask) {
   const WithGradMode off(false);
   const Tensor from = contiguous(x), flags = contiguous(mask);
-  const int64_t count = kernels::compress(nullptr, nullptr, flags.data<bool>(), flags.numel(), 1);
+  const int64_t count = kernels::compress(nullptr, nullptr, flags.address<bool>(), flags.numel(), 1);
   Tensor y = empty({count}, x.dtype());
-  kernels::compress(y->data, from->data, flags.data<bool>(), flags.numel(), itemsize(x.dtype()));
+  kernels::compress(y->data, from->data, flags.address<bool>(), flags.numel(), itemsize(x.dtype()));
   return y;
 }
 
@@ -60,7 +60,7 @@ static Tensor masked_select_backward(const Tensor& dy, const Tensor& mask) {
   {
     const WithGradMode off(false);
     const Tensor from = contiguous(dy), flags = contiguous(mask);
-    kernels::expand(dx->data, from->data, flags.data<bool>(), flags.numel(), itemsize(dy.dtype()));
+    kernels::expand(dx->data, from->data, flags.address<bool>(), flags.numel(), itemsize(dy.dtype()));
   }
   return record("masked_select_backward", std::move(dx), inputs(dy), save(mask),
                 [](const Tensor& ddx, const Saved& saved) { return Grads{masked_select(ddx, saved[0])}; });
@@ -81,7 +81,7 @@ static Tensor masked_scatter_backward(const Tensor& dy, const Tensor& mask, cons
   {
     const WithGradMode off(false);
     const Tensor from = contiguous(dy), flags = contiguous(mask);
-    kernels::compress(dx->data, from->data, flags.data<bool>(), flags.numel(), itemsize(dy.dtype()));
+    kernels::compress(dx->data, from->data, flags.address<bool>(), flags.numel(), itemsize(dy.dtype()));
   }
   return record("masked_scatter_backward", std::move(dx), inputs(dy), save(mask),
                 [](const Tensor& ddx, const Saved& saved) {
@@ -101,13 +101,13 @@ Tensor masked_scatter(const Tensor& x_in, const Tensor& mask_in, const Tensor& s
   {
     const WithGradMode off(false);
     const Tensor flags = contiguous(mask), from = contiguous(source);
-    const int64_t count = kernels::compress(nullptr, nullptr, flags.data<bool>(), flags.numel(), 1);
+    const int64_t count = kernels::compress(nullptr, nullptr, flags.address<bool>(), flags.numel(), 1);
     require(count <= source.numel(), "masked_scatter: mask has ", count, " true elements but source only ",
             source.numel(), " elements");
     if (out) destination("masked_scatter", shape, x.dtype(), out);  // raises unless the result fits
     y = empty(shape, x.dtype());
     kernels::copy(y.view(), x.view());
-    kernels::expand(y->data, from->data, flags.data<bool>(), flags.numel(), itemsize(x.dtype()));
+    kernels::expand(y->data, from->data, flags.address<bool>(), flags.numel(), itemsize(x.dtype()));
     y = deliver("masked_scatter", std::move(y), out);
   }
   return record("masked_scatter", std::move(y), inputs(x, source), save(mask),

@@ -58,9 +58,9 @@ void run(const Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, do
   int64_t outer = 1;
   for (int i = 0; i + 1 < list.size(); ++i) outer *= list[i].size;
   for (int64_t o = 0; o < outer; ++o) {
-    const T* a = x.data<T>();
-    const T* b = y.data<T>();
-    T* c = z.data<T>();
+    const T* a = x.address<T>();
+    const T* b = y.address<T>();
+    T* c = z.address<T>();
     int64_t rest = o;
     for (int i = list.size() - 2; i >= 0; --i) {
       const int64_t at = rest % list[i].size;
@@ -80,8 +80,9 @@ void run(const Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, do
 template <class T, class Gemm>
 void one(Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, double alpha, double beta,
          kernels::GemmMatrix<T> addend = {}) {
-  gemm(z.size(0), z.size(1), x.size(1), static_cast<T>(alpha), {x.data<T>(), x.stride(0), x.stride(1)},
-       {y.data<T>(), y.stride(0), y.stride(1)}, static_cast<T>(beta), addend, z.data<T>(), z.stride(0), z.stride(1));
+  gemm(z.size(0), z.size(1), x.size(1), static_cast<T>(alpha), {x.address<T>(), x.stride(0), x.stride(1)},
+       {y.address<T>(), y.stride(0), y.stride(1)}, static_cast<T>(beta), addend, z.address<T>(), z.stride(0),
+       z.stride(1));
 }
 
 // z = alpha * x @ y + beta * z over broadcast stacks, outside any graph; at least 2-d operands that fit.
@@ -136,8 +137,8 @@ void product_onto(const Tensor& z, const Tensor& input, const Tensor& x, const T
       input.stride(-1) == 1) {
     // A vector, or rows that are contiguous: added where the product leaves the registers.
     const int64_t row = input.dim() == 2 && input.size(0) == z.size(0) ? input.stride(0) : 0;
-    if (z.dtype() == DType::Float32) one<float>(kernels::sgemm, x, y, z, alpha, beta, {input.data<float>(), row, 1});
-    else one<double>(kernels::dgemm, x, y, z, alpha, beta, {input.data<double>(), row, 1});
+    if (z.dtype() == DType::Float32) one<float>(kernels::sgemm, x, y, z, alpha, beta, {input.address<float>(), row, 1});
+    else one<double>(kernels::dgemm, x, y, z, alpha, beta, {input.address<double>(), row, 1});
     return;
   }
   if (beta != 0) kernels::copy(z.view(), input.view());

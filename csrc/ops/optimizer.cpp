@@ -10,6 +10,8 @@
 namespace genesis::ops {
 
 double number(const Tensor& t) {
+  if (t.dtype() == DType::Float32) return *t.data<float>();
+  if (t.dtype() == DType::Float64) return *t.data<double>();
   double value;
   const View from = t.view();
   kernels::copy(View{&value, DType::Float64, from.ndim, from.shape, from.strides}, from);
@@ -20,7 +22,9 @@ namespace {
 
 void set_number(const char* op, const Tensor& t, double value) {
   const View to = t.view();
-  kernels::copy(to, View{&value, DType::Float64, to.ndim, to.shape, to.strides});
+  if (t.dtype() == DType::Float32) *t.data<float>() = static_cast<float>(value);
+  else if (t.dtype() == DType::Float64) *t.data<double>() = value;
+  else kernels::copy(to, View{&value, DType::Float64, to.ndim, to.shape, to.strides});
   t->storage->written(op);
 }
 

@@ -308,7 +308,7 @@ Tensor random_(const Tensor& x, Generator& g) {
 static Tensor dropout_again(const Tensor& input, const Tensor& kept, double p) {
   const Tensor x = contiguous(input);
   Tensor y = empty(x.shape(), x.dtype());
-  kernels::dropout_again(y.view(), x.view(), kept.data<uint32_t>(), p);
+  kernels::dropout_again(y.view(), x.view(), kept.address<uint32_t>(), p);
   return record("dropout_backward", y, inputs(x), save(kept),
                 [p](const Tensor& dy, const Saved& saved) { return Grads{dropout_again(dy, saved[0], p)}; });
 }
@@ -318,7 +318,7 @@ static Tensor dropout_at(const Tensor& input, double p, Draw draw, Out out = {})
   const Tensor x = contiguous(input);
   Tensor y = out && out.tensor->contiguous() ? *out.tensor : empty(x.shape(), x.dtype());
   const Tensor kept = tracked(x) ? empty({(x.numel() + 31) / 32}, DType::Int32) : Tensor();
-  kernels::dropout(y.view(), x.view(), kept.defined() ? kept.data<uint32_t>() : nullptr, draw, p);
+  kernels::dropout(y.view(), x.view(), kept.defined() ? kept.address<uint32_t>() : nullptr, draw, p);
   if (out) return deliver("dropout_", y, out);
   return record("dropout", y, inputs(x), save(kept),
                 [p](const Tensor& dy, const Saved& saved) { return Grads{dropout_again(dy, saved[0], p)}; });

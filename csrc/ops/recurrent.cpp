@@ -81,11 +81,13 @@ constexpr int64_t kBlockRows = 64;           // that make a product worth its pa
 void product(const Tensor& z, const Tensor& x, const Tensor& y, double beta) {
   const int64_t m = x.size(0), n = y.size(1), k = x.size(1);
   if (z.dtype() == DType::Float64)
-    kernels::dgemm(m, n, k, 1, {x.data<double>(), x.stride(0), x.stride(1)},
-                   {y.data<double>(), y.stride(0), y.stride(1)}, beta, {}, z.data<double>(), z.stride(0), z.stride(1));
+    kernels::dgemm(m, n, k, 1, {x.address<double>(), x.stride(0), x.stride(1)},
+                   {y.address<double>(), y.stride(0), y.stride(1)}, beta, {}, z.address<double>(), z.stride(0),
+                   z.stride(1));
   else
-    kernels::sgemm(m, n, k, 1, {x.data<float>(), x.stride(0), x.stride(1)}, {y.data<float>(), y.stride(0), y.stride(1)},
-                   static_cast<float>(beta), {}, z.data<float>(), z.stride(0), z.stride(1));
+    kernels::sgemm(m, n, k, 1, {x.address<float>(), x.stride(0), x.stride(1)},
+                   {y.address<float>(), y.stride(0), y.stride(1)}, static_cast<float>(beta), {}, z.address<float>(),
+                   z.stride(0), z.stride(1));
 }
 Tensor transposed(const Tensor& x) { return transpose(x, 0, 1); }
 

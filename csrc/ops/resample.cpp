@@ -159,7 +159,7 @@ Tensor run_bytes(const Tensor& x, const Dims& from, const Dims& to, const Resamp
     if (next.numel() > 0)
       kernels::resample_bytes(
           {lines.outer, from[d], to[d], lines.inner, table.taps, table.index.data(), weight.data(), shift},
-          y.data<uint8_t>(), next.data<uint8_t>());
+          y.address<uint8_t>(), next.address<uint8_t>());
     y = next;
   }
   return y.same(x) ? clone(x) : y;

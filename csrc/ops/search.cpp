@@ -45,8 +45,8 @@ Tensor searchsorted(const Tensor& sorted, const Operand& values, bool right, con
   Tensor y = empty(shape, DType::Int64);
   const int64_t n = one_row ? y.numel() : shape.back();
   if (y.numel() > 0)
-    kernels::searchsorted(y.data<int64_t>(), in->data, order.defined() ? order.data<int64_t>() : nullptr, what->data,
-                          in.dtype(), one_row ? 1 : y.numel() / n, sorted.size(-1), n, one_row, right);
+    kernels::searchsorted(y.address<int64_t>(), in->data, order.defined() ? order.address<int64_t>() : nullptr,
+                          what->data, in.dtype(), one_row ? 1 : y.numel() / n, sorted.size(-1), n, one_row, right);
   return untracked(cast(y, dtype));
 }
 
@@ -56,7 +56,7 @@ Tensor isin(const Operand& elements, const Operand& among, bool invert) {
   const Tensor x = computed(elements, type), list = computed(among, type);
   const Tensor sorted = sort(reshape(list, {list.numel()}), 0, false).values;
   Tensor y = empty(x.shape(), DType::Bool);
-  kernels::is_member(y.data<bool>(), x->data, x.numel(), sorted->data, sorted.numel(), x.dtype());
+  kernels::is_member(y.address<bool>(), x->data, x.numel(), sorted->data, sorted.numel(), x.dtype());
   return untracked(invert ? logical_not(y) : y);
 }
 
@@ -119,7 +119,7 @@ Tensor histc(const Tensor& x, int64_t bins, double min, double max) {
     return untracked(cast(narrow(bincount(bin, Tensor(), bins + 1), 0, 0, bins), x.dtype()));
   }
   const Tensor counts = zeros({bins}, DType::Int64);
-  kernels::histogram_into(counts.data<int64_t>(), values->data, values.dtype(), values.numel(), bins, min, max);
+  kernels::histogram_into(counts.address<int64_t>(), values->data, values.dtype(), values.numel(), bins, min, max);
   return untracked(cast(counts, x.dtype()));
 }
 

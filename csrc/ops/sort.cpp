@@ -49,8 +49,8 @@ static Sorted sorted_rows(const Rows& in, bool with_values, bool descending) {
   Sorted y{with_values ? in.results(in.n, in.x.dtype()) : Tensor(), in.results(in.n, DType::Int64)};
   const Tensor scratch = empty({kernels::sort_scratch(in.x.dtype(), in.n)}, DType::UInt8);
   if (in.rows > 0)
-    kernels::sort(with_values ? y.values->data : nullptr, y.indices.data<int64_t>(), in.x->data, in.x.dtype(), in.rows,
-                  in.n, descending, scratch->data);
+    kernels::sort(with_values ? y.values->data : nullptr, y.indices.address<int64_t>(), in.x->data, in.x.dtype(),
+                  in.rows, in.n, descending, scratch->data);
   return y;
 }
 
@@ -87,7 +87,7 @@ Sorted topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
       const Sorted all = sorted_rows(in, true, largest);
       y = {contiguous(slice(all.values, -1, 0, k, 1)), contiguous(slice(all.indices, -1, 0, k, 1))};
     } else {
-      kernels::top(y.values->data, y.indices.data<int64_t>(), in.x->data, x.dtype(), in.rows, in.n, k, largest);
+      kernels::top(y.values->data, y.indices.address<int64_t>(), in.x->data, x.dtype(), in.rows, in.n, k, largest);
     }
   }
   y = {in.put_back(y.values), in.put_back(y.indices)};
@@ -102,7 +102,8 @@ Sorted kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
   Dims shape = x.shape();
   if (x.dim() > 0) shape[in.dim] = 1;
   Sorted y{in.results(1, x.dtype()), in.results(1, DType::Int64)};
-  if (in.rows > 0) kernels::kth(y.values->data, y.indices.data<int64_t>(), in.x->data, x.dtype(), in.rows, in.n, k - 1);
+  if (in.rows > 0)
+    kernels::kth(y.values->data, y.indices.address<int64_t>(), in.x->data, x.dtype(), in.rows, in.n, k - 1);
   y = {in.put_back(y.values), in.put_back(y.indices)};
   y.values = record_picked("kthvalue", y.values, x, in.dim, y.indices);
   if (keepdim || x.dim() == 0) return {y.values, untracked(y.indices)};
@@ -131,7 +132,7 @@ static Unique unique_flat(const Tensor& x, bool sort_first) {
   const int64_t n = flat.numel();
   const Sorted in_order = sort_first ? sorted_rows(Rows("unique", flat, 0), true, false) : Sorted{flat, Tensor()};
   const Tensor group = empty({n}, DType::Int64);
-  const int64_t count = kernels::label_runs(group.data<int64_t>(), in_order.values->data, x.dtype(), n);
+  const int64_t count = kernels::label_runs(group.address<int64_t>(), in_order.values->data, x.dtype(), n);
   Unique y = groups(group, count);
   y.values = index_select(in_order.values, 0, y.values);
   y.inverse = group;
@@ -153,9 +154,9 @@ static Unique unique_slices(const char* op, const Tensor& x, int64_t dim, bool s
           " have no elements to compare");
   const Tensor order = empty({n}, DType::Int64), group = empty({n}, DType::Int64);
   std::iota(order.data<int64_t>(), order.data<int64_t>() + n, 0);
-  if (sort_first) kernels::sort_slices(order.data<int64_t>(), slices->data, x.dtype(), n, width);
+  if (sort_first) kernels::sort_slices(order.address<int64_t>(), slices->data, x.dtype(), n, width);
   const int64_t count =
-      kernels::label_slices(group.data<int64_t>(), order.data<int64_t>(), slices->data, x.dtype(), n, width);
+      kernels::label_slices(group.address<int64_t>(), order.address<int64_t>(), slices->data, x.dtype(), n, width);
   Unique y = groups(group, count);
   y.values = index_select(x, d, index_select(order, 0, y.values));
   y.inverse = empty({n}, DType::Int64);

@@ -1,10 +1,24 @@
-"""The compiler's names. There is no compiler: functions run as they are."""
+"""Compiled functions: a call is captured as a list of kernel calls, which later calls replay.
+
+>>> @genesis.compile
+... def step(x):
+...     return (x * 2 + 1).tanh().sum()
+>>> x = genesis.ones(3)
+>>> step(x) == step(x) == step(x)
+tensor(True)
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from genesis import _C
+
+if TYPE_CHECKING:
+    from genesis._compile.compiled import CompiledFunction as CompiledFunction
+    from genesis._compile.show import Explanation as Explanation
 
 __all__ = [
     "allow_in_graph",
@@ -12,6 +26,7 @@ __all__ = [
     "compile",
     "cudagraph_mark_step_begin",
     "disable",
+    "explain",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
@@ -24,28 +39,98 @@ __all__ = [
 
 T = TypeVar("T")
 
+_MODES = (None, "default", "reduce-overhead")
+_OPTIONS = ("fuse", "max_plans")
+
 
 def compile(
     model: Any = None,
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: Any = "inductor",
+    backend: Any = "tiles",
     mode: str | None = None,
-    options: Any = None,
+    options: dict[str, Any] | None = None,
     disable: bool = False,
+    check: bool = False,
 ) -> Any:
-    """``model`` itself: Genesis runs it as it is. Also a decorator with options.
+    """A function that is captured in its first call and replayed in later ones; also a decorator.
 
-    >>> genesis.compile(abs) is abs
-    True
+    ``model`` is a function, for example a whole training step, or a module. A call runs as usual
+    while the kernels that it calls are recorded; the next call with such arguments checks the
+    recording against the function, bit by bit; from then on the recording is replayed, without
+    Python, with pointwise operations fused. What cannot be repeated (reading values, printing,
+    hooks) is a graph break: the function then runs as it is, or raises with ``fullgraph=True``.
+
+    ``options`` are ``fuse`` (True) and ``max_plans`` (8). ``check=True`` compares every replay with
+    the function. ``disable=True`` returns the function itself.
+
+    >>> f = genesis.compile(lambda x: x.exp().sum())
+    >>> [f(genesis.zeros(2)).item() for _ in range(3)]
+    [2.0, 2.0, 2.0]
     """
-    return (lambda function: function) if model is None else model
+    if model is None:
+        given = dict(
+            fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options
+        )
+        return lambda function: compile(function, **given, disable=disable, check=check)  # type: ignore[arg-type]
+    if not callable(model):
+        raise TypeError(f"compile: expected a function or a module, got {type(model).__name__}")
+    if dynamic:
+        raise ValueError(
+            "compile: dynamic=True is not possible: a plan is made for the shapes of a call; leave "
+            "it out, and each of up to options['max_plans'] shapes gets a plan"
+        )
+    if mode not in _MODES:
+        raise ValueError(f"compile: mode must be one of {_MODES}, got {mode!r}")
+    if backend not in ("tiles", "inductor", "eager"):
+        raise ValueError(
+            "compile: backend must be 'tiles', which 'inductor' also means, or 'eager', got "
+            f"{backend!r}"
+        )
+    for name in options or {}:
+        if name not in _OPTIONS:
+            raise ValueError(f"compile: options may have {_OPTIONS}, got {name!r}")
+    if disable or backend == "eager":
+        return model
+    from genesis._compile.compiled import CompiledFunction
+    from genesis.nn import Module
+
+    settings: dict[str, Any] = dict(fullgraph=fullgraph, check=check, options=options or {})
+    if isinstance(model, Module):
+        from genesis._compile.module import OptimizedModule
+
+        return OptimizedModule(model, CompiledFunction(model.__call__, **settings, module=model))
+    if isinstance(model, CompiledFunction):
+        model = model.function
+    return CompiledFunction(model, **settings)
+
+
+def explain(fn: Any, *args: Any, **kwargs: Any) -> Explanation:
+    """Calls a function once under capture; says what was captured, and why it was broken off.
+
+    >>> print(genesis.compiler.explain(lambda x: x.exp().item(), genesis.ones(())).breaks[0].reason)
+    the value of a tensor is read
+    """
+    from genesis._compile.show import explain as explained
+
+    return explained(fn, args, kwargs)
 
 
 def disable(fn: Any = None, recursive: bool = True, **kwargs: Any) -> Any:
-    """``fn`` itself; also a decorator with options."""
-    return (lambda function: function) if fn is None else fn
+    """``fn`` as it is: a capture that meets it is broken off; also a decorator with options."""
+    if fn is None:
+        return disable
+    import functools
+
+    function = getattr(fn, "function", fn)
+
+    @functools.wraps(function)
+    def uncompiled(*args: Any, **given: Any) -> Any:
+        _C._capture_interrupt("a function that must not be compiled is called")
+        return function(*args, **given)
+
+    return uncompiled
 
 
 def allow_in_graph(fn: T) -> T:
@@ -62,15 +147,24 @@ def substitute_in_graph(original_fn: Any, **kwargs: Any) -> Callable[[T], T]:
 
 
 def is_compiling() -> bool:
-    """Whether this code is compiled: never."""
+    """Whether a function is being captured."""
+    return _C._capturing()
+
+
+is_dynamo_compiling = is_compiling
+
+
+def is_exporting() -> bool:
+    """Whether this code is exported: never."""
     return False
 
 
-is_dynamo_compiling = is_exporting = is_compiling
-
-
 def reset() -> None:
-    """Nothing: no compiled code is kept."""
+    """Drop the plans of all compiled functions."""
+    from genesis._compile.compiled import compiled_functions
+
+    for function in list(compiled_functions):
+        function.reset()
 
 
 def cudagraph_mark_step_begin() -> None:
@@ -78,11 +172,22 @@ def cudagraph_mark_step_begin() -> None:
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """Names of compilers: none."""
-    return []
+    """Names of backends."""
+    return ["eager", "tiles"]
 
 
 @contextlib.contextmanager
 def set_stance(stance: str = "default", **kwargs: Any) -> Iterator[None]:
-    """A block in which nothing is different: nothing is compiled."""
-    yield
+    """A block in which compiled functions run as they are, with "force_eager"."""
+    from genesis._compile import compiled as _compiled
+
+    if stance not in ("default", "force_eager") or kwargs:
+        raise ValueError(
+            "set_stance: must be 'default' or 'force_eager', without options, got "
+            f"{stance!r} {kwargs or ''}"
+        )
+    before, _compiled._stance = _compiled._stance, stance
+    try:
+        yield
+    finally:
+        _compiled._stance = before

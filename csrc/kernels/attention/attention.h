@@ -16,28 +16,48 @@ struct AttentionOptions {
   bool causal;  // query i sees keys 0..i
   double dropout;
   Draw draw;  // of attention_dropout
+
+  template <class A>
+  void arguments(A& a) {
+    a.visit(draw);
+  }
 };
 
 // `mask` is (batch, heads, queries, keys), broadcast by strides: bool (true: takes part) or added to the scores.
 inline constinit Kernel<void(View out, View lse, View q, View k, View v, View mask, const AttentionOptions& options)>
-    attention;
+    attention{.writes = 0b11};
 // Gradients of q, k and v; those without data are not computed.
 inline constinit Kernel<void(View dq, View dk, View dv, View dout, View out, View lse, View q, View k, View v,
                              View mask, const AttentionOptions& options)>
-    attention_backward;
+    attention_backward{.writes = 0b111};
 
 // What a backward pass works on; of `lse`, `q`, ... above. `mask` may be without data.
 struct AttentionInputs {
   View dout, lse, q, k, v, mask;
+
+  template <class A>
+  void arguments(A& a) {
+    for (View* x : {&dout, &lse, &q, &k, &v, &mask}) a.read(*x);
+  }
 };
 // What arrives for the results of a backward pass; those without data are 0. `gmask` is broadcast as the mask is.
 struct AttentionArrived {
   bool any = false;
   View gq{}, gk{}, gv{}, gmask{};
+
+  template <class A>
+  void arguments(A& a) {
+    for (View* x : {&gq, &gk, &gv, &gmask}) a.read(*x);
+  }
 };
 // Gradients of a backward pass; those without data are not computed. `dmask` as in attention_mask_backward.
 struct AttentionSecond {
   View ddout, dq, dk, dv, dmask;
+
+  template <class A>
+  void arguments(A& a) {
+    for (View* x : {&ddout, &dq, &dk, &dv, &dmask}) a.written(*x);
+  }
 };
 inline constinit Kernel<void(const AttentionSecond& to, const AttentionInputs& in, const AttentionArrived& arrived,
                              const AttentionOptions& options)>

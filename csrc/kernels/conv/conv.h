@@ -18,6 +18,9 @@ struct ConvShape {
   int64_t batch, groups, in_channels, out_channels;  // channels of one group
   int64_t in[3] = {}, out[3] = {}, kernel[3] = {}, stride[3] = {}, padding[3] = {}, dilation[3] = {};
 
+  template <class A>
+  void arguments(A&) {}  // numbers only
+
   int64_t in_size() const { return in[0] * in[1] * in[2]; }
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }

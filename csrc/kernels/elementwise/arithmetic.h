@@ -15,6 +15,9 @@ inline constinit Binary add, sub, mul, div;
 struct Factor {
   double real;
   int64_t whole;
+
+  template <class A>
+  void arguments(A&) {}  // numbers only
 };
 inline constinit Kernel<void(View y, View a, View b, Factor alpha)> add_scaled;
 inline constinit Unary neg, abs, sign, square, reciprocal;

@@ -389,11 +389,12 @@ void run(const Loop& loop, int64_t begin, int64_t end) {
 
 }  // namespace
 
-void elementwise(std::initializer_list<Operand> operands, Inner inner, const void* params, int64_t grain,
-                 bool fetches) {
+void elementwise(std::initializer_list<Operand> operands, Inner inner, Params params, int64_t grain, bool fetches) {
+  if (note) [[unlikely]]
+    note(operands, inner, params, grain);
   Loop loop;
   loop.inner = inner;
-  loop.params = params;
+  loop.params = params.data;
   if (!flatten(loop, operands)) plan(loop, operands);
   if (loop.total == 0) return;
   prepare(loop, grain, fetches);

@@ -7,7 +7,9 @@
 // same way. A broadcast operand that does not move along a tile is passed as a single value.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
+#include <type_traits>
 
 #include "core/view.h"
 
@@ -24,6 +26,24 @@ inline constexpr unsigned kFar = 1u << 31;
 inline constexpr int64_t kAhead = 2048;
 using Inner = void (*)(char* const* data, unsigned scalars, int64_t n, const void* params);
 
+// What an inner loop needs besides its operands. The size is -1 where a copy of it would not do.
+struct Params {
+  const void* data = nullptr;
+  int64_t size = 0;
+  Params() = default;
+  Params(std::nullptr_t) {}
+  template <class T>
+    requires(!std::is_void_v<T>)
+  Params(const T* params) : data(params), size(std::is_trivially_copyable_v<T> ? int64_t{sizeof(T)} : -1) {}
+  // Of something that points to what it needs.
+  static Params uncopied(const void* params) {
+    Params p;
+    p.data = params;
+    p.size = -1;
+    return p;
+  }
+};
+
 struct Operand {
   View view;
   DType compute;  // the type in which the inner loop wants it
@@ -31,8 +51,12 @@ struct Operand {
 
 // Operand 0 is the output: its shape is the shape of the loop; the others broadcast to it.
 // `grain` is how many elements are worth a thread, `fetches` whether the inner loop heeds kFar.
-void elementwise(std::initializer_list<Operand> operands, Inner inner, const void* params = nullptr,
-                 int64_t grain = kLightGrain, bool fetches = false);
+void elementwise(std::initializer_list<Operand> operands, Inner inner, Params params = {}, int64_t grain = kLightGrain,
+                 bool fetches = false);
+
+// Told of every loop while a call is captured (plan/recorder.cpp), outside parallel regions.
+using Note = void (*)(std::initializer_list<Operand> operands, Inner inner, Params params, int64_t grain);
+inline constinit Note note = nullptr;
 
 // float16 and bfloat16 compute in float32, small integers in int32, bool in uint8.
 inline DType compute_type(DType t) {

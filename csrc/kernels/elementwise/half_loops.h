@@ -118,21 +118,22 @@ void half_loop(char* const* data, unsigned scalars, int64_t n, const void* param
 
 // y = Op(x...), if `type` is a half type and every input is of it or has no dimensions; else false.
 template <class Op, class... Views>
-bool on_halves(DType type, const View& y, const void* params, const Views&... x) {
+bool on_halves(DType type, const View& y, Params params, const Views&... x) {
   if ((type != DType::Float16 && type != DType::BFloat16) || !((x.ndim == 0 || x.dtype == type) && ...)) return false;
   using Inputs = std::make_integer_sequence<int, sizeof...(x)>;
-  HalfParams all{params, 0};
+  HalfParams all{params.data, 0};
   unsigned bit = 1;
   ((all.floats |= (bit <<= 1) * (x.ndim == 0)), ...);
   elementwise({{y, y.dtype}, {x, x.ndim == 0 ? DType::Float32 : type}...},
-              type == DType::Float16 ? half_loop<Op, Half, Inputs> : half_loop<Op, BFloat16, Inputs>, &all);
+              type == DType::Float16 ? half_loop<Op, Half, Inputs> : half_loop<Op, BFloat16, Inputs>,
+              Params::uncopied(&all));
   return true;
 }
 
 #else
 
 template <class Op, class... Views>
-bool on_halves(DType, const View&, const void*, const Views&...) {
+bool on_halves(DType, const View&, Params, const Views&...) {
   return false;
 }
 

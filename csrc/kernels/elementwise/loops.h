@@ -175,7 +175,7 @@ inline DType own_type(DType t) { return t >= DType::UInt8 && t <= DType::Int16 ?
 
 // y = Op(x), both in the compute type of y's dtype. Floating only.
 template <class Op>
-void map_floating(View y, View x, const void* params = nullptr, int64_t grain = kLightGrain) {
+void map_floating(View y, View x, Params params = {}, int64_t grain = kLightGrain) {
   const DType t = compute_type(y.dtype);
   if (grain < kLightGrain && t == DType::Float32)
     return elementwise({{y, t}, {x, t}}, far_unary_loop<Op, float>, params, grain, true);
@@ -184,43 +184,43 @@ void map_floating(View y, View x, const void* params = nullptr, int64_t grain = 
 }
 // The same for every dtype.
 template <class Op>
-void map(View y, View x, const void* params = nullptr, int64_t grain = kLightGrain) {
+void map(View y, View x, Params params = {}, int64_t grain = kLightGrain) {
   const DType t = compute_type(y.dtype);
   const Inner inner = with_compute_type(y.dtype, []<class T>() -> Inner { return unary_loop<Op, T, T>; });
   elementwise({{y, t}, {x, t}}, inner, params, grain);
 }
 template <class Op>
-void map_own(View y, View x, const void* params = nullptr) {
+void map_own(View y, View x, Params params = {}) {
   const DType t = own_type(y.dtype);
   elementwise({{y, t}, {x, t}}, with_own_type(y.dtype, []<class T>() -> Inner { return unary_loop<Op, T, T>; }),
               params);
 }
 template <class Op>
-void zip_own(View y, View a, View b, const void* params = nullptr) {
+void zip_own(View y, View a, View b, Params params = {}) {
   const DType t = own_type(y.dtype);
   const Inner inner = with_own_type(y.dtype, []<class T>() -> Inner { return binary_loop<Op, T, T>; });
   elementwise({{y, t}, {a, t}, {b, t}}, inner, params);
 }
 template <class Op>
-void zip(View y, View a, View b, const void* params = nullptr, int64_t grain = kLightGrain) {
+void zip(View y, View a, View b, Params params = {}, int64_t grain = kLightGrain) {
   const DType t = compute_type(y.dtype);
   const Inner inner = with_compute_type(y.dtype, []<class T>() -> Inner { return binary_loop<Op, T, T>; });
   elementwise({{y, t}, {a, t}, {b, t}}, inner, params, grain);
 }
 template <class Op>
-void zip_floating(View y, View a, View b, const void* params = nullptr, int64_t grain = kLightGrain) {
+void zip_floating(View y, View a, View b, Params params = {}, int64_t grain = kLightGrain) {
   const DType t = compute_type(y.dtype);
   const Inner inner = with_floating_compute_type(y.dtype, []<class T>() -> Inner { return binary_loop<Op, T, T>; });
   elementwise({{y, t}, {a, t}, {b, t}}, inner, params, grain);
 }
 template <class Op>
-void zip3(View y, View a, View b, View c, const void* params = nullptr, int64_t grain = kLightGrain) {
+void zip3(View y, View a, View b, View c, Params params = {}, int64_t grain = kLightGrain) {
   const DType t = compute_type(y.dtype);
   const Inner inner = with_compute_type(y.dtype, []<class T>() -> Inner { return ternary_loop<Op, T, T, T, T>; });
   elementwise({{y, t}, {a, t}, {b, t}, {c, t}}, inner, params, grain);
 }
 template <class Op>
-void zip3_floating(View y, View a, View b, View c, const void* params = nullptr, int64_t grain = kLightGrain) {
+void zip3_floating(View y, View a, View b, View c, Params params = {}, int64_t grain = kLightGrain) {
   const DType t = compute_type(y.dtype);
   const Inner inner =
       with_floating_compute_type(y.dtype, []<class T>() -> Inner { return ternary_loop<Op, T, T, T, T>; });

@@ -21,6 +21,9 @@ inline constinit Kernel<void(View y, View x, View lo, View hi)> clamp;
 struct Bounds {
   double lo, hi;
   int64_t whole_lo, whole_hi;
+
+  template <class A>
+  void arguments(A&) {}  // numbers only
 };
 inline constinit Kernel<void(View y, View x, Bounds bounds)> clamp_numbers;
 // 0 for a < 0, b for a = 0, 1 for a > 0.

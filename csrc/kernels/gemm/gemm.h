@@ -18,6 +18,11 @@ struct GemmMatrix {
   const T* data = nullptr;
   int64_t row_stride = 0;
   int64_t col_stride = 0;
+
+  template <class A>
+  void arguments(A& a) {
+    a.visit(data);
+  }
 };
 using GemmOperand = GemmMatrix<float>;
 

@@ -12,11 +12,19 @@ namespace genesis::kernels {
 struct Ctc {
   int64_t frames, batch, classes, blank;
   const int64_t *labels, *label_offsets, *input_lengths, *target_lengths;
+
+  template <class A>
+  void arguments(A& a) {
+    a.visit(labels);
+    a.visit(label_offsets);
+    a.visit(input_lengths);
+    a.visit(target_lengths);
+  }
 };
 
 // loss[n] = -log(probability), infinite where it is 0; and if `slopes` has memory, the gradient of each loss with
 // respect to log_probs, 0 where the loss is infinite.
-inline constinit Kernel<void(View loss, View slopes, View log_probs, const Ctc& problem)> ctc;
+inline constinit Kernel<void(View loss, View slopes, View log_probs, const Ctc& problem)> ctc{.writes = 0b11};
 // The second derivative of each loss applied to `direction`, which is shaped as log_probs.
 inline constinit Kernel<void(View product, View log_probs, View direction, const Ctc& problem)> ctc_second;
 

@@ -428,16 +428,20 @@ void distribution(View t, const CrossEntropy& p) {
 
 }  // namespace
 
+// A number, as a tensor of any dtype holds it.
+static void put_number(const View& to, double value) { scatter(to.data, 0, to.dtype, &value, DType::Float64, 1); }
+
 void pointwise_loss(PointwiseLoss loss, View z, View x, View y, double parameter) {
   with_loss(loss, [&]<class Loss>() {
     const typename Value<Loss>::Params params{parameter};
     zip_floating<Value<Loss>>(z, x, y, &params);
   });
 }
-double pointwise_loss_sum(PointwiseLoss loss, View x, View y, double parameter) {
-  return with_loss(loss, [&]<class Loss>() {
+void pointwise_loss_sum(PointwiseLoss loss, View z, View x, View y, double parameter, double scale) {
+  const double total = with_loss(loss, [&]<class Loss>() {
     return with_floating_compute_type(x.dtype, [&]<class T>() { return sum_of<Loss, T>(x, y, T(parameter)); });
   });
+  put_number(z, total * scale);
 }
 void pointwise_loss_backward(PointwiseLoss loss, View dx, View dz, View x, View y, double parameter, double scale) {
   with_loss(loss, [&]<class Loss>() {
@@ -445,8 +449,19 @@ void pointwise_loss_backward(PointwiseLoss loss, View dx, View dz, View x, View 
     zip3_floating<Slope<Loss>>(dx, dz, x, y, &params);
   });
 }
-double cross_entropy(View loss, View log_sum, View x, const CrossEntropy& problem) {
-  return with_floating_compute_type(x.dtype, [&]<class T>() { return forward<T>(loss, log_sum, x, problem); });
+void cross_entropy(View loss, View log_sum, View total, View x, double scale, const CrossEntropy& problem) {
+  const double sum =
+      with_floating_compute_type(x.dtype, [&]<class T>() { return forward<T>(loss, log_sum, x, problem); });
+  if (total.data) put_number(total, sum * scale);
+}
+int64_t count_classes(const int64_t* y, int64_t n, int64_t classes, int64_t ignored) {
+  int64_t counted = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (y[i] == ignored) continue;
+    if (y[i] < 0 || y[i] >= classes) return -1 - i;
+    ++counted;
+  }
+  return counted;
 }
 void cross_entropy_backward(View dx, View dz, View x, View log_sum, double scale, const CrossEntropy& problem) {
   with_floating_compute_type(x.dtype, [&]<class T>() { backward<T>(dx, dz, x, log_sum, scale, problem); });
@@ -458,6 +473,7 @@ GENESIS_KERNEL(pointwise_loss)
 GENESIS_KERNEL(pointwise_loss_sum)
 GENESIS_KERNEL(pointwise_loss_backward)
 GENESIS_KERNEL(cross_entropy)
+GENESIS_KERNEL(count_classes)
 GENESIS_KERNEL(cross_entropy_backward)
 GENESIS_KERNEL(cross_entropy_target)
 

@@ -287,9 +287,16 @@ void group_norm_backward(View dx, View dweight, View dbias, View dy, View x, Vie
   with_floating_compute_type(
       x.dtype, [&]<class T>() { group_norm_backward_rows<T>(dx, dweight, dbias, dy, x, mean, rstd, weight); });
 }
+bool doubtful(const float* mean, const float* rstd, int64_t n) {
+  bool found = false;
+  for (int64_t i = 0; i < n; ++i)
+    found |= rstd[i] < 1e-16f || rstd[i] > 1e16f || (mean && std::abs(mean[i]) * rstd[i] > 1024.0f);
+  return found;
+}
 GENESIS_KERNEL(layer_norm)
 GENESIS_KERNEL(layer_norm_backward)
 GENESIS_KERNEL(group_norm)
 GENESIS_KERNEL(group_norm_backward)
+GENESIS_KERNEL(doubtful)
 
 }  // namespace genesis::kernels::GENESIS_ISA

@@ -21,6 +21,9 @@ struct PoolShape {
   int64_t divisor = 0;
   bool count_padding = true;
 
+  template <class A>
+  void arguments(A&) {}  // numbers only
+
   int64_t in_size() const { return in[0] * in[1] * in[2]; }
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
 };

@@ -15,6 +15,12 @@ struct ResampleTable {
   int64_t outer, in, out, inner, taps;
   const int64_t* index;
   const double* weight;
+
+  template <class A>
+  void arguments(A& a) {
+    a.array(index, out * taps);
+    a.array(weight, out * taps);
+  }
 };
 using ResampleFn = void(DType dtype, const ResampleTable& table, const void* x, void* y);
 inline constinit Kernel<ResampleFn> resample;
@@ -33,6 +39,9 @@ inline constinit Kernel<void(const ByteTable& table, const uint8_t* x, uint8_t* 
 struct UnfoldShape {
   int64_t planes;
   int64_t in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
+
+  template <class A>
+  void arguments(A&) {}  // numbers only
 };
 inline constinit Kernel<void(DType dtype, const UnfoldShape& shape, const void* x, void* columns)> unfold;
 inline constinit Kernel<void(DType dtype, const UnfoldShape& shape, const void* columns, void* x)> fold;

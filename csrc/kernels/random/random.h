@@ -9,6 +9,11 @@ namespace genesis::kernels {
 
 struct Draw {
   uint64_t seed, counter;
+
+  template <class A>
+  void arguments(A& a) {
+    a.draw(seed, counter);
+  }
 };
 
 // Floating y. uniform on [low, high); normal with mean and std.

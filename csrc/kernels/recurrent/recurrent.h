@@ -18,6 +18,12 @@ struct Sequence {
   const int64_t* offsets;  // row at which step t begins
   int64_t steps;
   bool reverse;  // runs from the last step to the first
+
+  template <class A>
+  void arguments(A& a) {
+    a.array(sizes, steps);
+    a.array(offsets, steps + 1);
+  }
 };
 
 struct RecurrentLayer {
@@ -28,6 +34,12 @@ struct RecurrentLayer {
   View bias;       // (gates * hidden,): of the inputs in a GRU, else of all
   View bias_hh;    // of a GRU: (3 * hidden,)
   View weight_hr;  // of an LSTM with a projection: (outputs, hidden)
+
+  template <class A>
+  void arguments(A& a) {
+    a.visit(sequence);
+    for (View* x : {&h0, &c0, &weight_hh, &bias, &bias_hh, &weight_hr}) a.read(*x);
+  }
 };
 
 // x is (rows, inputs), weight_ih (gates * hidden, inputs); if they are absent, `gates` comes with their product. It
@@ -36,7 +48,7 @@ struct RecurrentLayer {
 // states of each sequence.
 inline constinit Kernel<void(const RecurrentLayer& layer, View x, View weight_ih, View out, View hn, View cn,
                              View gates, View cells)>
-    recurrent_forward;
+    recurrent_forward{.writes = 0b1111100};
 
 // The gradient runs back through the steps number [first, end) in the order of running, so that what it leaves can be
 // used while it is in the cache. Their rows are `row` and those after it.
@@ -49,10 +61,16 @@ struct RecurrentGradients {
   View dgates;         // of the rows of these steps: of what the inputs contribute, (gates * hidden)
   View dgates_hidden;  // of a GRU: of what the hidden state contributes
   View dprojected;     // of an LSTM with a projection: of its results
+
+  template <class A>
+  void arguments(A& a) {
+    a.read(dout);
+    for (View* x : {&dh, &dc, &dgates, &dgates_hidden, &dprojected}) a.written(*x);
+  }
 };
 inline constinit Kernel<void(const RecurrentLayer& layer, const RecurrentGradients& grads, View out, View gates,
                              View cells)>
-    recurrent_backward;
+    recurrent_backward{.writes = 0b111};
 
 // The hidden state before each row, of all rows.
 inline constinit Kernel<void(const Sequence& sequence, View previous, View out, View h0)> recurrent_previous;

@@ -19,14 +19,15 @@ inline constinit Kernel<void(View y, View x, double p)> norm;
 // NaN is larger and smaller than everything.
 inline constinit Kernel<void(View y, View x)> amax, amin;
 // Along one dimension: the extreme and where it first occurs. `values` may have no data.
-inline constinit Kernel<void(View values, View indices, View x)> max_index, min_index;
+inline constinit Kernel<void(View values, View indices, View x)> max_index{.writes = 0b11}, min_index{.writes = 0b11};
 
 // Along one dimension, by rank: the lower of two middle elements (NaN if there is one, and without NaN), and the most
 // frequent one (the smallest of several). Indices are of one such element; x in its compute type or half precision.
-inline constinit Kernel<void(View values, View indices, View x)> median, nanmedian, mode;
+inline constinit Kernel<void(View values, View indices, View x)> median{.writes = 0b11}, nanmedian{.writes = 0b11},
+    mode{.writes = 0b11};
 
 // Sum of squared distances to the mean, over n - correction; its square root if `root`. `mean` may have no data.
-inline constinit Kernel<void(View y, View mean, View x, double correction, bool root)> variance;
+inline constinit Kernel<void(View y, View mean, View x, double correction, bool root)> variance{.writes = 0b11};
 inline constinit Kernel<void(View y, View x)> logsumexp;
 
 }  // namespace genesis::kernels

@@ -70,6 +70,13 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if _C._capturing() and not self._stepping:
+            from genesis._compile import host as _host
+
+            if _host.hosts is not None:
+                if args or kwargs:
+                    _C._capture_interrupt("an optimizer's step is called with arguments")
+                return _host.repeated(self, lambda: with_hooks(self, *args, **kwargs))
         self._opt_called = True
         if self._looks:
             self._look_for_old_gradients()

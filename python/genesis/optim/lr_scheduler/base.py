@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from genesis import _C
 from genesis._C import Tensor
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
@@ -118,6 +119,11 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Set the rates of the next step. With ``epoch``, which is deprecated, of that step."""
+        if _C._capturing():
+            from genesis._compile import host as _host
+
+            if _host.hosts is not None:
+                return _host.repeated(self, lambda: self.step(epoch))
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 f"{type(self).__name__}.step() was called before optimizer.step(): the first "

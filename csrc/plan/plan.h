@@ -1,0 +1,105 @@
+// A recording made ready to run: dead calls removed, pointwise calls grouped, blocks packed into one arena.
+//
+// A plan does not change once it is made; what a run changes (addresses, places in the sequence of random numbers) is
+// in an Instance.
+#pragma once
+
+#include "plan/tiles.h"
+
+namespace genesis::plan {
+
+struct Step {
+  enum Kind : uint8_t { Kernel, Tiles, Host } kind;
+  uint32_t index;   // of a call or a group, or number of the action of the host
+  uint32_t at = 0;  // where its arguments are: a pack, or the addresses of a group
+};
+
+struct Site {
+  uint32_t at;  // of a pointer among the arguments
+  int64_t offset;
+};
+
+enum class Home : uint8_t { Nowhere, Arena, External, Output };
+
+struct Options {
+  bool fuse = true;
+  std::vector<uint32_t> outputs;  // blocks that get memory of their own in every run
+  // Calls from here on belong to the second part, which runs later; what it reads is kept.
+  uint32_t second_part = UINT32_MAX;
+};
+
+class Plan {
+ public:
+  Plan(std::unique_ptr<Recording> recording, Options options);
+
+  std::unique_ptr<Recording> recording;
+  std::vector<Step> steps;
+  uint32_t second_part;      // the first step of the second part
+  std::vector<Step> before;  // checks that need nothing of the plan: they run first
+  std::vector<Group> groups;
+  std::vector<Home> homes;                           // of blocks
+  std::vector<int64_t> offsets;                      // of blocks in the arena
+  std::vector<std::pair<uint32_t, uint32_t>> lives;  // of blocks: the first and the last step that touch them
+  std::vector<std::vector<Site>> sites;              // of blocks
+  std::vector<uint32_t> written;                     // external blocks
+  std::vector<char> late;                            // blocks that the second part touches
+  std::vector<uint32_t> restored;                    // those that are written before a check, which may fail
+  std::vector<uint32_t> draws;                       // where seeds and counters are
+  std::vector<char> arguments;                       // as recorded
+  int64_t arena_bytes = 0;
+  size_t dead = 0, fused = 0;  // calls that were removed, and that are in groups
+  int64_t saved_bytes = 0;     // of blocks that live in tiles only
+  std::string broken;          // why it cannot run; empty if it can
+
+  std::string text() const;
+
+ private:
+  void remove_dead();
+  void check_writes();
+  void group();
+  void merge_groups();
+  void lower();
+  void lower_group(Group& group);
+  void place_checks();
+  void pack();
+  void lay_out();
+
+  struct Unit {
+    std::vector<uint32_t> calls;
+    int64_t total = 0;  // of a group
+    bool removed = false;
+  };
+  bool fits(const Unit& unit, uint32_t call) const;
+  bool independent(const Unit& a, const Unit& b) const;
+
+  Options options_;
+  std::vector<char> live_;                      // calls
+  std::vector<char> output_;                    // blocks
+  std::vector<std::vector<Meeting>> meetings_;  // of calls
+  std::vector<int64_t> totals_;                 // of calls; 0: not pointwise
+  std::vector<Unit> units_;
+};
+
+// The state of runs that do not overlap.
+class Instance {
+ public:
+  explicit Instance(const Plan& plan) : plan_(plan), arguments_(plan.arguments), bases_(plan.sites.size()) {}
+  bool set_base(uint32_t block, char* base);  // whether it has changed
+  void set_arena(char* arena);
+  void set_draws(uint64_t seed, uint64_t counter);
+  // Runs steps from `step` on, up to an action of the host or `end`; returns where it stopped. Returns kFailed if a
+  // result that must recur did not.
+  static constexpr uint32_t kFailed = UINT32_MAX;
+  uint32_t run(uint32_t step, uint32_t end);
+  bool run_checks();
+  const char* failed = nullptr;  // the kernel that did
+
+ private:
+  bool one(const Step& step);
+  const Plan& plan_;
+  std::vector<char> arguments_;
+  std::vector<char*> bases_;
+  char* arena_ = nullptr;
+};
+
+}  // namespace genesis::plan

@@ -1,0 +1,215 @@
+#include "plan/tiles.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/parallel.h"
+#include "kernels/elementwise/convert.h"
+
+namespace genesis::plan {
+
+bool meet(const PointwiseLoop& loop, std::vector<Meeting>& meetings, int64_t& total) {
+  const View& out = loop.operands[0].view;
+  std::vector<int> order;
+  for (int d = 0; d < out.ndim; ++d)
+    if (out.shape[d] != 1) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return out.strides[a] > out.strides[b]; });
+  total = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    if (out.strides[order[i]] != total) return false;
+    total *= out.shape[order[i]];
+  }
+  if (total == 0) return false;
+  meetings.assign(loop.operands.size(), {});
+  for (size_t k = 0; k < loop.operands.size(); ++k) {
+    const View& v = loop.operands[k].view;
+    Meeting& m = meetings[k];
+    const int lead = out.ndim - v.ndim;
+    bool direct = true, single = true;
+    int64_t step = 1;
+    for (size_t i = order.size(); i-- > 0;) {
+      const int d = order[i];
+      const int64_t stride = d < lead || v.shape[d - lead] == 1 ? 0 : v.strides[d - lead];
+      direct &= stride == step;
+      single &= stride == 0;
+      step *= out.shape[d];
+      m.shape.push_back(out.shape[d]);
+      m.strides.push_back(stride * itemsize(v.dtype));
+    }
+    // One element is met as such where it has a block, so that it can pass on through a slot.
+    const bool constant = loop.operands[k].place.block == kNoBlock;
+    m.kind = direct && !constant ? Meeting::Direct : single && k > 0 ? Meeting::Single : Meeting::Strided;
+    if (k == 0 && m.kind != Meeting::Direct) return false;
+    std::reverse(m.shape.begin(), m.shape.end());
+    std::reverse(m.strides.begin(), m.strides.end());
+    // Merge what is contiguous.
+    size_t kept = 0;
+    for (size_t i = 1; i < m.shape.size(); ++i) {
+      if (m.strides[kept] == m.strides[i] * m.shape[i]) {
+        m.shape[kept] *= m.shape[i];
+        m.strides[kept] = m.strides[i];
+      } else {
+        ++kept;
+        m.shape[kept] = m.shape[i];
+        m.strides[kept] = m.strides[i];
+      }
+    }
+    if (!m.shape.empty()) {
+      m.shape.resize(kept + 1);
+      m.strides.resize(kept + 1);
+    }
+  }
+  return true;
+}
+
+namespace {
+
+template <class T>
+void move_inner(char* const* data, unsigned scalars, int64_t n, const void*) {
+  if (scalars & 2) std::fill_n(reinterpret_cast<T*>(data[0]), n, *reinterpret_cast<const T*>(data[1]));
+  else if (data[0] != data[1]) std::memcpy(data[0], data[1], static_cast<size_t>(n) * sizeof(T));
+}
+
+template <class T>
+void collect(char* to, const char* from, int64_t stride, int64_t n) {
+  T* out = reinterpret_cast<T*>(to);
+  if (stride == 0) std::fill_n(out, n, *reinterpret_cast<const T*>(from));
+  else if (stride == sizeof(T) && n >= 16) std::memcpy(out, from, static_cast<size_t>(n) * sizeof(T));
+  else
+    for (int64_t i = 0; i < n; ++i) out[i] = *reinterpret_cast<const T*>(from + i * stride);
+}
+
+// Elements at .. at + n of a strided operand, one after another.
+template <class T>
+void fetch(const Load& load, const char* base, int64_t at, int64_t n, char* to) {
+  const int last = static_cast<int>(load.shape.size()) - 1;
+  int64_t index[kMaxDims];
+  for (int d = last; d >= 0; --d) {
+    const int64_t size = load.shape[static_cast<size_t>(d)];
+    index[d] = at % size;
+    at /= size;
+    base += index[d] * load.strides[static_cast<size_t>(d)];
+  }
+  const int64_t columns = load.shape[static_cast<size_t>(last)], stride = load.strides[static_cast<size_t>(last)];
+  while (n > 0) {
+    const int64_t run = std::min(columns - index[last], n);
+    collect<T>(to, base, stride, run);
+    to += run * static_cast<int64_t>(sizeof(T));
+    n -= run;
+    if (n == 0) break;
+    base -= index[last] * stride;
+    index[last] = 0;
+    for (int d = last - 1; d >= 0; --d) {
+      base += load.strides[static_cast<size_t>(d)];
+      if (++index[d] < load.shape[static_cast<size_t>(d)]) break;
+      base -= index[d] * load.strides[static_cast<size_t>(d)];
+      index[d] = 0;
+    }
+  }
+}
+void fetch(const Load& load, const char* base, int64_t at, int64_t n, char* to) {
+  switch (itemsize(load.dtype)) {
+    case 1: return fetch<uint8_t>(load, base, at, n, to);
+    case 2: return fetch<uint16_t>(load, base, at, n, to);
+    case 4: return fetch<uint32_t>(load, base, at, n, to);
+    default: return fetch<uint64_t>(load, base, at, n, to);
+  }
+}
+
+struct Buffer {
+  char* data = nullptr;
+  size_t size = 0;
+  ~Buffer() { std::free(data); }
+  char* get(size_t bytes) {
+    if (bytes > size) {
+      std::free(data);
+      data = static_cast<char*>(std::aligned_alloc(64, bytes));
+      size = data ? bytes : 0;
+      if (!data) throw std::bad_alloc();
+    }
+    return data;
+  }
+};
+
+void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t end) {
+  constexpr int64_t kBytes = kTileSize * 8;
+  static thread_local Buffer buffer;
+  // Slots, then buffers for conversions of operands, then converted single values.
+  char* slots = buffer.get(static_cast<size_t>((group.slots + kernels::kMaxOperands) * kBytes) + 8 * 8 * 1024);
+  char* const converted = slots + group.slots * kBytes;
+  char* const singles = converted + kernels::kMaxOperands * kBytes;
+  constexpr size_t kMostSingles = 8 * 1024;
+  // Single values of another type.
+  size_t next = 0;
+  for (const Instruction& i : group.code)
+    for (size_t k = 1; k < i.operands.size(); ++k) {
+      const TileOperand& o = i.operands[k];
+      if (o.kind != TileOperand::Single || o.dtype == o.compute || next == kMostSingles) continue;
+      kernels::gather(singles + 8 * next++, o.compute, bases[o.base], 0, o.dtype, 1);
+    }
+  for (int64_t at = begin; at < end; at += kTileSize) {
+    const int64_t n = std::min(kTileSize, end - at);
+    next = 0;
+    for (const int step : group.order) {
+      if (step < 0) {
+        const Load& load = group.loads[static_cast<size_t>(-1 - step)];
+        fetch(load, bases[load.base], at, n, slots + load.slot * kBytes);
+        continue;
+      }
+      const Instruction& i = group.code[static_cast<size_t>(step)];
+      char* data[kernels::kMaxOperands];
+      for (size_t k = 0; k < i.operands.size(); ++k) {
+        const TileOperand& o = i.operands[k];
+        const bool same = o.dtype == o.compute;
+        if (o.kind == TileOperand::Single) {
+          data[k] = same ? bases[o.base] : singles + 8 * next++;
+          continue;
+        }
+        char* place = o.kind == TileOperand::Slot ? slots + o.slot * kBytes : bases[o.base] + at * itemsize(o.dtype);
+        data[k] = place;
+        if (same) continue;
+        data[k] = converted + static_cast<int64_t>(k) * kBytes;
+        if (k > 0) kernels::gather(data[k], o.compute, place, itemsize(o.dtype), o.dtype, n);
+      }
+      i.inner(data, i.singles, n, i.params);
+      const TileOperand& out = i.operands[0];
+      if (out.dtype != out.compute) {
+        char* place =
+            out.kind == TileOperand::Slot ? slots + out.slot * kBytes : bases[out.base] + at * itemsize(out.dtype);
+        kernels::scatter(place, itemsize(out.dtype), out.dtype, data[0], out.compute, n);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<PointwiseLoop> loop_of_copy(const Call& call, Recording&) {
+  if (std::strcmp(call.name, "copy") != 0 || call.references.empty()) return nullptr;
+  const auto* views = reinterpret_cast<const View*>(call.pack.data());  // Pack<View, View>
+  auto loop = std::make_unique<PointwiseLoop>();
+  const DType dtype = views[0].dtype;
+  switch (itemsize(dtype)) {
+    case 1: loop->inner = move_inner<uint8_t>; break;
+    case 2: loop->inner = move_inner<uint16_t>; break;
+    case 4: loop->inner = move_inner<uint32_t>; break;
+    case 8: loop->inner = move_inner<uint64_t>; break;
+    default: return nullptr;
+  }
+  loop->params = nullptr;
+  loop->grain = kernels::kLightGrain;
+  for (int k = 0; k < 2; ++k) {
+    LoopOperand o{views[k], {}, dtype};
+    for (const Reference& r : call.references)
+      if (r.at == static_cast<uint32_t>(k * static_cast<int>(sizeof(View)))) o.place = r.place;
+    if (o.place.block == kNoBlock && (k == 0 || o.view.ndim != 0 || !o.view.data)) return nullptr;
+    loop->operands.push_back(o);
+  }
+  return loop;
+}
+
+void run_group(const Group& group, char* const* bases) {
+  parallel_for(group.total, group.grain, [&](int64_t begin, int64_t end) { run_chunk(group, bases, begin, end); });
+}
+
+}  // namespace genesis::plan

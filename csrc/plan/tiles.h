@@ -1,0 +1,59 @@
+// A group of pointwise calls as one loop over tiles: every tile goes through all of them while it is in the cache.
+//
+// The loop runs over elements in the order of memory. An operand is used where it lies (direct), is one value for all
+// elements (single), or lies in a slot: a buffer of one tile, which an instruction or a load filled before. Loads bring
+// operands that are broadcast or strided into slots.
+#pragma once
+
+#include <vector>
+
+#include "plan/recorder.h"
+
+namespace genesis::plan {
+
+inline constexpr int64_t kTileSize = 512;
+inline constexpr int kMaxSlots = 96;
+
+struct TileOperand {
+  enum Kind : uint8_t { Direct, Single, Slot } kind;
+  uint32_t base = 0;  // of Direct and Single: which pointer
+  int slot = 0;
+  DType dtype, compute;
+};
+struct Instruction {
+  kernels::Inner inner;
+  const void* params;
+  std::vector<TileOperand> operands;
+  unsigned singles = 0;
+};
+struct Load {
+  uint32_t base;
+  int slot;
+  DType dtype;
+  std::vector<int64_t> shape, strides;  // strides in bytes
+};
+struct Group {
+  std::vector<uint32_t> calls;
+  int64_t total = 0, grain = 0;
+  int slots = 0;
+  // What happens to a tile, in order: loads[i] if negative (-1 - i), else code[i].
+  std::vector<int> order;
+  std::vector<Load> loads;
+  std::vector<Instruction> code;
+  std::vector<Place> bases;
+  std::vector<const void*> constants;  // of bases without a block
+};
+
+// How an operand of a loop meets its elements, dimensions in the order of the output's memory.
+struct Meeting {
+  enum Kind : uint8_t { Direct, Single, Strided } kind;
+  std::vector<int64_t> shape, strides;  // of Strided, in bytes
+};
+// False if the output has gaps: the loop then runs by itself.
+bool meet(const PointwiseLoop& loop, std::vector<Meeting>& meetings, int64_t& total);
+// A copy as a loop; null if it is none.
+std::unique_ptr<PointwiseLoop> loop_of_copy(const Call& call, Recording& recording);
+
+void run_group(const Group& group, char* const* bases);
+
+}  // namespace genesis::plan

@@ -1,0 +1,1 @@
+"""What genesis.compile is made of: guards, captures, replays, and how plans are shown."""

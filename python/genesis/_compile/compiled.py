@@ -1,0 +1,533 @@
+"""Compiled functions: the first call captures, the second is checked, later ones replay."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import genesis
+from genesis import _C, _pytree
+from genesis._C import Tensor
+from genesis._compile import host as _host
+from genesis._compile.guards import TooMuch, Walk
+from genesis._compile.state import State, bits, differences
+
+MOST_PLANS = 8
+_PLAIN = (int, float, bool, str, bytes, complex, type(None))
+_lock = threading.RLock()  # one capture at a time
+
+
+class GraphBreak(RuntimeError):
+    """A function with ``fullgraph=True`` does something that a plan cannot repeat."""
+
+
+@dataclass
+class Break:
+    """Why there is no plan, and the line of Python that caused it."""
+
+    reason: str
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.where})" if self.where else self.reason
+
+
+@dataclass
+class Entry:
+    """A plan, and when it may be used."""
+
+    key: Any  # structure of the arguments, numbers among them, modes
+    walk: Walk
+    guards: Any
+    symbols: tuple[int, ...] = ()  # numbers among the arguments that are passed as tensors
+    plan: Any = None  # None: eager
+    reason: Break | None = None
+    hosts: list[tuple[Any, Callable[[], Any]]] = field(default_factory=list)
+    actions: list[Callable[[], Any]] = field(default_factory=list)
+    spec: Any = None
+    leaves: list[Any] = field(default_factory=list)  # of the result; None where a tensor goes
+    wanted: list[Any] | None = None  # inputs of its backward pass: numbers of arguments, or tensors
+    differentiable: list[int] = field(default_factory=list)  # numbers of results
+    reached: list[bool] = field(default_factory=list)  # which of them have a gradient
+    checked: bool = False
+    uses: int = 0
+
+
+class _Call:
+    """One replayed call that is to be differentiated."""
+
+    def __init__(
+        self,
+        owner: CompiledFunction,
+        entry: Entry,
+        leaves: list[Any],
+        spec: Any,
+        tensors: list[Tensor],
+    ) -> None:
+        self.owner, self.entry, self.leaves, self.spec = owner, entry, leaves, spec
+        self.tensors = tensors
+        self.generator = genesis.get_rng_state()
+        self.run: Any = None
+        self.results: list[Tensor] = []
+        self.looks: list[tuple[Any, Any]] = []
+
+    def gradients(self, grads: tuple[Any, ...], inputs: tuple[Tensor, ...]) -> tuple[Any, ...]:
+        entry = self.entry
+        given = []
+        for i in entry.differentiable:
+            shape, dtype = self.looks[i]
+            g = grads[i]
+            given.append(genesis.zeros(shape, dtype=dtype) if g is None else g)
+        run, self.run = self.run, None  # its memory serves one backward pass
+        if run is not None and not genesis.is_grad_enabled():
+            dense = [g.detach().contiguous() for g in given]
+            found = _C._plan_backward(run, [*self.tensors, *dense])
+            if not isinstance(found, str):
+                queue = iter(found)
+                assert entry.wanted is not None
+                return tuple(next(queue) if wanted else None for wanted in entry.reached)
+        return self._eagerly(given, inputs)
+
+    def _eagerly(self, given: list[Tensor], inputs: tuple[Tensor, ...]) -> tuple[Any, ...]:
+        """Higher derivatives: the function once more, from the same random numbers."""
+        create = genesis.is_grad_enabled()
+        state = State(self.entry.walk.tensors.values(), ())
+        genesis.set_rng_state(self.generator)
+        try:
+            with genesis.enable_grad():
+                args, kwargs = _pytree.tree_unflatten(self.leaves, self.spec)
+                result = self.owner.function(*args, **kwargs)
+                flat = [x for x in _pytree.tree_leaves(result) if isinstance(x, Tensor)]
+                outputs = [flat[i] for i in self.entry.differentiable]
+                return genesis.autograd.grad(
+                    outputs, inputs, given, create_graph=create, allow_unused=True
+                )
+        finally:
+            state.restore()
+
+
+class _Replay(genesis.autograd.Function):
+    """A replayed call with a backward pass of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, call: _Call, *inputs: Tensor) -> Any:
+        ctx.call = call
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*inputs)
+        outputs, call.results = call.results, []
+        entry = call.entry
+        ctx.mark_non_differentiable(
+            *(t for i, t in enumerate(outputs) if i not in entry.differentiable)
+        )
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return (None, *ctx.call.gradients(grads, ctx.saved_tensors))
+
+
+class _Output:
+    """Standard output while a function is captured: what it prints cannot be repeated."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> Any:
+        _C._capture_interrupt("the function prints")
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _where() -> str:
+    """The line of the user's code that runs."""
+    frame = sys._getframe(1)
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not os.path.abspath(name).startswith(here):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+def _random_states() -> Any:
+    import random
+
+    import numpy as np
+
+    state = np.random.get_state(legacy=True)
+    return random.getstate(), (state[0], state[1].tobytes(), *state[2:])
+
+
+class CompiledFunction:
+    """A function that is captured once for each kind of arguments, and then replayed."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        fullgraph: bool,
+        check: bool,
+        options: dict[str, Any],
+        module: Any = None,
+    ) -> None:
+        self.function = function
+        self.roots = (function, module)
+        self.fullgraph = fullgraph
+        self.check = check
+        self.fuse = bool(options.get("fuse", True))
+        self.most_plans = int(options.get("max_plans", MOST_PLANS))
+        self.entries: list[Entry] = []
+        self.eager: Break | None = None  # why it is never captured
+        self.refused: set[tuple[int, ...]] = set()  # numbers that cannot be symbols
+        functools.update_wrapper(self, function, updated=())
+        compiled_functions.add(self)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def reset(self) -> None:
+        """Drop all plans."""
+        self.entries.clear()
+        self.eager = None
+
+    @property
+    def plan(self) -> Any:
+        """The plans made so far, as text; ``.svg()`` and ``.html()`` draw them."""
+        from genesis._compile.show import Plans
+
+        return Plans(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.eager is not None or _C._capturing() or _disabled():
+            return self.function(*args, **kwargs)
+        modes = _C._plan_modes()
+        if modes < 0:
+            return self.function(*args, **kwargs)
+        leaves, spec = _pytree.tree_flatten((args, kwargs))
+        if modes & 4:
+            modes = (modes, genesis.get_autocast_dtype("cpu"))
+        for entry in self.entries:
+            if (
+                entry.key[0] == modes
+                and entry.key[1] == spec
+                and _same(entry, leaves)
+                and _C._guards_fail(entry.guards) < 0
+            ):
+                if entry.plan is None:
+                    return self.function(*args, **kwargs)
+                used, result = self._use(entry, leaves, spec)
+                if used:
+                    return result
+                if result != "tensors":  # a check of values failed
+                    return self.function(*args, **kwargs)
+        return self._capture(modes, leaves, spec)
+
+    # --- replay
+
+    def _tensors(self, entry: Entry, leaves: list[Any]) -> list[Tensor]:
+        return [
+            x if isinstance(x, Tensor) else _symbol(x)
+            for i, x in enumerate(leaves)
+            if isinstance(x, Tensor) or i in entry.symbols
+        ]
+
+    def _use(self, entry: Entry, leaves: list[Any], spec: Any) -> tuple[bool, Any]:
+        if not entry.checked or self.check:
+            return self._check(entry, leaves, spec)
+        tensors = self._tensors(entry, leaves)
+        entry.uses += 1
+        if entry.wanted is None:
+            found = _C._plan_run(entry.plan, tensors, entry.actions)
+            if isinstance(found, str):
+                return False, found
+            return True, _build(entry, found)
+        call = _Call(self, entry, leaves, spec, tensors)
+        found = _C._plan_run(entry.plan, tensors, entry.actions)
+        if isinstance(found, str):
+            return False, found
+        call.run = found.pop()
+        call.looks = [(t.shape, t.dtype) for t in found]
+        call.results = found
+        outputs = _Replay.apply(
+            call, *(w if isinstance(w, Tensor) else tensors[w] for w in entry.wanted)
+        )
+        return True, _build(entry, list(outputs))
+
+    def _check(self, entry: Entry, leaves: list[Any], spec: Any) -> tuple[bool, Any]:
+        """Run the plan and the function on the same state, and compare every bit."""
+        tensors = self._tensors(entry, leaves)
+        owners = [owner for owner, _ in entry.hosts]
+        state = State([*entry.walk.tensors.values(), *tensors], owners)
+        found = _C._plan_run(entry.plan, tensors, entry.actions)
+        if isinstance(found, str):
+            return False, found
+        run = found.pop() if entry.wanted is not None else None
+        replayed = {f"result {i}": bits(t) for i, t in enumerate(found)}
+        replayed |= state.now()
+        given: list[Tensor] = []
+        if run is not None:
+            given = [genesis.randn_like(found[i]) for i in entry.differentiable]
+            back = _C._plan_backward(run, [*tensors, *given])
+            replayed |= {f"input gradient {i}": bits(g) for i, g in enumerate(back)}
+        del found, run
+        state.restore()
+        args, kwargs = _pytree.tree_unflatten(leaves, spec)
+        result = self.function(*args, **kwargs)
+        flat = [x for x in _pytree.tree_leaves(result) if isinstance(x, Tensor)]
+        eager = {f"result {i}": bits(t) for i, t in enumerate(flat)}
+        eager |= state.now()
+        if entry.wanted is not None:
+            wanted = [w if isinstance(w, Tensor) else tensors[w] for w in entry.wanted]
+            back = genesis.autograd.grad(
+                [flat[i] for i in entry.differentiable],
+                wanted,
+                given,
+                retain_graph=True,
+                allow_unused=True,
+            )
+            back = [g for g in back if g is not None]
+            eager |= {f"input gradient {i}": bits(g) for i, g in enumerate(back)}
+        wrong = differences(replayed, eager)
+        if not wrong:
+            entry.checked = True
+            return True, result
+        entry.plan = None
+        entry.reason = Break(
+            f"the replay differs from the function in {', '.join(sorted(wrong)[:4])}"
+        )
+        text = f"compile: {self._name()}: {entry.reason}; it runs eagerly from now on"
+        if self.check or self.fullgraph:
+            raise RuntimeError(text)
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
+        return True, result
+
+    # --- capture
+
+    def _name(self) -> str:
+        return getattr(self.function, "__qualname__", type(self.function).__name__)
+
+    def _capture(self, modes: Any, leaves: list[Any], spec: Any) -> Any:
+        args, kwargs = _pytree.tree_unflatten(leaves, spec)
+        if len(self.entries) >= self.most_plans:
+            self.eager = Break(f"it needs more than {self.most_plans} plans")
+            warnings.warn(
+                f"compile: {self._name()} was captured for {self.most_plans} kinds of arguments "
+                "and state, and needs more; it runs eagerly from now on. Shapes, or values that it "
+                "reads, change from call to call; see genesis.compiler.explain",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+            return self.function(*args, **kwargs)
+        with _lock:
+            if _C._capturing():
+                return self.function(*args, **kwargs)
+            symbols = self._symbols(modes, leaves, spec)
+            entry = None
+            if symbols:
+                entry, result = self._capture_symbols(modes, leaves, spec, symbols)
+            if entry is None:
+                entry, result = capture(self, modes, leaves, spec)
+        if entry is not None:
+            self.entries.insert(0, entry)
+        reason = self.eager if entry is None else entry.reason
+        if self.fullgraph and reason is not None:
+            self.entries.clear()
+            self.eager = None
+            raise GraphBreak(f"compile: {self._name()} cannot be captured as a whole: {reason}")
+        return result
+
+    def _symbols(self, modes: Any, leaves: list[Any], spec: Any) -> tuple[int, ...]:
+        """Numbers among the arguments that have changed since another capture."""
+        for entry in self.entries:
+            if entry.key[0] != modes or entry.key[1] != spec:
+                continue
+            found = set(entry.symbols)
+            for i, (now, then) in enumerate(zip(leaves, entry.key[2], strict=True)):
+                if isinstance(now, Tensor) != (then is Tensor):
+                    break
+                if then is Tensor or now is then or i in found:
+                    continue
+                if type(now) is not type(then) or type(now) not in _PLAIN:
+                    break
+                if now != then:
+                    if type(now) not in (int, float):
+                        break
+                    found.add(i)
+            else:
+                symbols = tuple(sorted(found))
+                if found - set(entry.symbols) and symbols not in self.refused:
+                    return symbols
+        return ()
+
+    def _capture_symbols(
+        self, modes: Any, leaves: list[Any], spec: Any, symbols: tuple[int, ...]
+    ) -> tuple[Entry | None, Any]:
+        """A capture with tensors in place of numbers; no entry if that is not the same function."""
+        given = [_symbol(x) if i in symbols else x for i, x in enumerate(leaves)]
+        args, kwargs = _pytree.tree_unflatten(leaves, spec)
+        walk = Walk([*self.roots, *(x for x in leaves if not isinstance(x, Tensor))])
+        tensors = [x for x in leaves if isinstance(x, Tensor)]
+        state = State([*walk.tensors.values(), *tensors], walk.owners)
+        try:
+            entry, found = capture(self, modes, leaves, spec, given)
+        except Exception:
+            entry = None
+        after = state.now()
+        state.restore()
+        if entry is not None and entry.plan is not None:
+            entry.symbols = symbols
+            result = self.function(*args, **kwargs)
+            now, then = _pytree.tree_flatten(result), _pytree.tree_flatten(found)
+            equal = now[1] == then[1] and [bits(x) for x in now[0]] == [bits(x) for x in then[0]]
+            if equal and not differences(after, state.now()):
+                return entry, result
+            state.restore()
+        self.eager = None
+        self.refused.add(symbols)
+        return None, None
+
+
+def _disabled() -> bool:
+    return os.environ.get("GENESIS_COMPILE", "1") == "0" or _stance == "force_eager"
+
+
+_stance = "default"
+compiled_functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
+
+
+def _symbol(x: Any) -> Tensor:
+    return genesis.tensor(x, dtype=genesis.float64 if type(x) is float else genesis.int64)
+
+
+def _same(entry: Entry, leaves: list[Any]) -> bool:
+    for i, (now, then) in enumerate(zip(leaves, entry.key[2], strict=True)):
+        if then is Tensor:
+            if not isinstance(now, Tensor):
+                return False
+        elif now is not then and not (
+            type(now) is type(then) and type(now) in _PLAIN and (now == then or i in entry.symbols)
+        ):
+            return False
+    return True
+
+
+def _build(entry: Entry, tensors: list[Tensor]) -> Any:
+    if entry.spec.kind is None:
+        return tensors[0] if entry.leaves[0] is Tensor else entry.leaves[0]
+    queue = iter(tensors)
+    return _pytree.tree_unflatten(
+        [next(queue) if x is Tensor else x for x in entry.leaves], entry.spec
+    )
+
+
+def capture(
+    owner: CompiledFunction,
+    modes: Any,
+    leaves: list[Any],
+    spec: Any,
+    given: list[Any] | None = None,
+) -> tuple[Entry | None, Any]:
+    """Call the function, with ``given`` in place of ``leaves``, and capture what it does.
+
+    The entry is None if it is never to be captured again.
+    """
+    given = leaves if given is None else given
+    args, kwargs = _pytree.tree_unflatten(given, spec)
+    key = (modes, spec, [Tensor if isinstance(x, Tensor) else x for x in leaves])
+    tensors = [x for x in given if isinstance(x, Tensor)]
+    try:
+        walk = Walk([*owner.roots, *(x for x in leaves if not isinstance(x, Tensor))])
+    except TooMuch as error:
+        owner.eager = Break(str(error))
+        return None, owner.function(*args, **kwargs)
+    entry = Entry(key, walk, walk.checker())
+    ids = {id(t) for t in tensors}
+    fixed = [t for t in walk.tensors.values() if id(t) not in ids]
+    breaks: list[Break] = []
+    random_before = _random_states()
+    streams = sys.stdout, sys.stderr
+    wrapped = _Output(sys.stdout), _Output(sys.stderr)
+    _C._capture_begin(tensors, fixed, lambda reason: breaks.append(Break(reason, _where())))
+    _host.hosts = entry.hosts
+    ended = False
+    try:
+        if walk.hooked:
+            _C._capture_interrupt(walk.hooked)
+        for t in [*tensors, *fixed]:
+            if type(t) is not Tensor and type(t).__module__.partition(".")[0] != "genesis":
+                _C._capture_interrupt(f"a tensor is of the class {type(t).__name__}")
+        sys.stdout, sys.stderr = wrapped
+        try:
+            result = owner.function(*args, **kwargs)
+        finally:
+            if (sys.stdout, sys.stderr) == wrapped:
+                sys.stdout, sys.stderr = streams
+        if _random_states() != random_before:
+            _C._capture_interrupt("the function draws random numbers of Python or NumPy")
+        returned = _results(entry, result)
+        if not breaks:
+            returned = _differentiate(entry, returned, tensors, fixed)
+        changed = _C._guards_fail(entry.guards)
+        _host.hosts = None
+        made = _C._capture_end(returned, owner.fuse)
+        ended = True
+    finally:
+        _host.hosts = None
+        if not ended:
+            _C._capture_end(None)
+    if changed >= 0:
+        reason = Break(f"the function changes {walk.describe(changed)}, which a replay would not")
+        owner.eager = reason
+        return None, result
+    if isinstance(made, str):
+        entry.reason = breaks[0] if breaks else Break(made)
+    else:
+        entry.plan = made
+        entry.actions = [action for _, action in entry.hosts]
+    return entry, result
+
+
+def _results(entry: Entry, result: Any) -> list[Tensor]:
+    """The tensors of a result."""
+    flat, entry.spec = _pytree.tree_flatten(result)
+    entry.leaves = [Tensor if isinstance(x, Tensor) else x for x in flat]
+    for x in flat:
+        if not isinstance(x, Tensor) and type(x) not in _PLAIN:
+            _C._capture_interrupt(f"the function returns a {type(x).__name__}")
+        if isinstance(x, Tensor) and type(x) is not Tensor:
+            _C._capture_interrupt(f"the function returns a {type(x).__name__}")
+    return [x for x in flat if isinstance(x, Tensor)]
+
+
+def _differentiate(
+    entry: Entry, returned: list[Tensor], tensors: list[Tensor], fixed: list[Tensor]
+) -> list[Tensor]:
+    """Captures the backward pass of results that require grad; returns all results of the plan."""
+    open_ = [i for i, t in enumerate(returned) if t.requires_grad and not _C._plan_used(t)]
+    open_ = [i for i in open_ if returned[i].grad_fn is not None]
+    if not open_:
+        return returned
+    _C._capture_pause(True)  # these come from outside
+    given = [genesis.ones_like(returned[i].detach()).contiguous() for i in open_]
+    _C._capture_pause(False)
+    wanted: list[Any] = [i for i, t in enumerate(tensors) if t.requires_grad]
+    wanted += [t for t in fixed if t.requires_grad]
+    inputs = [w if isinstance(w, Tensor) else tensors[w] for w in wanted]
+    entry.differentiable = open_
+    entry.wanted = wanted
+    _C._capture_backward(returned, given)
+    found = genesis.autograd.grad(
+        [returned[i] for i in open_], inputs, given, retain_graph=True, allow_unused=True
+    )
+    entry.reached = [g is not None for g in found]
+    return [*returned, *(g for g in found if g is not None)]

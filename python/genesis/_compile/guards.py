@@ -1,0 +1,186 @@
+"""What a function reads besides its arguments: closures, globals, attributes of objects.
+
+A walk from the function finds the values that it can reach. Each is guarded: a plan is used only
+while they are the same objects, or equal numbers. The same list tells, after a call, whether the
+call changed any of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor
+
+ITEM, CELL, ELEMENT, LENGTH, ATTRIBUTE = range(5)
+_PLAIN = (int, float, bool, str, bytes, complex, type(None), type(Ellipsis), range, slice)
+_BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
+_MOST = 200_000  # guards of one function
+_STANDARD = frozenset(sys.stdlib_module_names) | {"genesis", "torch", "numpy", "builtins"}
+
+
+class TooMuch(Exception):
+    """A function reaches more than can be guarded."""
+
+
+def _of_library(name: Any) -> bool:
+    if not isinstance(name, str):  # of a native object
+        return True
+    top = name.partition(".")[0]
+    return top in _STANDARD and top != "__main__"
+
+
+class Walk:
+    """All that a function reaches: guards, and the tensors among it."""
+
+    def __init__(self, roots: Iterable[Any]) -> None:
+        self.guards: list[tuple[int, Any, Any, Any]] = []
+        self.tensors: dict[int, Tensor] = {}
+        self.hooked: str | None = None  # a module with hooks
+        self.owners: list[Any] = []  # optimizers and schedulers
+        self._owners: dict[int, str] = {}
+        self._seen: set[int] = set()
+        self._kept: list[Any] = []  # so that no id is used again
+        self._todo: list[Any] = list(roots)
+        while self._todo:
+            self._visit(self._todo.pop())
+            if len(self.guards) > _MOST:
+                raise TooMuch(f"it reaches more than {_MOST} values")
+
+    def checker(self) -> Any:
+        """The guards, ready to be checked by ``_C._guards_fail``."""
+        return _C._guards(self.guards)
+
+    def describe(self, number: int) -> str:
+        """What a guard looks at."""
+        kind, container, key, _ = self.guards[number]
+        if kind == CELL:
+            return f"the variable {key!r} of an enclosing function"
+        if kind == LENGTH:
+            return f"the length of a {type(container).__name__}"
+        owner = self._owners.get(id(container), f"a {type(container).__name__}")
+        return f"{key!r} of {owner}"
+
+    def _guard(self, kind: int, container: Any, key: Any, value: Any) -> None:
+        self.guards.append((kind, container, key, value))
+        if type(value) not in _PLAIN:
+            self._todo.append(value)
+
+    def _visit(self, value: Any) -> None:
+        kind = type(value)
+        if kind in _PLAIN or id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        self._kept.append(value)
+        if isinstance(value, Tensor):
+            self.tensors[id(value)] = value
+        elif isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, types.MethodType):
+            self._todo += [value.__self__, value.__func__]
+        elif isinstance(value, dict):
+            self._dict(value)
+        elif isinstance(value, list):
+            self.guards.append((LENGTH, value, len(value), None))
+            for i, item in enumerate(value):
+                self._guard(ELEMENT, value, i, item)
+        elif isinstance(value, (tuple, set, frozenset)):
+            if isinstance(value, set):
+                self.guards.append((LENGTH, value, len(value), None))
+            self._todo += list(value)
+        elif isinstance(value, functools.partial):
+            self._todo += [value.func, value.args, value.keywords]
+        elif isinstance(value, _BOUND):
+            if not isinstance(value.__self__, types.ModuleType):
+                self._todo.append(value.__self__)
+        elif isinstance(value, (type, types.ModuleType)):
+            if isinstance(value, type) and not _of_library(value.__module__):
+                self._class(value)
+        else:
+            self._object(value)
+
+    def _dict(self, value: dict[Any, Any]) -> None:
+        self.guards.append((LENGTH, value, len(value), None))
+        for key, item in value.items():
+            self._guard(ITEM, value, key, item)
+
+    def _function(self, value: types.FunctionType) -> None:
+        wrapped = getattr(value, "__wrapped__", None)
+        if wrapped is not None:
+            self._todo.append(wrapped)
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
+            try:
+                content = cell.cell_contents
+            except ValueError:
+                continue
+            self._guard(CELL, cell, name, content)
+        if _of_library(value.__module__):
+            return
+        self._todo += list(value.__defaults__ or ()) + list((value.__kwdefaults__ or {}).values())
+        names = set(_names(value.__code__))
+        for name in names:
+            if name in value.__globals__:
+                item = value.__globals__[name]
+                self._owners[id(value.__globals__)] = f"module {value.__module__}"
+                self._guard(ITEM, value.__globals__, name, item)
+                if isinstance(item, types.ModuleType) and not _of_library(item.__name__):
+                    self._owners[id(vars(item))] = f"module {item.__name__}"
+                    for inner in names & vars(item).keys():
+                        self._guard(ITEM, vars(item), inner, vars(item)[inner])
+
+    def _class(self, value: type) -> None:
+        for cls in value.__mro__:
+            if _of_library(cls.__module__):
+                continue
+            for name, item in vars(cls).items():
+                if isinstance(item, types.FunctionType):
+                    self._todo.append(item)
+                elif isinstance(item, (staticmethod, classmethod)):
+                    self._todo.append(item.__func__)
+                elif isinstance(item, property):
+                    self._todo += [f for f in (item.fget, item.fset) if f]
+                elif not name.startswith("__") and isinstance(
+                    item, (int, float, bool, str, tuple, list, dict, Tensor)
+                ):
+                    self._guard(ATTRIBUTE, cls, name, item)
+
+    def _object(self, value: Any) -> None:
+        from genesis.optim import Optimizer
+        from genesis.optim.lr_scheduler import LRScheduler
+
+        cls = type(value)
+        if isinstance(value, LRScheduler):
+            self.owners.append(value)
+            return
+        if isinstance(value, Optimizer):  # its steps read everything else anew
+            self.owners.append(value)
+            self.guards.append((LENGTH, value.param_groups, len(value.param_groups), None))
+            for i, group in enumerate(value.param_groups):
+                self.guards.append((ELEMENT, value.param_groups, i, group))
+                self._guard(ITEM, group, "params", group["params"])
+            return
+        if not _of_library(cls.__module__):
+            self._todo.append(cls)
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict):
+            self._owners[id(attributes)] = f"a {cls.__name__}"
+            self._dict(attributes)
+            for hooks in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks"):
+                if attributes.get(hooks):
+                    self.hooked = f"a {cls.__name__} has hooks"
+        for base in cls.__mro__:
+            slots = base.__dict__.get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                if hasattr(value, name):
+                    self._guard(ATTRIBUTE, value, name, getattr(value, name))
+
+
+def _names(code: types.CodeType) -> Iterable[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)

@@ -1,0 +1,111 @@
+"""What a call changes, saved and restored: to compare a plan with the function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import genesis
+from genesis import _C
+from genesis._C import Tensor
+
+
+def _bits(t: Tensor) -> tuple[Any, ...]:
+    with genesis.no_grad():
+        return t.dtype, tuple(t.shape), _C._to_bytes(t.detach())
+
+
+def bits(value: Any) -> Any:
+    """A value that is equal to another exactly if both are the same to the bit."""
+    if isinstance(value, Tensor):
+        return _bits(value)
+    if isinstance(value, float):
+        return value.hex()
+    return value
+
+
+class State:
+    """Tensors, their gradients, optimizers, schedulers and the generator, as they are now."""
+
+    def __init__(self, tensors: Iterable[Tensor], owners: Iterable[Any]) -> None:
+        from genesis.optim import Optimizer
+
+        self.generator = genesis.get_rng_state()
+        self.owners: list[tuple[Any, dict[str, Any]]] = []
+        found = {id(t): t for t in tensors}
+        seen: set[int] = set()
+        for owner in owners:
+            if id(owner) in seen:
+                continue
+            seen.add(id(owner))
+            if isinstance(owner, Optimizer):
+                groups = [{k: v for k, v in g.items() if k != "params"} for g in owner.param_groups]
+                state = {p: dict(values) for p, values in owner.state.items()}
+                looks = (owner._looks, owner._seen, owner._opt_called)
+                self.owners.append((owner, {"groups": groups, "state": state, "looks": looks}))
+                for p in owner.params:
+                    found[id(p)] = p
+                for values in owner.state.values():
+                    found |= {id(v): v for v in values.values() if isinstance(v, Tensor)}
+            else:
+                copied = {k: list(v) if type(v) is list else v for k, v in vars(owner).items()}
+                self.owners.append((owner, copied))
+        self.tensors = list(found.values())
+        with genesis.no_grad():
+            self.values = [t.detach().clone() for t in self.tensors]
+            self.grads = [t.grad if t.requires_grad and t.is_leaf else None for t in self.tensors]
+            self.grad_values = [None if g is None else g.detach().clone() for g in self.grads]
+
+    def restore(self) -> None:
+        """Bring everything back."""
+        from genesis.optim import Optimizer
+
+        genesis.set_rng_state(self.generator)
+        with genesis.no_grad():
+            for t, value in zip(self.tensors, self.values, strict=True):
+                if _bits(t) != _bits(value):
+                    t.detach().copy_(value)
+            for t, grad, value in zip(self.tensors, self.grads, self.grad_values, strict=True):
+                if t.requires_grad and t.is_leaf:
+                    if grad is not None and value is not None:
+                        grad.detach().copy_(value)
+                    t.grad = grad
+        for owner, saved in self.owners:
+            if not isinstance(owner, Optimizer):
+                vars(owner).clear()
+                vars(owner).update(saved)
+                continue
+            for group, values in zip(owner.param_groups, saved["groups"], strict=True):
+                group.update(values)
+            for p in list(owner.state):
+                if p not in saved["state"]:
+                    del owner.state[p]
+                else:
+                    owner.state[p] = dict(saved["state"][p])
+            owner._looks, owner._seen, owner._opt_called = saved["looks"]
+
+    def now(self) -> dict[str, Any]:
+        """The bits of everything, by name."""
+        from genesis.optim import Optimizer
+
+        result: dict[str, Any] = {"generator": _bits(genesis.get_rng_state())}
+        for i, t in enumerate(self.tensors):
+            result[f"tensor {i} of shape {tuple(t.shape)}"] = _bits(t)
+            if t.requires_grad and t.is_leaf:
+                grad = None if t.grad is None else _bits(t.grad)
+                result[f"gradient of tensor {i} of shape {tuple(t.shape)}"] = grad
+        for i, (owner, _) in enumerate(self.owners):
+            if isinstance(owner, Optimizer):
+                for j, group in enumerate(owner.param_groups):
+                    for key, value in group.items():
+                        if key != "params":
+                            result[f"option {key} of group {j} of optimizer {i}"] = bits(value)
+                for j, p in enumerate(owner.params):
+                    for key, value in owner.state.get(p, {}).items():
+                        result[f"state {key} of parameter {j} of optimizer {i}"] = bits(value)
+        return result
+
+
+def differences(a: dict[str, Any], b: dict[str, Any]) -> list[str]:
+    """The names whose bits differ."""
+    return [name for name in a.keys() | b.keys() if a.get(name) != b.get(name)]

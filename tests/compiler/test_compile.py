@@ -1,0 +1,663 @@
+"""genesis.compile: replays are bitwise equal to eager, and what cannot be repeated is not."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import genesis
+import pytest
+from genesis import _C, nn
+from genesis._compile.compiled import CompiledFunction, GraphBreak
+
+F = nn.functional
+
+
+def bits(t: Any) -> bytes:
+    return _C._to_bytes(t.detach())
+
+
+def plans(f: Any) -> list[Any]:
+    return [e for e in getattr(f, "_compiled", f).entries if e.plan is not None]
+
+
+def same_as_eager(
+    make: Callable[[], tuple[Any, Callable[..., Any], list[Any]]], calls: int = 6
+) -> Any:
+    """Runs a training step eagerly and compiled from the same start; returns the compiled one.
+
+    ``make`` returns the model, the step, and the arguments of each call.
+    """
+    runs = []
+    for compiled in (False, True):
+        genesis.manual_seed(0)
+        model, step, args = make()
+        if compiled:
+            step = genesis.compile(step)
+        outputs = []
+        for i in range(calls):
+            result = step(*args[i % len(args)])
+            outputs.append([bits(t) for t in (result if isinstance(result, tuple) else (result,))])
+        state = {k: bits(v) for k, v in model.state_dict().items()}
+        grads = [None if p.grad is None else bits(p.grad) for p in model.parameters()]
+        runs.append((outputs, state, grads, bits(genesis.get_rng_state())))
+    assert runs[0] == runs[1]
+    assert isinstance(step, CompiledFunction)
+    assert step.eager is None, step.eager
+    assert plans(step) and all(e.reason is None for e in step.entries), str(step.plan)
+    assert any(e.uses > 0 for e in step.entries)
+    return step
+
+
+def batches(*shapes: tuple[int, ...], classes: int = 0, n: int = 3) -> list[Any]:
+    return [
+        (
+            genesis.randn(*shapes[0]),
+            genesis.randint(0, classes, shapes[1]) if classes else genesis.randn(*shapes[1]),
+        )
+        for _ in range(n)
+    ]
+
+
+def training(model: Any, optimizer: Any, loss: Any) -> Callable[..., Any]:
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        value = loss(model(x), y)
+        value.backward()
+        optimizer.step()
+        return value
+
+    return step
+
+
+def mlp() -> Any:
+    return nn.Sequential(
+        nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 3)
+    )
+
+
+OPTIMIZERS = {
+    "sgd": lambda p: genesis.optim.SGD(p, lr=0.1),
+    "momentum": lambda p: genesis.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
+    "adam": lambda p: genesis.optim.Adam(p, lr=0.01),
+    "adamw": lambda p: genesis.optim.AdamW(p, lr=0.01),
+    "rmsprop": lambda p: genesis.optim.RMSprop(p, lr=0.01),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_mlp(name: str, threads: int) -> None:
+    before = genesis.get_num_threads()
+    genesis.set_num_threads(threads)
+    try:
+
+        def make() -> Any:
+            model = mlp()
+            step = training(model, OPTIMIZERS[name](model.parameters()), F.cross_entropy)
+            return model, step, batches((8, 4), (8,), classes=3)
+
+        same_as_eager(make)
+    finally:
+        genesis.set_num_threads(before)
+
+
+def test_large_pointwise_chain() -> None:
+    def chain(x: Any) -> Any:
+        return 0.5 * x * (1 + genesis.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+
+    f = genesis.compile(chain)
+    for _ in range(4):
+        x = genesis.randn(100, 1001)
+        assert bits(f(x)) == bits(chain(x))
+    (entry,) = plans(f)
+    assert entry.uses == 2
+    assert "group of" in str(f.plan)
+
+
+def test_broadcast_and_reductions() -> None:
+    def norm(x: Any, w: Any, b: Any) -> Any:
+        mu = x.mean(-1, keepdim=True)
+        var = ((x - mu) ** 2).mean(-1, keepdim=True)
+        return (x - mu) * genesis.rsqrt(var + 1e-5) * w + b
+
+    f = genesis.compile(norm)
+    for _ in range(4):
+        args = genesis.randn(33, 70), genesis.randn(70), genesis.randn(70)
+        assert bits(f(*args)) == bits(norm(*args))
+    assert plans(f)[0].uses == 2
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int32"])
+def test_dtypes(dtype: str) -> None:
+    def f(x: Any, y: Any) -> Any:
+        z = x * y + x.T.contiguous().T
+        return z - y, (z > y), z.to(genesis.float64) * 0.5
+
+    c = genesis.compile(f)
+    for _ in range(4):
+        x = (genesis.randn(37, 53) * 5).to(getattr(genesis, dtype))
+        y = (genesis.randn(53) * 5).to(getattr(genesis, dtype))
+        assert [bits(t) for t in c(x, y)] == [bits(t) for t in f(x, y)]
+    assert plans(c)[0].uses == 2
+
+
+def test_dropout_batch_norm_and_clipping() -> None:
+    def make() -> Any:
+        model = nn.Sequential(
+            nn.Linear(4, 16), nn.BatchNorm1d(16), nn.GELU(), nn.Dropout(0.3), nn.Linear(16, 3)
+        )
+        optimizer = genesis.optim.Adam(model.parameters(), lr=0.01)
+
+        def step(x: Any, y: Any) -> Any:
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            optimizer.step()
+            return loss
+
+        return model, step, batches((8, 4), (8,), classes=3)
+
+    same_as_eager(make, 8)
+
+
+def test_convolutions_and_pooling() -> None:
+    def make() -> Any:
+        model = nn.Sequential(
+            nn.Conv2d(3, 8, 3, padding=1),
+            nn.BatchNorm2d(8),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(8, 8, 3),
+            nn.AvgPool2d(2),
+            nn.Flatten(),
+            nn.Linear(8 * 3 * 3, 5),
+        )
+        step = training(
+            model, genesis.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), F.cross_entropy
+        )
+        return model, step, batches((2, 3, 16, 16), (2,), classes=5)
+
+    same_as_eager(make)
+
+
+def test_transformer_layer() -> None:
+    def make() -> Any:
+        class Model(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.embed = nn.Embedding(11, 16)
+                self.layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.1, batch_first=True)
+                self.out = nn.Linear(16, 11)
+
+            def forward(self, x: Any) -> Any:
+                return self.out(self.layer(self.embed(x))).flatten(0, 1)
+
+        model = Model()
+        step = training(model, genesis.optim.AdamW(model.parameters(), lr=0.01), F.cross_entropy)
+        args = [(genesis.randint(0, 11, (2, 6)), genesis.randint(0, 11, (12,))) for _ in range(3)]
+        return model, step, args
+
+    same_as_eager(make)
+
+
+def test_recurrent() -> None:
+    def make() -> Any:
+        model = nn.LSTM(5, 7, num_layers=2)
+        optimizer = genesis.optim.Adam(model.parameters())
+
+        def step(x: Any, y: Any) -> Any:
+            optimizer.zero_grad()
+            _, (h, c) = model(x)
+            loss = F.mse_loss(h[-1], y) + c.mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return model, step, batches((6, 3, 5), (3, 7))
+
+    same_as_eager(make)
+
+
+def test_gradient_accumulation_and_schedule() -> None:
+    def make() -> Any:
+        model = mlp()
+        optimizer = genesis.optim.SGD(model.parameters(), lr=0.1)
+        schedule = genesis.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+
+        def step(x: Any, y: Any) -> Any:
+            optimizer.zero_grad()
+            for part, target in zip(x.chunk(2), y.chunk(2), strict=True):
+                loss = F.cross_entropy(model(part), target) / 2
+                loss.backward()
+            optimizer.step()
+            schedule.step()
+            return loss
+
+        return model, step, batches((8, 4), (8,), classes=3)
+
+    same_as_eager(make)
+
+
+def test_accumulation_over_calls() -> None:
+    def make() -> Any:
+        model = mlp()
+
+        def step(x: Any, y: Any) -> Any:
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            return loss
+
+        return model, step, batches((8, 4), (8,), classes=3)
+
+    same_as_eager(make)
+
+
+def test_learning_rate_outside() -> None:
+    results = []
+    for compiled in (False, True):
+        genesis.manual_seed(0)
+        model = mlp()
+        optimizer = genesis.optim.Adam(model.parameters(), lr=0.1)
+        step = training(model, optimizer, F.cross_entropy)
+        step = genesis.compile(step) if compiled else step
+        for i, (x, y) in enumerate(batches((8, 4), (8,), classes=3, n=8)):
+            optimizer.param_groups[0]["lr"] = 0.1 / (i + 1)
+            step(x, y)
+        results.append([bits(p) for p in model.parameters()])
+    assert results[0] == results[1]
+    assert len(step.entries) <= 2
+
+
+def test_in_place_and_views() -> None:
+    def make() -> Any:
+        model = nn.Linear(3, 3)
+        buffer = genesis.zeros(4, 6)
+
+        def step(x: Any) -> Any:
+            buffer[:, 2:4].add_(x)
+            buffer.mul_(0.5)
+            y = buffer[1:, ::2] * 2
+            y[0] = 7
+            return y, buffer.T.sum(0), buffer[1]
+
+        return model, step, [(genesis.randn(4, 2),) for _ in range(3)]
+
+    same_as_eager(make)
+
+
+def test_returned_tensors_belong_to_the_caller() -> None:
+    f = genesis.compile(lambda x: (x * 2).exp())
+    results = [f(genesis.full((3,), float(i))) for i in range(5)]
+    assert [r[0].log().item() / 2 for r in results] == pytest.approx(list(range(5)))
+    results[3].zero_()
+    assert results[4][0].item() > 0
+
+
+def test_gradients_of_parameters_belong_to_the_caller() -> None:
+    model = mlp()
+    step = genesis.compile(
+        training(model, genesis.optim.SGD(model.parameters(), lr=0.1), F.cross_entropy)
+    )
+    kept = []
+    for x, y in batches((8, 4), (8,), classes=3, n=6):
+        step(x, y)
+        p = next(iter(model.parameters()))
+        kept.append((p.grad, bits(p.grad)))
+    assert all(bits(g) == b for g, b in kept)
+
+
+class TestModel:
+    def test_backward_outside(self) -> None:
+        results = []
+        for compiled in (False, True):
+            genesis.manual_seed(0)
+            model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Dropout(0.2), nn.Linear(8, 3))
+            optimizer = genesis.optim.AdamW(model.parameters(), lr=0.01)
+            call = genesis.compile(model) if compiled else model
+            for x, y in batches((8, 4), (8,), classes=3, n=6):
+                x.requires_grad_(True)
+                optimizer.zero_grad()
+                F.cross_entropy(call(x), y).backward()
+                optimizer.step()
+            assert x.grad is not None
+            results.append([bits(p) for p in model.parameters()] + [bits(x.grad)])
+        assert results[0] == results[1]
+        (entry,) = plans(call)
+        assert entry.uses == 4
+
+    def test_two_calls_before_backward(self) -> None:
+        w = genesis.randn(5, 5, requires_grad=True)
+        f = genesis.compile(lambda x: (x @ w).tanh())
+        for _ in range(4):
+            a, b = genesis.randn(3, 5), genesis.randn(3, 5)
+            (found,) = genesis.autograd.grad((f(a) * f(b)).sum(), w)
+            (right,) = genesis.autograd.grad(((a @ w).tanh() * (b @ w).tanh()).sum(), w)
+            assert bits(found) == bits(right)
+
+    def test_second_derivative(self) -> None:
+        def f(x: Any) -> Any:
+            return (x**3).sum()
+
+        c = genesis.compile(f)
+        for _ in range(4):
+            x = genesis.randn(4, requires_grad=True)
+            (g,) = genesis.autograd.grad(c(x), x, create_graph=True)
+            (h,) = genesis.autograd.grad(g.sum(), x)
+            assert genesis.allclose(h, 6 * x)
+
+    def test_retained_graph(self) -> None:
+        w = genesis.randn(5, requires_grad=True)
+        f = genesis.compile(lambda x: (x * w).exp().sum())
+        for _ in range(4):
+            y = f(genesis.ones(5))
+            (a,) = genesis.autograd.grad(y, w, retain_graph=True)
+            (b,) = genesis.autograd.grad(y, w)
+            assert bits(a) == bits(b) == bits(w.detach().exp())
+
+    def test_parameter_changed_before_backward(self) -> None:
+        w = genesis.randn(5, requires_grad=True)
+        f = genesis.compile(lambda x: (x * w).exp().sum())
+        for _ in range(2):
+            f(genesis.ones(5)).backward()
+        y = f(genesis.ones(5))
+        with genesis.no_grad():
+            w.add_(1)
+        with pytest.raises(RuntimeError, match="changed in place"):
+            y.backward()
+
+    def test_modes_and_evaluation(self) -> None:
+        model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5))
+        call = genesis.compile(model)
+        x = genesis.ones(2, 4)
+        for _ in range(4):
+            call(x)
+            with genesis.no_grad():
+                assert not call(x).requires_grad
+        model.eval()
+        with genesis.no_grad():
+            assert bits(call(x)) == bits(model(x))
+            assert bits(call(x)) == bits(model(x))
+            assert bits(call(x)) == bits(model(x))
+
+
+class TestGuards:
+    def test_shapes(self) -> None:
+        f = genesis.compile(lambda x: x.sum(0) * 2)
+        for n in (2, 3, 2, 3, 2, 3):
+            x = genesis.randn(n, 4)
+            assert bits(f(x)) == bits(x.sum(0) * 2)
+            assert bits(f(x.T.contiguous().T)) == bits(x.T.contiguous().T.sum(0) * 2)
+        assert len(f.entries) == 4
+
+    def test_numbers(self) -> None:
+        f = genesis.compile(lambda x, a: x * a)
+        for i in range(20):
+            assert f(genesis.ones(2), i % 3 + 0.5).tolist() == [i % 3 + 0.5] * 2
+
+    def test_number_that_always_changes(self) -> None:
+        f = genesis.compile(lambda x, a: x * a + a)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for i in range(20):
+                assert f(genesis.ones(2), i + 0.5).tolist() == [2 * i + 1.0] * 2
+        assert f.eager is None
+
+    def test_globals_and_closures(self) -> None:
+        scale = 2.0
+        config = {"shift": 1.0}
+
+        def f(x: Any) -> Any:
+            return x * scale + config["shift"]
+
+        c = genesis.compile(f)
+        for _ in range(3):
+            assert c(genesis.ones(1)).item() == 3.0
+        scale = 3.0
+        assert c(genesis.ones(1)).item() == 4.0
+        config["shift"] = 5.0
+        assert c(genesis.ones(1)).item() == 8.0
+
+    def test_attributes(self) -> None:
+        class Scale(nn.Module):
+            factor = 2.0
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.shift = 1.0
+
+            def forward(self, x: Any) -> Any:
+                return x * self.factor + self.shift
+
+        m = Scale()
+        c = genesis.compile(m)
+        for _ in range(3):
+            assert c(genesis.ones(1)).item() == 3.0
+        m.shift = 2.0
+        assert c(genesis.ones(1)).item() == 4.0
+        Scale.factor = 4.0
+        assert c(genesis.ones(1)).item() == 6.0
+
+    def test_parameter_replaced(self) -> None:
+        m = nn.Linear(2, 2)
+        c = genesis.compile(m)
+        x = genesis.ones(1, 2)
+        for i in range(6):
+            if i == 3:
+                m.weight.data = genesis.ones(2, 2)
+            if i == 5:
+                m.weight = nn.Parameter(genesis.zeros(2, 2))
+            assert bits(c(x)) == bits(m(x))
+
+    def test_overlapping_arguments(self) -> None:
+        def f(x: Any, y: Any) -> Any:
+            x.add_(1)
+            return y * 2
+
+        c = genesis.compile(f)
+        for _ in range(3):
+            c(genesis.ones(3), genesis.ones(3))
+        x = genesis.ones(3)
+        assert c(x, x).tolist() == [4.0] * 3
+        assert c(x[:2], x[1:]).tolist() == [6.0, 4.0]
+
+    def test_slices_of_one_tensor(self) -> None:
+        data = genesis.randn(100, 4)
+        f = genesis.compile(lambda x: (x * 2).sum(0))
+        for i in range(0, 100, 10):
+            assert bits(f(data[i : i + 10])) == bits((data[i : i + 10] * 2).sum(0))
+        assert len(f.entries) == 1
+
+    def test_labels_out_of_range(self) -> None:
+        f = genesis.compile(lambda x, y: F.cross_entropy(x, y))
+        for _ in range(3):
+            f(genesis.randn(4, 3), genesis.randint(0, 3, (4,)))
+        with pytest.raises(IndexError, match="out of range"):
+            f(genesis.randn(4, 3), genesis.full((4,), 3))
+        x, y = genesis.randn(4, 3), genesis.tensor([0, -100, 1, -100])
+        assert bits(f(x, y)) == bits(F.cross_entropy(x, y))
+
+
+class TestBreaks:
+    @pytest.mark.parametrize(
+        ("f", "reason"),
+        [
+            (lambda x: x * x.sum().item(), "value of a tensor"),
+            (lambda x: x if x.sum() > 0 else -x, "value of a tensor"),
+            (lambda x: genesis.tensor(x.numpy() * 2), "array"),
+            (lambda x: (print(end=""), x * 2)[1], "print"),
+            (lambda x: x[x > 0], "memory|kernel|value"),
+            (lambda x: x.unique(), "memory|kernel|value"),
+        ],
+    )
+    def test_break(self, f: Any, reason: str) -> None:
+        x = genesis.tensor([1.0, -2.0, 3.0])
+        c = genesis.compile(f)
+        for _ in range(4):
+            assert bits(c(x)) == bits(f(x))
+        assert not plans(c)
+        explained = genesis.compiler.explain(f, x)
+        assert len(explained.breaks) == 1
+        import re
+
+        assert re.search(reason, explained.breaks[0].reason)
+        with pytest.raises(GraphBreak, match=reason):
+            genesis.compile(f, fullgraph=True)(x)
+
+    def test_line(self) -> None:
+        def f(x: Any) -> Any:
+            y = x * 2
+            return y.item()
+
+        (found,) = genesis.compiler.explain(f, genesis.ones(())).breaks
+        line = f.__code__.co_firstlineno + 2
+        assert found.where == f"{__file__}:{line}"
+
+    def test_side_effects(self) -> None:
+        calls: list[int] = []
+
+        def f(x: Any) -> Any:
+            calls.append(1)
+            return x * len(calls)
+
+        c = genesis.compile(f)
+        assert [c(genesis.ones(())).item() for _ in range(5)] == [1, 2, 3, 4, 5]
+        assert "changes" in str(c.eager)
+
+    def test_python_random(self) -> None:
+        import random
+
+        def f(x: Any) -> Any:
+            return x * random.random()
+
+        random.seed(0)
+        right = [random.random() for _ in range(5)]
+        random.seed(0)
+        c = genesis.compile(f)
+        assert [c(genesis.ones((), dtype=genesis.float64)).item() for _ in range(5)] == right
+
+    def test_hidden_counter(self) -> None:
+        import itertools
+
+        counter = itertools.count(1)
+        c = genesis.compile(lambda x: x * next(counter))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = [c(genesis.ones(())).item() for _ in range(4)]
+        assert found[0] == 1 and len(set(found)) == 4
+
+    def test_hooks(self) -> None:
+        w = genesis.ones(2, requires_grad=True)
+        seen = []
+        w.register_hook(lambda g: seen.append(1))
+
+        def f(x: Any) -> Any:
+            w.grad = None
+            (w * x).sum().backward()
+            return x * 2
+
+        c = genesis.compile(f)
+        for _ in range(4):
+            c(genesis.ones(2))
+        assert len(seen) == 4
+
+    def test_custom_function(self) -> None:
+        class Double(genesis.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return g * 2
+
+        c = genesis.compile(lambda x: Double.apply(x) + 1)
+        assert [c(genesis.ones(())).item() for _ in range(4)] == [3.0] * 4
+        assert not plans(c)
+
+
+def test_options() -> None:
+    def f(x: Any) -> Any:
+        return x * 2
+
+    assert genesis.compile(f, disable=True) is f
+    assert genesis.compile(f, backend="eager") is f
+    for wrong in (
+        {"dynamic": True},
+        {"mode": "max-autotune"},
+        {"backend": "cuda"},
+        {"options": {"a": 1}},
+    ):
+        with pytest.raises(ValueError, match="compile: "):
+            genesis.compile(f, **wrong)
+    with pytest.raises(TypeError, match="compile: expected a function"):
+        genesis.compile(3)
+
+    @genesis.compile(fullgraph=True, check=True)
+    def g(x: Any) -> Any:
+        """Doubles."""
+        return x * 2
+
+    assert g.__doc__ == "Doubles."
+    assert [g(genesis.ones(())).item() for _ in range(4)] == [2.0] * 4
+
+
+def test_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
+    c = genesis.compile(lambda x: x * 2)
+    monkeypatch.setenv("GENESIS_COMPILE", "0")
+    for _ in range(3):
+        c(genesis.ones(2))
+    assert not c.entries
+    monkeypatch.undo()
+    with genesis.compiler.set_stance("force_eager"):
+        c(genesis.ones(2))
+    assert not c.entries
+    c(genesis.ones(2))
+    assert c.entries
+    genesis.compiler.reset()
+    assert not c.entries
+
+
+def test_many_plans() -> None:
+    c = genesis.compile(lambda x: x * 2)
+    with pytest.warns(RuntimeWarning, match="8 kinds") as found:
+        for n in range(1, 20):
+            assert c(genesis.ones(n)).sum().item() == 2 * n
+    assert len([w for w in found if "8 kinds" in str(w.message)]) == 1
+
+
+def test_memory_is_released() -> None:
+    x = genesis.ones(1000, 1000)
+
+    def f(x: Any) -> Any:
+        return (x @ x).sum() + (x * 2 @ x).sum()
+
+    for _ in range(2):
+        c = genesis.compile(f)
+        gc.collect()
+        before = genesis.memory.allocated()
+        for _ in range(4):
+            c(x)
+        assert genesis.memory.allocated() - before < 10_000
+        assert c.entries
+        del c
+        gc.collect()
+        assert genesis.memory.allocated() <= before
+
+
+def test_error_in_a_captured_call() -> None:
+    def f(x: Any) -> Any:
+        y = x * 2
+        if x.dim() == 2:
+            raise KeyError("no")
+        return y
+
+    c = genesis.compile(f)
+    for _ in range(3):
+        with pytest.raises(KeyError):
+            c(genesis.ones(2, 2))
+        assert c(genesis.ones(2)).tolist() == [2.0, 2.0]
+    assert not _C._capturing()
