@@ -58,6 +58,7 @@ MODULES = {
     "genesis.distributed.tensor.parallel": "layers that are divided among ranks",
     "genesis.distributed.parallel": "the original names of data parallel training",
     "genesis.data.distributed": "samplers for several processes",
+    "genesis.training": "training loops",
     "genesis.metrics": "metrics",
     "genesis.metrics.functional": "metrics as functions",
     "genesis.report": "reports of training runs",

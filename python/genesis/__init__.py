@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from genesis import testing as testing
     from genesis import torch as torch
     from genesis import torch_version as torch_version
+    from genesis import training as training
     from genesis import types as types
     from genesis import utils as utils
     from genesis import version as version
@@ -166,6 +167,8 @@ if TYPE_CHECKING:
     from genesis.serialization.records import PyTorchFileReader as PyTorchFileReader
     from genesis.storage import TypedStorage as TypedStorage
     from genesis.storage import UntypedStorage as UntypedStorage
+    from genesis.training import Trainer as Trainer
+    from genesis.training import fit as fit
 
 _SUBMODULES = (
     "accelerator",
@@ -216,6 +219,7 @@ _SUBMODULES = (
     "testing",
     "torch",
     "torch_version",
+    "training",
     "types",
     "utils",
     "version",
@@ -244,6 +248,7 @@ _HOME = {
     "SymFloat": "_symbolic",
     "SymInt": "_symbolic",
     "Tape": "autograd.tape",
+    "Trainer": "training",
     "TypedStorage": "storage",
     "UntypedStorage": "storage",
     "_assert": "_checks",
@@ -267,6 +272,7 @@ _HOME = {
     "cosine_similarity": "nn.functional",
     "feature_alpha_dropout": "nn.functional",
     "finfo": "_dtype_info",
+    "fit": "training",
     "fork_rng": "random",
     "get_autocast_dtype": "amp",
     "get_config": "config",

@@ -16,6 +16,7 @@ __all__ = ["main"]
 
 COMMANDS = {
     "train": "train a model on bundled data and write a report",
+    "generate": "generate text with a model that `genesis train gpt` trained",
     "run": "run a script on several ranks over MPI",
     "info": "show the version, processor, threads and memory",
     "doctor": "check the installation: gradients of many operations, files, threads",

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import genesis
+from genesis._console import Console
 from genesis._environment import processor
 from genesis.cli.arguments import Failure, Parser, number
-from genesis.cli.console import Console
 from genesis.report import chart
 from genesis.report._format import plural
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import genesis
 from genesis import Tensor
+from genesis._console import Console
 from genesis._pytree import tree_flatten, tree_map
 from genesis.cli.arguments import Failure, Parser
-from genesis.cli.console import Console
 
 _ENDINGS = (".safetensors", ".pt", ".pth", ".npz", ".npy")
 

@@ -13,10 +13,10 @@ from typing import Any
 import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn
+from genesis._console import Console
 from genesis._environment import describe
 from genesis.autograd import gradcheck, gradgradcheck
 from genesis.cli.arguments import Parser
-from genesis.cli.console import Console
 from genesis.report._format import plural
 
 Op = Callable[..., Any]

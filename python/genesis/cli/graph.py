@@ -11,8 +11,8 @@ from typing import Any
 
 import genesis
 from genesis import debug, nn
+from genesis._console import Console
 from genesis.cli.arguments import Failure, Parser, nearest
-from genesis.cli.console import Console
 
 _FORMATS = {"text": ".txt", "svg": ".svg", "dot": ".dot", "mermaid": ".mmd", "html": ".html"}
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from genesis._console import Console
 from genesis._environment import describe
 from genesis.cli.arguments import Parser
-from genesis.cli.console import Console
 
 
 def main(arguments: list[str]) -> int:

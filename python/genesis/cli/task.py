@@ -1,4 +1,4 @@
-"""What a training task is: the trainer drives it, the report shows it."""
+"""What a training task is, and the trainer that drives it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import genesis
 from genesis import Tensor, nn
-from genesis.report import Figure
+from genesis.report import Figure, History
+from genesis.training import Step, Trainer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from genesis._console import Console
     from genesis.cli.arguments import Parser
 
 
@@ -68,6 +72,7 @@ class Task:
     epochs: ClassVar[int]
     goal: ClassVar[str]  # the measure that sums up a run
     precisions: ClassVar[tuple[str, ...]] = ("float32", "bfloat16")
+    options: ClassVar[dict[str, Any]] = {}  # its own, with their defaults
 
     model: nn.Module
     optimizer: Any
@@ -93,6 +98,10 @@ class Task:
         """What the report shows besides curves."""
         return []
 
+    def files(self) -> dict[str, str]:
+        """Text files that the folder of the run gets at the end, by name."""
+        return {}
+
     def closing(self) -> str:
         """What is printed at the end of a run."""
         return ""
@@ -101,40 +110,40 @@ class Task:
         """How many samples the step had that was just done."""
         return len(batch[0])
 
-    def parts(self) -> dict[str, Any]:
-        """What has a state that a checkpoint must keep."""
-        parts = {"model": self.model, "optimizer": self.optimizer, "loader": self.loader}
-        return parts if self.schedule is None else {**parts, "schedule": self.schedule}
-
     def precision(self) -> contextlib.AbstractContextManager[Any]:
         """Where the model is run."""
         if self.settings.precision == "float32":
             return contextlib.nullcontext()
         return genesis.autocast("cpu", genesis.bfloat16)
 
-    def step(self, batch: Any) -> dict[str, float]:
-        """One update of the model."""
-        with self.precision():
-            loss, measures = self.loss(batch)
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
-        if self.schedule is not None:
-            self.schedule.step()
-        return {"loss": loss.item(), **measures}
 
+class TaskTrainer(Trainer):
+    """Trains a task, with checkpoints in a folder."""
 
-def warmup_cosine(total: int, warmup: int = 20) -> Any:
-    """A factor for learning rates: up over ``warmup`` steps, then down along a cosine.
+    def __init__(
+        self, task: Task, directory: Path, console: Console, save_every: float = 2.0,
+        resume: bool = True,
+    ) -> None:  # fmt: skip
+        self.task = task
+        self.directory = directory
+        super().__init__(
+            task.model, optimizer=task.optimizer, schedule=task.schedule,
+            precision=task.settings.precision, checkpoint=directory / "checkpoints",
+            save_every=save_every, resume=resume, log=console,
+        )  # fmt: skip
 
-    >>> factor = warmup_cosine(100)
-    >>> factor(0), round(factor(20), 2), round(factor(60), 2), round(factor(100), 2)
-    (0.05, 1.0, 0.51, 0.01)
-    """
-    import math
+    def compute(self, batch: Any) -> Step:
+        loss, measures = self.task.loss(batch)
+        return Step(loss, measures=measures, size=self.task.samples(batch))
 
-    def factor(step: int) -> float:
-        rest = max(0.0, min(1.0, (step - warmup) / max(1, total - warmup)))
-        return min(1.0, (step + 1) / warmup) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * rest)))
+    def validate(self, data: Any) -> dict[str, float]:
+        return self.task.evaluate()
 
-    return factor
+    def settings(self) -> dict[str, Any]:
+        own = self.task.settings
+        facts = {"task": own.task, "out": str(self.directory), "seed": own.seed}
+        return {**facts, **own.extra, **super().settings()}
+
+    def train(self) -> History:
+        """All epochs of the task."""
+        return self.fit(self.task.loader, self.task.settings.epochs)

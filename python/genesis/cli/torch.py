@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from genesis._console import Console
 from genesis.cli.arguments import Failure, Parser
-from genesis.cli.console import Console
 from genesis.torch import environment
 
 

@@ -1,4 +1,4 @@
-"""`genesis train`: a task, its options, the folder of its run."""
+"""`genesis train`: a task, its options, and the folder of its run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import genesis
+from genesis._console import Console
 from genesis.cli import tasks
 from genesis.cli.arguments import Failure, Parser, nearest, number
-from genesis.cli.console import Console
-from genesis.cli.task import Settings, Task
-from genesis.report import History, Report
+from genesis.cli.task import Settings, Task, TaskTrainer
+from genesis.distributed._environment import position
 from genesis.report._format import duration, plural, show
 from genesis.serialization.atomic import replacing
+from genesis.training import Interrupted
 
 _NOT_SETTINGS = ("out", "resume", "save_every", "threads", "json")
 
@@ -42,6 +43,11 @@ def main(arguments: list[str]) -> int:
     if name not in tasks.SUMMARIES:
         hint = nearest(name, tasks.SUMMARIES)
         raise Failure(f"genesis train: there is no task {name!r}{hint}\n{_listing()}")
+    if position().size > 1:
+        raise Failure(
+            "genesis train: it trains in one process; to train on several ranks, call genesis.fit "
+            "in a script of your own and start it with genesis run"
+        )
     kind = tasks.find(name)
     options = _parser(name, kind).parse_args(arguments[1:])
     if options.threads is not None:
@@ -49,7 +55,7 @@ def main(arguments: list[str]) -> int:
     console = Console(options.json)
     directory = _directory(name, options.out, options.resume)
     settings = _settings(name, kind, options, directory)
-    return _train(kind, settings, directory, console, options.save_every)
+    return _train(kind, settings, directory, console, options.save_every, options.resume)
 
 
 def _parser(name: str, kind: type[Task]) -> Parser:
@@ -105,6 +111,7 @@ def _settings(
             raise Failure(
                 f"genesis train: {directory} holds a run of {saved['task']}, not of {name}"
             )
+        saved["extra"] = {**kind.options, **saved["extra"]}
         was = {**saved, **saved["extra"]}
         for key, value in given.items():
             if key != "epochs" and value != was[key]:
@@ -117,7 +124,7 @@ def _settings(
             settings = dataclasses.replace(settings, epochs=given["epochs"])
     else:
         known = {f.name for f in dataclasses.fields(Settings)}
-        extra = {k: v for k, v in given.items() if k not in known}
+        extra = {**kind.options, **{k: v for k, v in given.items() if k not in known}}
         known_given = {k: v for k, v in given.items() if k in known}
         settings = Settings(name, **{"epochs": kind.epochs, **known_given}, extra=extra)
     return settings
@@ -140,25 +147,22 @@ def _write(path: Path, text: str) -> None:
 
 
 def _train(
-    kind: type[Task], settings: Settings, directory: Path, console: Console, save_every: float
-) -> int:
-    from genesis.cli.trainer import Interrupted, Trainer
-
+    kind: type[Task], settings: Settings, directory: Path, console: Console, save_every: float,
+    resume: bool,
+) -> int:  # fmt: skip
     name = settings.task
     genesis.manual_seed(settings.seed)
     task = kind(settings)
     directory.mkdir(parents=True, exist_ok=True)
     _write(directory / "run.json", json.dumps(dataclasses.asdict(settings), indent=1))
-    trainer = Trainer(task, directory, console, save_every)
+    trainer = TaskTrainer(task, directory, console, save_every, resume)
     count = sum(p.numel() for p in task.model.parameters())
     console.line(f"{kind.summary}\n{count:,} parameters, {plural(settings.epochs, 'epoch')}, "
                  f"{plural(genesis.get_num_threads(), 'thread')}, {settings.precision}; "
                  f"in {directory}", "dim")  # fmt: skip
-    if trainer.resume():
-        console.line(f"going on after epoch {trainer.done}")
     again = f"genesis train {name} --resume --out {shlex.quote(os.fspath(directory))}"
     try:
-        history = trainer.run()
+        history = trainer.train()
     except Interrupted as stop:
         console.line(f"stopped at {stop}; all of it is saved. Go on with\n  {again}", "yellow")
         console.data({"event": "stopped", "at": str(stop), "resume": again})
@@ -173,9 +177,13 @@ def _train(
     closing = task.closing()
     if closing:
         console.line(f"\n{closing}\n")
-    _report(task, history).save(directory / "report.html")
+    for file, text in task.files().items():
+        _write(directory / file, text)
+    report = trainer.report(f"genesis train {name}", task.summary, task.goal)
+    report.figures[:0] = task.figures()
+    report.save(directory / "report.html")
     console.line(
-        f"{name}: {show(kind.goal, last[kind.goal])} after {plural(trainer.done, 'epoch')} "
+        f"{name}: {show(kind.goal, last[kind.goal])} after {plural(trainer.epoch, 'epoch')} "
         f"in {duration(history.seconds)}", "bold green",
     )  # fmt: skip
     console.line(f"  weights  {directory / 'model.safetensors'}")
@@ -190,18 +198,3 @@ def _train(
         }
     )
     return 0
-
-
-def _report(task: Task, history: History) -> Report:
-    """Afterwards the task's model is not what it was: steps of it are timed."""
-    settings = task.settings
-    facts = {"epochs": settings.epochs, "seed": settings.seed, "precision": settings.precision}
-    report = Report(
-        f"genesis train {settings.task}", task.summary, goal=task.goal,
-        settings={**facts, **settings.extra}, history=history,
-    )  # fmt: skip
-    batch = next(iter(task.loader))
-    report.figures += task.figures()
-    report.graph(lambda: task.loss(batch)[0], task.model)
-    report.timing(lambda: task.step(batch))
-    return report

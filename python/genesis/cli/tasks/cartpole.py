@@ -7,8 +7,9 @@ import math
 import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
-from genesis.cli.task import Rounds, Settings, Task, warmup_cosine
+from genesis.cli.task import Rounds, Settings, Task
 from genesis.report import Figure, chart
+from genesis.training import warmup_cosine
 
 LIMIT = 500  # steps, after which an attempt counts as mastered
 ATTEMPTS, ROUNDS = 16, 5

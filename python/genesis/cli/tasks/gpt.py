@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import argparse
+import json
 from html import escape
 from pathlib import Path
+from typing import Any, ClassVar
 
 import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
 from genesis.cli.arguments import Failure, Parser, number
-from genesis.cli.task import Rounds, Settings, Task, warmup_cosine
+from genesis.cli.task import Rounds, Settings, Task
 from genesis.report import Figure
+from genesis.training import warmup_cosine
 
-CONTEXT, WIDTH, HEADS, LAYERS, NEAR = 64, 128, 4, 3, 5
+HEADS, NEAR = 4, 5
 BATCH, ROUNDS = 32, 50
+ALPHABET = "alphabet.json"  # the characters of a run, beside its weights
 
 
 class Block(nn.Module):
     """Attention to what came before, then a small network for each place."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.attend = nn.Linear(WIDTH, 3 * WIDTH)
-        self.mix = nn.Linear(WIDTH, WIDTH)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attend = nn.Linear(width, 3 * width)
+        self.mix = nn.Linear(width, width)
         self.think = nn.Sequential(
-            nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH)
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        n, length, _ = x.shape
-        heads = self.attend(self.norm1(x)).reshape(n, length, 3, HEADS, WIDTH // HEADS)
+        n, length, width = x.shape
+        heads = self.attend(self.norm1(x)).reshape(n, length, 3, HEADS, width // HEADS)
         query, key, value = heads.permute(2, 0, 3, 1, 4)
         seen = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-        x = x + self.mix(seen.transpose(1, 2).reshape(n, length, WIDTH))
+        x = x + self.mix(seen.transpose(1, 2).reshape(n, length, width))
         found: Tensor = x + self.think(self.norm2(x))
         return found
 
@@ -46,14 +50,17 @@ class GPT(nn.Module):
     (2, 10, 30)
     """
 
-    def __init__(self, characters: int) -> None:
+    def __init__(
+        self, characters: int, blocks: int = 3, width: int = 128, context: int = 64
+    ) -> None:
         super().__init__()
-        self.character = nn.Embedding(characters, WIDTH)
-        self.place = nn.Embedding(CONTEXT, WIDTH)
-        self.near = nn.Conv1d(WIDTH, WIDTH, NEAR)  # letters make words: a short cut to the last few
-        self.blocks = nn.Sequential(*(Block() for _ in range(LAYERS)))
-        self.norm = nn.LayerNorm(WIDTH)
-        self.head = nn.Linear(WIDTH, characters)
+        self.context = context
+        self.character = nn.Embedding(characters, width)
+        self.place = nn.Embedding(context, width)
+        self.near = nn.Conv1d(width, width, NEAR)  # letters make words: a short cut to the last few
+        self.blocks = nn.Sequential(*(Block(width) for _ in range(blocks)))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, characters)
         nn.init.normal_(self.place.weight, std=0.1)
 
     def forward(self, text: Tensor) -> Tensor:
@@ -63,8 +70,31 @@ class GPT(nn.Module):
         scores: Tensor = self.head(self.norm(self.blocks(x)))
         return scores
 
+    @genesis.no_grad()
+    def sample(
+        self, text: Tensor, count: int, *, temperature: float = 1.0, top_k: int | None = None,
+        generator: genesis.Generator | None = None,
+    ) -> Tensor:  # fmt: skip
+        """``text`` and ``count`` more characters, drawn from what the model expects.
 
-def read(path: str | None) -> str:
+        ``temperature`` 0 takes the most probable character each time; ``top_k`` draws among the k
+        most probable ones only.
+        """
+        for _ in range(count):
+            scores = self(text[-self.context :].unsqueeze(0))[0, -1].float()
+            if top_k is not None and top_k < len(scores):
+                least = scores.topk(top_k).values[-1]
+                scores = scores.masked_fill(scores < least, float("-inf"))
+            if temperature == 0:
+                following = scores.argmax(0, keepdim=True)
+            else:
+                shares = F.softmax(scores / temperature, 0)
+                following = genesis.multinomial(shares, 1, generator=generator)
+            text = genesis.cat([text, following])
+        return text
+
+
+def read(path: str | None, least: int = 0) -> str:
     """A text file, or what every Python brings along: the texts behind ``help("topics")``
     without their tables.
 
@@ -89,27 +119,42 @@ def read(path: str | None) -> str:
             f"genesis train gpt: --text {path}: byte {error.start} is not of a text in UTF-8; "
             f"if it is one in another encoding: iconv -t utf-8 {Path(path).name} > text.txt"
         ) from None
-    if len(text) < 20 * CONTEXT:
+    if len(text) < least:
         raise Failure(f"genesis train gpt: --text {path}: {len(text)} characters are too few; "
-                      f"there must be {20 * CONTEXT}")  # fmt: skip
+                      f"there must be {least}")  # fmt: skip
     return text
+
+
+def first(alphabet: list[str]) -> int:
+    """The character before a text: the end of a line, if the alphabet has it."""
+    return alphabet.index("\n") if "\n" in alphabet else 0
 
 
 class CharacterGPT(Task):
     summary = "A small GPT learns to write, one character after the other."
     epochs = 12
     goal = "test_loss"
+    options: ClassVar[dict[str, Any]] = {
+        "text": None, "sample": 500, "blocks": 3, "width": 128, "context": 64,
+    }  # fmt: skip
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
-        text = read(settings.extra.get("text"))
+        options = {**self.options, **settings.extra}
+        self.context: int = options["context"]
+        if options["width"] % HEADS:
+            raise Failure(
+                f"genesis train gpt: --width {options['width']} must be a multiple of the {HEADS} "
+                "heads of attention"
+            )
+        text = read(options["text"], least=20 * self.context)
         self.alphabet = sorted(set(text))
         number_of = {c: i for i, c in enumerate(self.alphabet)}
         codes = genesis.tensor([number_of[c] for c in text])
         cut = len(codes) * 9 // 10
         self.train, self.test = codes[:cut], codes[cut:]
         self.loader = Rounds(ROUNDS)
-        self.model = GPT(len(self.alphabet))
+        self.model = GPT(len(self.alphabet), options["blocks"], options["width"], self.context)
         self.optimizer = optim.AdamW(self.model.parameters(), lr=3e-3, weight_decay=0.1)
         steps = settings.epochs * len(self.loader)
         self.schedule = optim.lr_scheduler.LambdaLR(self.optimizer, warmup_cosine(steps))
@@ -120,39 +165,42 @@ class CharacterGPT(Task):
                             help="what to learn from (the texts of Python's help)")  # fmt: skip
         parser.add_argument("--sample", metavar="N", type=number(0), default=argparse.SUPPRESS,
                             help="how many characters to write at the end (500)")  # fmt: skip
+        for name, text in (("blocks", "blocks of attention (3)"),
+                           ("width", "numbers for each character, a multiple of 4 (128)"),
+                           ("context", "characters that it sees at once (64)")):  # fmt: skip
+            parser.add_argument(f"--{name}", metavar="N", type=number(1), help=text)
 
     def score(self, text: Tensor, starts: Tensor) -> Tensor:
         """The loss over windows of a text: each character is foretold from those before."""
-        windows = text[starts.unsqueeze(1) + genesis.arange(CONTEXT + 1)]
+        windows = text[starts.unsqueeze(1) + genesis.arange(self.context + 1)]
         scores = self.model(windows[:, :-1])
         return F.cross_entropy(scores.flatten(0, 1), windows[:, 1:].flatten())
 
     def loss(self, batch: int) -> tuple[Tensor, dict[str, float]]:
-        starts = genesis.randint(0, len(self.train) - CONTEXT, (BATCH,))
+        starts = genesis.randint(0, len(self.train) - self.context, (BATCH,))
         return self.score(self.train, starts), {}
 
     def samples(self, batch: int) -> int:
-        return BATCH * CONTEXT
+        return BATCH * self.context
 
     @genesis.no_grad()
     def evaluate(self) -> dict[str, float]:
-        starts = genesis.linspace(0, len(self.test) - CONTEXT - 1, 64).long()
+        starts = genesis.linspace(0, len(self.test) - self.context - 1, 64).long()
         with self.precision():
             return {"test_loss": self.score(self.test, starts).item()}
 
-    @genesis.no_grad()
     def write(self, count: int, temperature: float = 0.5) -> str:
-        """A new text, drawn from what the model expects."""
+        """A new text, from the start of a line."""
         generator = genesis.Generator().manual_seed(self.settings.seed)
-        text = genesis.tensor([self.alphabet.index("\n") if "\n" in self.alphabet else 0])
-        for _ in range(count):
-            scores = self.model(text[-CONTEXT:].unsqueeze(0))[0, -1]
-            shares = F.softmax(scores.float() / temperature, 0)
-            text = genesis.cat([text, genesis.multinomial(shares, 1, generator=generator)])
+        text = genesis.tensor([first(self.alphabet)])
+        text = self.model.sample(text, count, temperature=temperature, generator=generator)
         return "".join(self.alphabet[i] for i in text[1:].tolist())
 
+    def files(self) -> dict[str, str]:
+        return {ALPHABET: json.dumps(self.alphabet)}
+
     def closing(self) -> str:
-        count = self.settings.extra.get("sample", 500)
+        count = {**self.options, **self.settings.extra}["sample"]
         return f"It writes:\n\n{self.write(count)}" if count else ""
 
     def figures(self) -> list[Figure]:

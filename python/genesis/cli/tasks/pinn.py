@@ -7,8 +7,9 @@ import math
 import genesis
 from genesis import Tensor, nn, optim
 from genesis.autograd import grad
-from genesis.cli.task import Rounds, Settings, Task, warmup_cosine
+from genesis.cli.task import Rounds, Settings, Task
 from genesis.report import Figure, chart, picture
+from genesis.training import warmup_cosine
 
 VISCOSITY = 0.02
 POINTS, ROUNDS = 512, 100

@@ -6,9 +6,10 @@ import genesis
 import genesis.nn.functional as F
 from genesis import Tensor, nn, optim
 from genesis.cli import data
-from genesis.cli.task import Settings, Task, warmup_cosine
+from genesis.cli.task import Settings, Task
 from genesis.data import DataLoader, TensorDataset
 from genesis.report import Figure, picture
+from genesis.training import warmup_cosine
 
 
 class Autoencoder(nn.Module):
