@@ -13,7 +13,6 @@
 #include "bindings/autocast.h"
 #include "bindings/dispatch.h"
 #include "bindings/module.h"
-#include "bindings/watched.h"
 #include "core/allocator.h"
 #include "core/exact.h"
 #include "core/promote.h"
