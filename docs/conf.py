@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_copybutton",
     "reference",
+    "coverage",
     "mathml",
     "chinese_search",
 ]

@@ -10,7 +10,7 @@
 
 namespace genesis::py {
 
-// Other names of parameters, NumPy's and those of older programs. A parameter's own name is found first.
+// Other names of parameters: NumPy's, those of older programs, and those of PyTorch's other overloads. A parameter's own name is found first.
 static constexpr std::pair<const char*, const char*> kKeywordAliases[] = {
     {"axis", "dim"},
     {"axes", "dim"},
@@ -27,6 +27,15 @@ static constexpr std::pair<const char*, const char*> kKeywordAliases[] = {
     {"k", "diagonal"},
     {"split_size", "split_size_or_sections"},
     {"split_sizes", "split_size_or_sections"},
+    {"sections", "indices_or_sections"},
+    {"indices", "indices_or_sections"},
+    {"tensor_indices_or_sections", "indices_or_sections"},
+    {"element", "elements"},
+    {"test_element", "test_elements"},
+    {"ndarray", "array"},
+    {"num", "n"},
+    {"other", "src"},
+    {"input", "A"},
 };
 
 // A name, or a signature, without the underscore of a function that nn.functional shows.

@@ -116,7 +116,7 @@ static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
   }>(kBoth, "The covariance matrix of variables (rows) over observations (columns).", {.autocast = Cast::Wide});
   def<"corrcoef(Tensor input) -> Tensor", [](Args& a) { return ops::corrcoef(a.tensor(0)); }>(
       kBoth, "The correlation matrix of variables (rows) over observations (columns).", {.autocast = Cast::Wide});
-  def<"histogram(Tensor input, Tensor|int bins, *, float[]? range=None, Tensor? weight=None, bool density=False, "
+  def<"histogram(Tensor input, Tensor|int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False, "
       "Tensor[]? out=None) -> (Tensor hist, Tensor bin_edges)",
       histogram>(kBoth, "How many elements lie in each bin, and the edges of the bins; bins is a number or the edges.");
   def<"dist(Tensor input, Tensor other, float p=2.0) -> Tensor", [](Args& a) {

@@ -133,9 +133,9 @@ static const Family family({.kind = Kind::Move, .page = "settings"}, [] {
                                                                           "The tensor itself: it is on the CPU.");
   def<"get_device(Tensor input) -> int", [](Args& a) { return (a.tensor(0), int64_t{-1}); }>(
       kBoth | kTool, "The number of the device: -1, a CPU.");
-  def<"pin_memory(Tensor input) -> Tensor", [](Args& a) { return a.tensor(0); }>(
+  def<"pin_memory(Tensor input, Device? device=None) -> Tensor", [](Args& a) { return a.tensor(0); }>(
       kMethod | kTool, "The tensor itself: there is no device for whose sake memory would be pinned.");
-  def<"is_pinned(Tensor input) -> bool", [](Args& a) { return (a.tensor(0), false); }>(
+  def<"is_pinned(Tensor input, Device? device=None) -> bool", [](Args& a) { return (a.tensor(0), false); }>(
       kMethod | kTool, "Whether the memory is pinned: never.");
 });
 

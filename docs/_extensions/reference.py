@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import coverage
 import genesis
 from sections import FUNCTIONS, MODULES, NAMESPACES, NATIVE, SUBJECTS
 
@@ -43,6 +44,7 @@ def pages() -> dict[str, str]:
     for name, title in MODULES.items():
         made[name.removeprefix("genesis.")] = module_page(name, title)
     made["namespaces"] = namespaces_page()
+    made["pytorch"] = coverage.page()
     tree = "\n".join(f"   {name}" for name in made)
     made["index"] = (
         f"{heading('Reference', '=')}"

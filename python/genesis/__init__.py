@@ -170,7 +170,7 @@ if TYPE_CHECKING:
     from genesis.training import Trainer as Trainer
     from genesis.training import fit as fit
 
-_SUBMODULES = (
+_SUBMODULES = {
     "accelerator",
     "amp",
     "ao",
@@ -224,7 +224,7 @@ _SUBMODULES = (
     "utils",
     "version",
     "xpu",
-)
+}
 _HOME = {
     "BFloat16Storage": "storage",
     "BoolStorage": "storage",
@@ -381,7 +381,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(_foreach, name)
         globals()[name] = value
         return value
-    raise MissingName(__name__, name, __all__)
+    raise MissingName(__name__, name, name=name)
 
 
 def __dir__() -> list[str]:

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
-__all__ = ["MissingName"]
+__all__ = ["MissingName", "explain"]
 
 
 class MissingName(AttributeError):
-    """An attribute that a module does not have.
+    """``MissingName(module, name, name=name)``: an attribute that a module does not have.
 
-    The nearest name is looked up when the error is shown: most such errors are answers to
-    ``hasattr``, which nobody sees.
+    What to say about it (why a name of PyTorch is absent, or the nearest name) is looked up when
+    the error is shown: most such errors are answers to ``hasattr``, which nobody sees. For the same
+    reason there is no ``__init__``.
     """
 
-    def __init__(self, module: str, name: str, known: Iterable[str], advice: str = "") -> None:
-        super().__init__(f"module {module!r} has no attribute {name!r}", name=name)
-        self._known = known
-        self._advice = advice
+    known: Iterable[str] | None = None  # names to suggest; those of the module if None
+    advice = ""
 
     def __str__(self) -> str:
+        module, name = self.args
+        return f"module {module!r} has no attribute {name!r}{self._hint()}{self.advice}"
+
+    def _hint(self) -> str:
         import difflib
 
-        near = difflib.get_close_matches(str(self.name), list(self._known), 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        return f"{self.args[0]}{hint}{self._advice}"
+        from genesis.torch import names
+
+        module, name = self.args
+        known = dir(sys.modules[module]) if self.known is None else self.known
+        absent = names.answer(f"torch.{module.partition('.')[2]}.{name}".replace("..", "."))
+        if absent is not None:
+            return f": {absent}"
+        near = difflib.get_close_matches(name, list(known), 1)
+        return f"; did you mean {near[0]!r}?" if near else ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return AttributeError, (str(self),)
+
+
+def explain(module: dict[str, Any]) -> None:
+    """Give a module, by its ``globals()``, a ``__getattr__`` that says what is missing."""
+    place = module["__name__"]
+
+    def __getattr__(name: str) -> NoReturn:
+        raise MissingName(place, name, name=name)
+
+    module["__getattr__"] = __getattr__

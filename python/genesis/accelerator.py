@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from genesis._C import device
+from genesis._missing import explain
 
 __all__ = [
     "current_accelerator",
@@ -66,3 +67,6 @@ def synchronize(device: Any = None) -> None:
 
 def empty_cache() -> None:
     """Nothing: no memory of a device is kept."""
+
+
+explain(globals())

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from genesis import _C
+from genesis._missing import explain
 
 if TYPE_CHECKING:
     from genesis._compile.compiled import CompiledFunction as CompiledFunction
@@ -191,3 +192,6 @@ def set_stance(stance: str = "default", **kwargs: Any) -> Iterator[None]:
         yield
     finally:
         _compiled._stance = before
+
+
+explain(globals())

@@ -24,6 +24,7 @@ from genesis._C import (
     ne,
     nonzero,
 )
+from genesis._missing import MissingName
 from genesis._tensor import allclose
 
 __all__ = [
@@ -116,4 +117,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         from genesis.nn import functional
 
-        return getattr(functional, name)
+        try:
+            return getattr(functional, name)
+        except AttributeError:
+            raise MissingName(__name__, name, name=name) from None

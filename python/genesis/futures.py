@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
 
+from genesis._missing import explain
+
 __all__ = ["Future", "collect_all", "wait_all"]
 
 T = TypeVar("T")
@@ -119,3 +121,6 @@ def wait_all(futures: list[Future[Any]]) -> list[Any]:
     [1]
     """
     return [future.wait() for future in collect_all(futures).wait()]
+
+
+explain(globals())

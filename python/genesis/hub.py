@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from urllib.parse import unquote, urlparse
 
 from genesis import serialization
+from genesis._missing import MissingName
 
 __all__ = [
     "download_url_to_file",
@@ -118,7 +119,7 @@ class _Progress:
 
 def __getattr__(name: str) -> Any:
     if name != "tqdm":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise MissingName(__name__, name, name=name)
     try:
         return importlib.import_module("tqdm.auto").tqdm
     except ImportError:

@@ -12,6 +12,7 @@ from typing import Any
 
 from genesis import _pytree
 from genesis._C import Tensor, is_grad_enabled, no_grad
+from genesis._missing import explain
 
 __all__ = [
     "CustomOpDef",
@@ -216,7 +217,7 @@ def register_fake(
     *,
     lib: Any = None,
     _stacklevel: int = 1,
-    allow_override: bool = False,
+    allow_override: bool = True,
 ) -> Any:
     """A function that makes results of the right shape without computing them."""
 
@@ -288,7 +289,7 @@ class Library:
 
     def impl(
         self, op_name: Any, fn: Any, dispatch_key: str = "", *, with_keyset: bool = False,
-        allow_override: bool = False,
+        allow_override: bool = True,
     ) -> None:  # fmt: skip
         """The function of an operator; those for other devices than the CPU are not kept."""
         name = str(getattr(op_name, "_qualname", op_name)).rpartition("::")[2].partition(".")[0]
@@ -363,3 +364,6 @@ def _schema_type(hint: Any) -> str:
             return f"({', '.join(map(_schema_type, arguments))})"
         return f"{_schema_type(arguments[0])}[]"
     raise ValueError(f"infer_schema: the type {hint!r} cannot be part of a schema")
+
+
+explain(globals())

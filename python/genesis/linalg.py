@@ -9,7 +9,9 @@ LAPACK is opened at the first call. What has no result (a singular matrix to inv
 
 from genesis._C import _LinAlgError as LinAlgError
 from genesis._C import _namespace
+from genesis._missing import explain
 
 _functions = _namespace("linalg")
 globals().update(_functions)
 __all__ = ["LinAlgError", *sorted(_functions)]
+explain(globals())

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._missing import explain
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -358,3 +359,6 @@ def _get_current_function_mode() -> TorchFunctionMode | None:
 
 def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
     return _C._modes()
+
+
+explain(globals())

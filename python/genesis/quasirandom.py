@@ -6,6 +6,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._missing import explain
 
 __all__ = ["SobolEngine"]
 
@@ -81,3 +82,6 @@ class SobolEngine:
         more = ", scramble=True" if self.scramble else ""
         seed = f", seed={self.seed}" if self.seed is not None else ""
         return f"SobolEngine(dimension={self.dimension}{more}{seed})"
+
+
+explain(globals())

@@ -18,6 +18,7 @@ from genesis._C import (
     seed,
     set_rng_state,
 )
+from genesis._missing import explain
 
 __all__ = [
     "Generator",
@@ -53,3 +54,6 @@ def fork_rng(
         yield
     finally:
         set_rng_state(state)
+
+
+explain(globals())

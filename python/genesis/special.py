@@ -9,7 +9,9 @@ argument.
 """
 
 from genesis._C import _namespace
+from genesis._missing import explain
 
 _functions = _namespace("special")
 globals().update(_functions)
 __all__ = sorted(_functions)
+explain(globals())

@@ -7,6 +7,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._missing import explain
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -237,3 +238,6 @@ globals().update({kind.__name__: kind for kind in _CLASSES.values()})
 def class_of(dtype: _C.dtype) -> type[TypedStorage]:
     """The class of the memory of a dtype, such as FloatStorage."""
     return _CLASSES[dtype]
+
+
+explain(globals())

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import IO, Any, TypeAlias
 
 from genesis._C import Size, Tensor, device, dtype, memory_format
+from genesis._missing import explain
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 
@@ -26,3 +27,5 @@ Number: TypeAlias = int | float | bool
 FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
 Storage: TypeAlias = Any
 _ = memory_format
+
+explain(globals())

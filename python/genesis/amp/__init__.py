@@ -1,5 +1,6 @@
 """Mixed precision: products in half precision, sums and losses in float32."""
 
+from genesis._missing import explain
 from genesis.amp.autocast_mode import (
     autocast,
     clear_autocast_cache,
@@ -30,3 +31,5 @@ __all__ = [
     "set_autocast_cache_enabled",
     "set_autocast_dtype",
 ]
+
+explain(globals())

@@ -20,6 +20,7 @@ from genesis._C import (
     no_grad,
     set_grad_enabled,
 )
+from genesis._missing import MissingName
 
 if TYPE_CHECKING:
     from genesis.autograd import function as function
@@ -91,18 +92,26 @@ def backward(
     grad_tensors: _Grads = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: _Grads = None,
     inputs: _Tensors | None = None,
 ) -> None:
     """Add the gradients of ``sum(t * g)`` over tensors and grad_tensors to the ``grad`` of leaves.
 
     A ``g`` of None stands for 1 and needs a tensor of one element. With ``inputs``, only those
-    leaves receive a gradient. ``retain_graph`` is ``create_graph`` unless given.
+    leaves receive a gradient. ``retain_graph`` is ``create_graph`` unless given. ``grad_variables``
+    is an old name of ``grad_tensors``.
 
     >>> x = genesis.tensor([1.0, 2.0], requires_grad=True)
     >>> backward([(x * x).sum(), x], [None, genesis.tensor([10.0, 10.0])])
     >>> x.grad
     tensor([12., 14.])
     """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise ValueError(
+                "backward: grad_variables is an old name of grad_tensors; give only grad_tensors"
+            )
+        grad_tensors = grad_variables
     _C._backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
 
 
@@ -112,20 +121,28 @@ def grad(
     grad_outputs: _Grads = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
-    *,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...]:
     """The gradients of ``sum(o * g)`` over outputs and grad_outputs with respect to ``inputs``.
 
     Nothing is added to ``grad`` attributes. An input that the outputs do not depend on is an error;
-    with ``allow_unused`` its gradient is None, with ``materialize_grads`` zeros.
+    with ``allow_unused`` its gradient is None, with ``materialize_grads`` zeros. With
+    ``is_grads_batched``, the first dimension of each of ``grad_outputs`` is a batch of them, and so
+    is the first dimension of the results. ``only_inputs`` must be True, as in PyTorch.
 
     >>> x = genesis.tensor(3.0, requires_grad=True)
     >>> (g,) = grad(x**2, x, create_graph=True)
     >>> grad(g, x)
     (tensor(2.),)
     """
+    if not only_inputs:
+        raise ValueError("grad: only_inputs=False is not supported; call backward() instead")
+    if is_grads_batched:
+        rest = (create_graph, True, allow_unused, False, materialize_grads)
+        return _batched_grad(outputs, inputs, grad_outputs, retain_graph, rest)
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "grad: materialize_grads=True makes zeros of what allow_unused=False refuses"
@@ -144,6 +161,39 @@ def grad(
             _C.zeros_like(x) if g is None else g for g, x in zip(grads, wanted, strict=True)
         )
     return grads
+
+
+def _batched_grad(
+    outputs: _Tensors,
+    inputs: _Tensors,
+    grad_outputs: _Grads,
+    retain_graph: bool | None,
+    rest: tuple[Any, ...],
+) -> tuple[Tensor, ...]:
+    """``grad`` for each element of the first dimension of ``grad_outputs``, stacked."""
+    batches = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs or ())
+    sizes = {g.shape[0] if g.ndim else 0 for g in batches if g is not None}
+    if len(sizes) != 1 or sizes == {0}:
+        raise ValueError(
+            "grad: with is_grads_batched=True, grad_outputs must be tensors whose first dimension "
+            f"is the batch, the same for all; got {[g if g is None else g.shape for g in batches]}"
+        )
+    (size,) = sizes
+    last = bool(rest[0]) if retain_graph is None else retain_graph
+    rows = [
+        grad(
+            outputs,
+            inputs,
+            [None if g is None else g[i] for g in batches],
+            last or i + 1 < size,
+            *rest,
+        )
+        for i in range(size)
+    ]
+    return tuple(
+        None if column[0] is None else _C.stack(column)  # type: ignore[misc]
+        for column in zip(*rows, strict=True)
+    )
 
 
 # Imported when first used; NumPy is needed for checks only.
@@ -177,4 +227,4 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"genesis.autograd.{_HOME[name]}"), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'genesis.autograd' has no attribute {name!r}")
+    raise MissingName(__name__, name, name=name)

@@ -9,6 +9,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Context, Tensor
+from genesis._missing import explain
 
 __all__ = ["Context", "Function", "FunctionCtx", "once_differentiable"]
 
@@ -167,3 +168,6 @@ def _bind(
                     "cannot return a gradient for it; make it positional, or pass it detached"
                 )
     return (*values, *rest.values()), len(values), tuple(rest)
+
+
+explain(globals())

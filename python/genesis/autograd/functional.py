@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._missing import explain
 from genesis.func._forward import Pushforward, columns
 from genesis.func._level import Level, gradients, or_zeros
 from genesis.func._reverse import rows
@@ -327,3 +328,6 @@ class _Call:
     def as_outputs(self, values: Sequence[Any]) -> Any:
         finished = self._finished(values)
         return finished[0] if self._one_output else finished
+
+
+explain(globals())

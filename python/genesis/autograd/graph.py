@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from genesis import _C
 from genesis._C import Node, RemovableHandle, Tensor
+from genesis._missing import explain
 
 __all__ = [
     "GradientEdge",
@@ -193,3 +194,6 @@ def register_multi_grad_hook(
         return hook
 
     return _Handles([t.register_hook(hook_of(i)) for i, t in enumerate(tensors)])
+
+
+explain(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from genesis._missing import explain
 from genesis.profiler import Averages, Event, record_function
 from genesis.profiler import profile as _profile
 
@@ -62,3 +63,6 @@ class emit_nvtx:
 
 class emit_itt(emit_nvtx):
     """A block whose operations Intel's profiler sees; raises when it is entered."""
+
+
+explain(globals())

@@ -24,7 +24,7 @@ COMMANDS = {
     "graph": "draw the computation graph of a function or model",
     "convert": "convert weights between formats: .pt, .safetensors, .npz",
     "run-torch": "run a script or module written for PyTorch, unchanged",
-    "torch": "make an environment import Genesis as torch: enable, disable, status",
+    "torch": "make an environment import Genesis as torch: enable, disable, status, coverage",
 }
 
 _HELP = """\

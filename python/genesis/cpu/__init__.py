@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from genesis import _C
+from genesis._missing import explain
 from genesis.cpu import amp as amp
 
 __all__ = ["amp", "current_device", "device_count", "is_available", "synchronize"]
@@ -41,3 +42,5 @@ class _CallableModule(ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableModule
+
+explain(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from genesis import amp
 from genesis._C import bfloat16, dtype
+from genesis._missing import explain
 
 __all__ = ["GradScaler", "autocast"]
 
@@ -17,3 +18,6 @@ class autocast(amp.autocast):
         self, enabled: bool = True, dtype: dtype = bfloat16, cache_enabled: bool = True
     ) -> None:
         super().__init__("cpu", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
+
+
+explain(globals())

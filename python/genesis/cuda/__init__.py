@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._missing import explain
 from genesis.cuda import amp as amp
 
 __all__ = [
@@ -383,3 +384,5 @@ class _CallableModule(ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableModule
+
+explain(globals())

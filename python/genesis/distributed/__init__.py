@@ -7,6 +7,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from genesis._missing import MissingName
 from genesis.distributed._call import CollectiveError
 from genesis.distributed._collectives import (
     all_gather,
@@ -164,4 +165,4 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         home = importlib.import_module(f"{__name__}.{_HOME[name]}")
         return getattr(home, "DistributedDataParallel" if name == "DDP" else name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise MissingName(__name__, name, name=name)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from genesis._missing import explain
 from genesis.distributed import _world
 from genesis.distributed._group import ProcessGroup
 
@@ -156,3 +157,6 @@ def init_device_mesh(
     for n in reversed(shape[1:]):
         rows = [rows[i : i + n] for i in range(0, len(rows), n)]
     return DeviceMesh(device_type, rows, mesh_dim_names=mesh_dim_names)
+
+
+explain(globals())

@@ -8,6 +8,7 @@ Samples of ``rsample`` are differentiable by the parameters. Parameters and valu
 against their constraints, with errors that name both.
 """
 
+from genesis._missing import explain
 from genesis.distributions import constraints as constraints
 from genesis.distributions import kl as kl
 from genesis.distributions import transforms as transforms
@@ -161,3 +162,5 @@ __all__ = [
     "transform_to",
     "transforms",
 ]
+
+explain(globals())

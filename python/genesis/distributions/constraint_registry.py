@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from genesis._missing import explain
 from genesis.distributions import constraints, transforms
 from genesis.distributions.constraints import Constraint
 from genesis.distributions.transforms import Transform
@@ -162,3 +163,6 @@ def _biject_to_stack(constraint: Any) -> Transform:
 @transform_to.register(constraints.stack)  # type: ignore[untyped-decorator]
 def _transform_to_stack(constraint: Any) -> Transform:
     return transforms.StackTransform([transform_to(c) for c in constraint.cseq], constraint.dim)
+
+
+explain(globals())

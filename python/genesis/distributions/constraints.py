@@ -15,6 +15,7 @@ from typing import Any
 
 import genesis
 from genesis import Tensor
+from genesis._missing import explain
 
 __all__ = [
     "Constraint",
@@ -458,3 +459,5 @@ positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
 cat = _Cat
 stack = _Stack
+
+explain(globals())

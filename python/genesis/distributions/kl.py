@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import genesis
 from genesis import Tensor
+from genesis._missing import explain
 from genesis.distributions.bernoulli import Bernoulli
 from genesis.distributions.beta import Beta
 from genesis.distributions.binomial import Binomial
@@ -520,3 +521,6 @@ def _transformed_transformed(p: TransformedDistribution, q: TransformedDistribut
             "kl_divergence: two TransformedDistributions need the same transforms and event shape"
         )
     return kl_divergence(p.base_dist, q.base_dist)
+
+
+explain(globals())

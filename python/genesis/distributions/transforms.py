@@ -15,6 +15,7 @@ from typing import Any
 
 import genesis
 from genesis import Size, Tensor
+from genesis._missing import explain
 from genesis.distributions import constraints
 from genesis.distributions.distribution import Distribution
 from genesis.distributions.utils import (
@@ -907,3 +908,6 @@ class CumulativeDistributionTransform(Transform):
         if self._cache_size == cache_size:
             return self
         return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+
+
+explain(globals())

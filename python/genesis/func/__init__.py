@@ -8,6 +8,7 @@ tensor([[ 6.,  0.],
         [ 0., 12.]])
 """
 
+from genesis._missing import explain
 from genesis.func._forward import jacfwd, jvp, linearize
 from genesis.func._module import functional_call
 from genesis.func._reverse import grad, grad_and_value, hessian, hvp, jacrev, value_and_grad, vjp
@@ -25,3 +26,5 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
+
+explain(globals())

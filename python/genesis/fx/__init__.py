@@ -4,6 +4,7 @@
 them. It follows straight-line programs: a branch or a loop that depends on a value raises.
 """
 
+from genesis._missing import explain
 from genesis.fx.graph import CodeGen, Graph
 from genesis.fx.graph_module import GraphModule
 from genesis.fx.interpreter import Interpreter, Transformer
@@ -27,3 +28,5 @@ __all__ = [
     "symbolic_trace",
     "wrap",
 ]
+
+explain(globals())

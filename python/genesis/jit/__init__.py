@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NoReturn, TypeVar
 
+from genesis._missing import explain
 from genesis.futures import Future
 from genesis.nn.modules.module import Module
 
@@ -211,3 +212,6 @@ def enable_onednn_fusion(enabled: bool) -> None:
 def onednn_fusion_enabled() -> bool:
     """Whether oneDNN fuses operators: no."""
     return False
+
+
+explain(globals())

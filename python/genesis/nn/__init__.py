@@ -3,6 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from genesis._missing import MissingName
 from genesis.nn import functional, init, modules, parameter, utils
 from genesis.nn.functional import binary_cross_entropy, mse_loss
 from genesis.nn.functional import cross_entropy as cross_entropy_loss
@@ -103,4 +104,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"genesis.nn.{name}")
     if name in ("UninitializedBuffer", "UninitializedParameter"):
         return getattr(parameter, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise MissingName(__name__, name, name=name)

@@ -11,6 +11,7 @@ from functools import wraps
 
 from genesis import _C, _overridable
 from genesis._C import Generator, Tensor
+from genesis._missing import explain
 
 __all__ = [
     "calculate_gain",
@@ -342,3 +343,5 @@ orthogonal = _old_name(orthogonal_)
 sparse = _old_name(sparse_)
 
 _overridable.make_overridable(__all__, globals())
+
+explain(globals())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._missing import MissingName
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -76,7 +77,7 @@ class Buffer(Tensor):
 
 def __getattr__(name: str) -> Any:
     if name not in ("UninitializedBuffer", "UninitializedParameter", "is_lazy"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise MissingName(__name__, name, name=name)
     from genesis.nn import uninitialized  # only lazy modules need it
 
     return getattr(uninitialized, name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from genesis._missing import explain
+
 __all__ = ["OnnxExporterError", "export", "is_in_onnx_export", "register_custom_op_symbolic"]
 
 
@@ -37,3 +39,6 @@ def select_model_mode_for_export(model: Any, mode: Any) -> Any:
     import contextlib
 
     return contextlib.nullcontext()
+
+
+explain(globals())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from genesis._missing import MissingName
 from genesis.optim import lr_scheduler
 from genesis.optim.adafactor import Adafactor
 from genesis.optim.adagrad import Adadelta, Adagrad, RMSprop
@@ -51,4 +52,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "swa_utils":  # averages models, so it needs nn, which needs the optimizers
         return importlib.import_module("genesis.optim.swa_utils")
-    raise AttributeError(f"module 'genesis.optim' has no attribute {name!r}")
+    raise MissingName(__name__, name, name=name)

@@ -10,6 +10,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor, no_grad
+from genesis._missing import explain
 from genesis.nn.modules.batchnorm import _BatchNorm
 from genesis.nn.modules.module import Module
 from genesis.optim.lr_scheduler.base import LRScheduler, Rate, for_each_group
@@ -250,3 +251,6 @@ class SWALR(LRScheduler):
             start = target if before == 1 else (lr - before * target) / (1 - before)
             rates.append(target * now + start * (1 - now))
         return rates
+
+
+explain(globals())

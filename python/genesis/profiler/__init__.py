@@ -11,6 +11,7 @@
 
 from collections.abc import Callable
 
+from genesis._missing import explain
 from genesis.profiler._averages import Average, Averages
 from genesis.profiler._events import Event
 from genesis.profiler._profile import (
@@ -70,3 +71,6 @@ def tensorboard_trace_handler(
             os.remove(file)
 
     return handle
+
+
+explain(globals())

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from genesis._missing import explain
 from genesis.serialization.errors import FileFormatError
 from genesis.serialization.files import load, save
 from genesis.serialization.safetensors import load_file, read_metadata, save_file
@@ -62,3 +63,5 @@ def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
 
 
 _safe: list[Any] = []
+
+explain(globals())

@@ -29,7 +29,9 @@ _reporting = False
 def error(module: str, name: str, known: Iterable[str]) -> MissingName:
     """The error for an attribute that is missing from ``torch.*``."""
     note(f"{module}.{name}")
-    return MissingName(module, name, known, f"; {_ADVICE}")
+    found = MissingName(module, name, name=name)
+    found.known, found.advice = known, f"; {_ADVICE}"
+    return found
 
 
 def note(name: str) -> None:

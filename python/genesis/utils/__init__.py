@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from genesis._missing import MissingName
+
 if TYPE_CHECKING:
     from genesis.utils import _pytree as _pytree
     from genesis.utils import checkpoint as checkpoint
@@ -40,7 +42,7 @@ __all__ = [*_SUBMODULES]
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"genesis.utils.{name}")
-    raise AttributeError(f"module 'genesis.utils' has no attribute {name!r}")
+    raise MissingName(__name__, name, name=name)
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from genesis._C import Tensor
+from genesis._missing import explain
 from genesis.autograd._checkpoint import (
     CheckpointError,
     checkpoint,
@@ -24,3 +25,6 @@ def set_device_states(
     """Set the states of the generators of devices, of which there are none beside the CPU."""
     if devices:
         raise RuntimeError(f"set_device_states: there are no devices beside the CPU, got {devices}")
+
+
+explain(globals())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from genesis._missing import explain
+
 __all__ = [
     "BuildExtension",
     "CUDAExtension",
@@ -60,3 +62,6 @@ def load_inline(name: str, cpp_sources: Any, *args: Any, **kwargs: Any) -> Any:
 def include_paths(*args: Any, **kwargs: Any) -> list[str]:
     """Raises: PyTorch's C++ headers are not here."""
     _refuse("include_paths")
+
+
+explain(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from genesis._missing import explain
 from genesis.profiler import profile
 
 __all__ = ["FlopCounterMode"]
@@ -53,3 +54,6 @@ class FlopCounterMode:
         rows = sorted(self._counts.items(), key=lambda row: -row[1])
         lines = [f"{name:32} {count:>20,}" for name, count in rows]
         return "\n".join([*lines, f"{'total':32} {self.get_total_flops():>20,}"])
+
+
+explain(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from genesis._missing import explain
 from genesis.nn.modules._hooks import RemovableHandle
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
@@ -22,3 +23,6 @@ def warn_if_has_hooks(tensor: Any) -> None:
     hooks = getattr(tensor, "hooks", None)
     if hooks:
         warnings.warn(f"the {len(hooks)} hooks of this tensor are not saved with it", stacklevel=2)
+
+
+explain(globals())

@@ -3,6 +3,7 @@
 from typing import Any
 
 from genesis import hub
+from genesis._missing import MissingName
 from genesis.hub import load_state_dict_from_url
 
 __all__ = ["load_url"]
@@ -13,4 +14,4 @@ load_url = load_state_dict_from_url
 def __getattr__(name: str) -> Any:
     if name == "tqdm":
         return hub.tqdm
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise MissingName(__name__, name, name=name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from genesis._C import Tensor
+from genesis._missing import explain
 from genesis.nn.modules.module import Module
 
 __all__ = [
@@ -88,3 +89,6 @@ def convert(module: Module, mapping: Any = None, inplace: bool = False, **kwargs
 def quantize_dynamic(model: Module, *args: Any, **kwargs: Any) -> Module:
     """Raises: there are no quantized operators."""
     _no_quantization("quantize_dynamic")
+
+
+explain(globals())

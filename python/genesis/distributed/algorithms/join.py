@@ -6,6 +6,8 @@ import contextlib
 from types import TracebackType
 from typing import Any, Protocol
 
+from genesis._missing import explain
+
 __all__ = ["Join", "Joinable"]
 
 
@@ -56,3 +58,6 @@ class Join:
         traceback: TracebackType | None,
     ) -> bool:
         return bool(self._stack.__exit__(kind, value, traceback))
+
+
+explain(globals())

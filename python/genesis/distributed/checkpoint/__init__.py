@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from genesis._missing import MissingName
 from genesis.distributed.checkpoint._files import Piece, load, read, save
 
 if TYPE_CHECKING:
@@ -15,4 +16,4 @@ def __getattr__(name: str) -> Any:
         from genesis.distributed.checkpoint._runs import Checkpoint
 
         return Checkpoint
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise MissingName(__name__, name, name=name)

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from enum import IntEnum
 
+from genesis._missing import explain
 from genesis.nn.attention._causal import fused_attention, scaled_dot_product_attention
 
 __all__ = ["SDPBackend", "fused_attention", "scaled_dot_product_attention", "sdpa_kernel"]
@@ -50,3 +51,6 @@ def sdpa_kernel(
 
 def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
     return list(_chosen)
+
+
+explain(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import genesis
 from genesis._C import Tensor
+from genesis._missing import explain
 
 __all__ = ["causal_lower_right", "causal_upper_left"]
 
@@ -16,3 +17,6 @@ def causal_upper_left(*size: int) -> Tensor:
 def causal_lower_right(*size: int) -> Tensor:
     """A mask that lets the last query see all keys."""
     return genesis.ones(*size, dtype=genesis.bool).tril(size[-1] - size[-2])
+
+
+explain(globals())

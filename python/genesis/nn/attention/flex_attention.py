@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import genesis
 from genesis._C import Tensor
+from genesis._missing import explain
 
 __all__ = [
     "AuxOutput",
@@ -177,3 +178,6 @@ def flex_attention(
     if return_lse:
         return out, (total.log() + shift).squeeze(-1)
     return out
+
+
+explain(globals())

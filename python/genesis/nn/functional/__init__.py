@@ -7,6 +7,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from genesis import _overridable
+from genesis._missing import MissingName
 from genesis.nn.functional import (
     _named,
     activation,
@@ -82,7 +83,7 @@ if not TYPE_CHECKING:
         if name in tensors.NAMES:
             value = getattr(tensors, name)
         elif name[0] == "_" or name in _tensor.NOT_PUBLIC or not hasattr(_C, name):
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+            raise MissingName(__name__, name, name=name)
         else:
             value = getattr(_C, name)
         globals()[name] = value

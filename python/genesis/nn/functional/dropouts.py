@@ -134,11 +134,11 @@ def feature_alpha_dropout(
     True
     """
     _check_p("feature_alpha_dropout", p)
+    if not training or p == 0:
+        return input
     if input.ndim < 2:
         raise ValueError(
             f"feature_alpha_dropout: expected (N, C, ...), got shape {tuple(input.shape)}"
         )
-    if not training or p == 0:
-        return input
     shape = (*input.shape[:2], *(1 for _ in input.shape[2:]))
     return _alpha_dropout(input, shape, p, inplace)

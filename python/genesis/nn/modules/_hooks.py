@@ -35,10 +35,12 @@ class RemovableHandle:
 
     _ids = itertools.count()
 
-    def __init__(self, hooks: Any, *also: Any) -> None:
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.id = next(RemovableHandle._ids)
         # Weak, so that a handle keeps no module alive.
-        self._places = [weakref.ref(place) for place in (hooks, *also)]
+        also = extra_dict if isinstance(extra_dict, (list, tuple)) else [extra_dict]
+        places = (hooks_dict, *(place for place in also if place is not None))
+        self._places = [weakref.ref(place) for place in places]
 
     def remove(self) -> None:
         """Take the hook off; a second call does nothing."""

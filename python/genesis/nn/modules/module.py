@@ -184,7 +184,7 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
     forward: Callable[..., Any] = _forward_unimplemented
 
     def _register(self, hooks: Any, hook: Any, *also: Any, first: bool = False) -> RemovableHandle:
-        handle = RemovableHandle(hooks, *also)
+        handle = RemovableHandle(hooks, extra_dict=also)
         for place in (hooks, *also):
             place[handle.id] = hook
             if first:

@@ -1,5 +1,6 @@
 """Modules on several devices. There is one device here, the CPU."""
 
+from genesis._missing import explain
 from genesis.nn.parallel import scatter_gather
 from genesis.nn.parallel.data_parallel import DataParallel, data_parallel
 from genesis.nn.parallel.distributed import DistributedDataParallel
@@ -17,3 +18,5 @@ __all__ = [
     "scatter",
     "scatter_gather",
 ]
+
+explain(globals())

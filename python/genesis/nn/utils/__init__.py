@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from genesis._missing import MissingName
 from genesis.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -64,4 +65,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"genesis.nn.utils.{name}")
     if name in __all__:  # what converts convolutions needs their classes, which come later
         return getattr(importlib.import_module("genesis.nn.utils.memory_format"), name)
-    raise AttributeError(f"module 'genesis.nn.utils' has no attribute {name!r}")
+    raise MissingName(__name__, name, name=name)

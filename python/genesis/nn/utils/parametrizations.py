@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from genesis import _C
 from genesis._C import Tensor, no_grad
 from genesis._dtype_info import finfo
+from genesis._missing import explain
 from genesis.nn import functional as F
 from genesis.nn.modules.module import Module
 from genesis.nn.utils.parametrize import register_parametrization
@@ -267,3 +268,6 @@ def orthogonal(
         weight, _OrthMaps[orthogonal_map], use_trivialization=use_trivialization
     )
     return register_parametrization(module, name, parametrization, unsafe=True)
+
+
+explain(globals())

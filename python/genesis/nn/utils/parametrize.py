@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._missing import explain
 from genesis.nn.modules.container import ModuleDict, ModuleList
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
@@ -333,3 +334,6 @@ def transfer_parametrizations_and_params(
             ):
                 _overwrite(mine, theirs.clone())
     return to_module
+
+
+explain(globals())

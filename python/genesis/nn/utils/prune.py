@@ -11,6 +11,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._missing import explain
 from genesis.nn.modules.module import Module
 
 __all__ = [
@@ -405,3 +406,6 @@ def is_pruned(module: Module) -> bool:
         for _, submodule in module.named_modules()
         for hook in submodule._forward_pre_hooks.values()
     )
+
+
+explain(globals())

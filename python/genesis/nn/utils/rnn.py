@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._missing import explain
 
 __all__ = [
     "PackedSequence",
@@ -268,3 +269,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+explain(globals())

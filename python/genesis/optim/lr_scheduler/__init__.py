@@ -4,6 +4,7 @@ Schedulers change the learning rate that they find, by a factor, where that is p
 then work together on one optimizer. States have PyTorch's keys.
 """
 
+from genesis._missing import explain
 from genesis.optim.lr_scheduler.base import LRScheduler
 from genesis.optim.lr_scheduler.base import _LRScheduler as _LRScheduler
 from genesis.optim.lr_scheduler.compose import ChainedScheduler, SequentialLR
@@ -46,3 +47,5 @@ __all__ = [
     "WarmupCosineLR",
     "get_cosine_schedule_with_warmup",
 ]
+
+explain(globals())

@@ -1,5 +1,6 @@
 """Layers that are divided among ranks: tensor parallelism."""
 
+from genesis._missing import explain
 from genesis.distributed.tensor.parallel._apply import parallelize_module
 from genesis.distributed.tensor.parallel._styles import (
     ColwiseParallel,
@@ -19,3 +20,5 @@ __all__ = [
     "SequenceParallel",
     "parallelize_module",
 ]
+
+explain(globals())
