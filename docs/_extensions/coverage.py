@@ -14,6 +14,7 @@ from docutils.statemachine import StringList
 from genesis.torch import names
 from genesis.torch.notes import ABSENT
 
+INTERNAL = ("Internal functions of PyTorch", "Other names")  # not worth a line in the guide
 STATUS = ("same", "different", "absent")
 
 
@@ -26,6 +27,7 @@ class AbsentList(Directive):
     """What Genesis does not have, by subject, in Markdown."""
 
     def run(self) -> list[nodes.Node]:
+        self.state.document.settings.env.note_reread()  # other names may exist next time
         node = nodes.Element()
         lines = absent_list()
         self.state.nested_parse(StringList(lines, "genesis.torch.notes"), self.content_offset, node)
@@ -40,7 +42,9 @@ def absent_list() -> list[str]:
             assert rule is not None
             absent.setdefault(rule.topic, []).append(entry.full)
     return [
-        f"- {rule.topic}: {rule.why}; {rule.instead}." for rule in ABSENT if rule.topic in absent
+        f"- **{rule.topic}**: {rule.why}; {rule.instead}."
+        for rule in ABSENT
+        if rule.topic in absent and rule.topic not in INTERNAL
     ]
 
 

@@ -8,10 +8,12 @@ operation: the path of the module and the Python frames, innermost first.
 from __future__ import annotations
 
 import functools
+import itertools
 import linecache
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -110,8 +112,14 @@ def statistics(x: Tensor) -> Statistics:
 
 
 def _user_frames(origin: Origin) -> list[tuple[CodeType, int]]:
-    frames = [f for f in origin[1] if not f[0].co_filename.startswith(_PACKAGE)]
-    return frames or list(origin[1])
+    frames = list(itertools.takewhile(lambda f: not _of_notebook(f[0].co_filename), origin[1]))
+    frames = frames or list(origin[1])
+    return [f for f in frames if not f[0].co_filename.startswith(_PACKAGE)] or frames
+
+
+def _of_notebook(file: str) -> bool:
+    """Whether a file is of IPython or its kernel, which run a cell, rather than the cell."""
+    return not {"IPython", "ipykernel"}.isdisjoint(Path(file).parts)
 
 
 def user_frame(origin: Origin) -> tuple[CodeType, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from genesis.debug._model import Link, Model, Vertex, sort
@@ -66,16 +67,17 @@ def _merge(model: Model, group: dict[int, str]) -> Model:
         last = vs[-1]
         chain = name.startswith("\1")
         ops = [op for v in operations for op in (v.ops or [v.label])]
+        shared = _shared_module(operations) if chain else name
         vertices[last.key] = Vertex(
             last.key,
-            _chain_label(ops) if chain else name,
+            _chain_label(ops, shared) if chain else name,
             "group",
             last.shape,
             last.dtype,
             vs[0].sequence,
             tuple(s for v in operations for s in v.saved),
             any(v.released for v in operations),
-            last.module if chain else name,
+            shared if shared else last.module,
             operations[0].place if operations else None,
             ops,
             sum(prod(v.shape or ()) if v.kind == "parameter" else v.parameters for v in vs),
@@ -84,14 +86,39 @@ def _merge(model: Model, group: dict[int, str]) -> Model:
     for link in model.links:
         a, b = into.get(link.source, link.source), into.get(link.target, link.target)
         if a != b:
-            links.setdefault((a, b), Link(a, b, link.shape, link.dtype))
+            links.setdefault((a, b), replace(link, source=a, target=b))
     return sort(Model(vertices, list(links.values())))
 
 
-def _chain_label(ops: list[str]) -> str:
-    if len(ops) <= 3:
-        return " → ".join(ops)
-    return f"{ops[0]} → … → {ops[-1]}"
+def _chain_label(ops: list[str], module: str) -> str:
+    chain = " → ".join(ops) if len(ops) <= 3 else f"{ops[0]} → … → {ops[-1]}"
+    return f"{module}: {chain}" if module else chain
+
+
+def _shared_module(vertices: list[Vertex]) -> str:
+    """The innermost module that all are in, if it is not the outermost of the model."""
+    paths = [v.module.split(".") for v in vertices if v.module]
+    if not paths or len(paths) < len(vertices):
+        return ""
+    first, last = min(paths), max(paths)
+    same = 0
+    while same < len(first) and first[same] == last[same]:
+        same += 1
+    return ".".join(first[:same]) if same > 1 else ""
+
+
+def _adopt(model: Model) -> Model:
+    """Operations whose module is not known, as those of ``a, b = x``, are in that of all others
+    that they are connected with."""
+    sources, targets = model.sources(), model.targets()
+    vertices = dict(model.vertices)
+    for key, v in model.vertices.items():
+        if v.module is None and v.kind not in _FIXED:
+            near = {vertices[k].module for k in (*sources[key], *targets[key])
+                    if vertices[k].kind not in _FIXED}  # fmt: skip
+            if len(near) == 1:
+                vertices[key] = replace(v, module=near.pop())
+    return Model(vertices, model.links)
 
 
 def _by_module(model: Model, depth: int) -> Model:
@@ -171,6 +198,7 @@ def fold(model: Model, limit: int) -> Model:
     """
     if len(model.vertices) <= limit:
         return model
+    model = _adopt(model)
     deepest = max((v.module.count(".") + 1 for v in model.vertices.values() if v.module), default=0)
     folded = model
     for depth in range(deepest, 1, -1):

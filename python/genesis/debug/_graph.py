@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from genesis._C import Tensor
 from genesis.debug._fold import fold as fold_model
-from genesis.debug._model import Link, Model, Vertex, model_of
+from genesis.debug._model import Link, Model, Vertex, leaf_names, model_of
 from genesis.debug._svg import svg
 from genesis.debug._text import dot, mermaid, plain
 from genesis.debug._trace import trace
@@ -153,19 +153,39 @@ def _results(value: Any) -> list[Tensor]:
     return []
 
 
+def _edge_gradients(results: list[Tensor]) -> dict[tuple[int, int], str]:
+    """What flows back along each edge, by node and place of the input."""
+    from genesis.debug._steps import record
+
+    if any(t.numel() != 1 for t in results):
+        raise ValueError(
+            "graph: gradients=True needs results of one element, as a loss is; "
+            f"got {[tuple(t.shape) for t in results]}"
+        )
+    return {
+        (id(node), place): f"∇ {grad.item():.3g}" if grad.ndim == 0 else f"‖∇‖ {grad.norm():.3g}"
+        for node, _, outgoing in record(results, None)
+        for place, grad in enumerate(outgoing)
+        if grad is not None
+    }
+
+
 def graph(
     target: Tensor | Sequence[Tensor] | Callable[..., Any],
     *inputs: Any,
     names: Mapping[str, Tensor] | Module | None = None,
     fold: bool | int = True,
+    gradients: bool = False,
 ) -> Graph:
     """The graph behind one or several tensors, or behind what a function or module returns.
 
     ``graph(model, x)`` runs the model and knows the modules and lines of its operations; of tensors
     these are known if they were computed inside ``debug.trace()``. ``names`` gives leaves their
-    names: a dict, or a module whose parameters they are. A graph of more than 40 vertices (or the
-    number given as ``fold``) is folded by module; where that is not enough, by chains of
-    operations, then by what only one other vertex uses.
+    names: a dict, or a module whose parameters they are; parameters of modules that are alive have
+    their names there by themselves. With ``gradients``, a backward pass is run, which changes no
+    ``grad``, and each edge shows the gradient that flows back along it, or its norm. A graph of
+    more than 40 vertices (or the number given as ``fold``) is folded by module; where that is not
+    enough, by chains of operations, then by what only one other vertex uses.
 
     >>> net = genesis.nn.Sequential(genesis.nn.Linear(4, 3), genesis.nn.Identity())
     >>> [v.label for v in graph(net, genesis.ones(2, 4)).vertices]
@@ -192,13 +212,14 @@ def graph(
                 called["input" if len(inputs) == 1 else f"input {i}"] = x
         with trace():
             results = _results(target(*inputs))
+    results = [t for t in results if t.grad_fn is not None] or results
+    if not results:
+        raise TypeError(f"graph: expected a tensor or what computes one, got {target!r}")
     if isinstance(names, Module):
         called.update(names.named_parameters())
     elif names is not None:
         called.update(names)
-    results = [t for t in results if t.grad_fn is not None] or results
-    if not results:
-        raise TypeError(f"graph: expected a tensor or what computes one, got {target!r}")
-    model = model_of(results, called)
+    flow = _edge_gradients(results) if gradients else None
+    model, _ = model_of(results, leaf_names(results, called), flow)
     limit = (LIMIT if fold else len(model.vertices)) if isinstance(fold, bool) else fold
     return Graph(model, fold_model(model, limit), title)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from genesis import _C
 from genesis._C import Node, Tensor
 from genesis.debug._trace import Saved, look_at
+
+if TYPE_CHECKING:
+    from genesis.nn.modules.module import Module
 
 # What the kinds of operators (csrc/bindings/traits.h) are in a picture; others are arithmetic.
 _SHOWN = {
@@ -96,6 +101,7 @@ class Link:
     target: int
     shape: tuple[int, ...] | None
     dtype: _C.dtype
+    gradient: str | None = None  # of the loss by this tensor, through this target
 
 
 @dataclass
@@ -140,7 +146,7 @@ def sort(model: Model) -> Model:
     return Model(ordered, model.links)
 
 
-def _reachable(roots: Iterable[Node]) -> list[Node]:
+def reachable(roots: Iterable[Node]) -> list[Node]:
     seen: dict[int, Node] = {}
     stack = list(roots)
     while stack:
@@ -152,6 +158,34 @@ def _reachable(roots: Iterable[Node]) -> list[Node]:
     return list(seen.values())
 
 
+def leaf_names(
+    outputs: Sequence[Tensor], names: Mapping[str, Tensor] | Module | None
+) -> dict[str, Tensor]:
+    """Names of leaves: those given, then those of parameters of modules that are alive."""
+    from genesis.nn.modules.module import Module
+
+    if isinstance(names, Module):
+        return dict(names.named_parameters())
+    found = dict(names or {})
+    nodes = reachable(t.grad_fn for t in outputs if t.grad_fn is not None)
+    leaves = [n.variable for n in nodes if n.name() == "AccumulateGrad"]
+    known = {id(t) for t in found.values()}
+    unnamed = {id(t) for t in leaves if t._is_parameter() and id(t) not in known}
+    if not unnamed:
+        return found
+    owners = [m for m in gc.get_objects() if isinstance(m, Module)]
+    inner = {id(child) for m in owners for child in m._modules.values()}
+    roots = [m for m in owners if id(m) not in inner]
+    using = [m for m in roots if any(id(p) in unnamed for p in m.parameters())]
+    for root in using:
+        prefix = f"{type(root).__name__}." if len(using) > 1 else ""
+        for path, parameter in root.named_parameters():
+            if id(parameter) in unnamed:
+                unnamed.discard(id(parameter))
+                found.setdefault(f"{prefix}{path}", parameter)
+    return found
+
+
 def _output_shape(node: Node, index: int) -> tuple[int, ...] | None:
     if index == 0:
         return look_at(node).shape
@@ -159,8 +193,15 @@ def _output_shape(node: Node, index: int) -> tuple[int, ...] | None:
     return shape
 
 
-def model_of(outputs: Sequence[Tensor], names: Mapping[str, Tensor]) -> Model:
-    """The graph behind some tensors."""
+def model_of(
+    outputs: Sequence[Tensor],
+    names: Mapping[str, Tensor],
+    gradients: Mapping[tuple[int, int], str] | None = None,
+) -> tuple[Model, dict[int, int]]:
+    """The graph behind some tensors, and the key of each node by its ``id``.
+
+    ``gradients`` are texts for the edges, by the ``id`` of the node and the place of the input.
+    """
     called = {id(tensor): name for name, tensor in names.items()}
     roots: list[tuple[Node, int, Tensor]] = []
     for tensor in outputs:
@@ -172,7 +213,7 @@ def model_of(outputs: Sequence[Tensor], names: Mapping[str, Tensor]) -> Model:
                 "it; pass the result of a computation on tensors that require grad"
             )
         roots.append((fn, 0, tensor))
-    nodes = _reachable(node for node, _, _ in roots)
+    nodes = reachable(node for node, _, _ in roots)
     number = {id(node): i for i, node in enumerate(nodes)}
     vertices: dict[int, Vertex] = {}
     links: list[Link] = []
@@ -206,10 +247,11 @@ def model_of(outputs: Sequence[Tensor], names: Mapping[str, Tensor]) -> Model:
             key, label, kind, look.shape, look.dtype, node._sequence_nr(), look.saved,
             look.released, look.module, look.place,
         )  # fmt: skip
-        for below, index in node.next_functions:
+        for place, (below, index) in enumerate(node.next_functions):
             if below is None:
                 continue
             source = number[id(below)]
             known = shapes.get((source, index)) or _output_shape(below, index)
-            links.append(Link(source, key, known, look_at(below).dtype))
-    return sort(Model(vertices, links))
+            grad = (gradients or {}).get((id(node), place))
+            links.append(Link(source, key, known, look_at(below).dtype, grad))
+    return sort(Model(vertices, links)), number

@@ -136,7 +136,7 @@ def _saved_by_module(outputs: list[Tensor], parameters: set[int]) -> dict[str, i
         return {}
     seen = set(parameters)
     saved: dict[str, int] = {}
-    vertices = model_of(outputs, {}).vertices.values()
+    vertices = model_of(outputs, {})[0].vertices.values()
     for v in sorted(vertices, key=lambda v: v.sequence):
         for s in v.saved:
             if s.storage not in seen:

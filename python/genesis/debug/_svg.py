@@ -79,7 +79,7 @@ def details(v: Vertex, root: str) -> list[str]:
     if v.kind == "group":
         many = ", ".join(v.ops) if len(v.ops) <= 2 else f"{len(v.ops)} ops"
         lines.append(f"{many}, {count_text(v.parameters)} parameters" if v.parameters else many)
-    if v.module and v.module != v.label and inside(v.module, root):
+    if v.module and not v.label.startswith(v.module) and inside(v.module, root):
         lines.append(inside(v.module, root))
     if v.released:
         lines.append("freed")
@@ -115,7 +115,7 @@ def _box(v: Vertex, box: Box, root: str) -> str:
     left, top = box.x - box.width / 2, box.y - box.height / 2
     radius = box.height / 2 if v.kind in ("leaf", "parameter", "output") else 5
     parts = [
-        f'<g class="vertex {v.kind}"><title>{escape(_tooltip(v))}</title>'
+        f'<g class="vertex {v.kind}" data-key="{v.key}"><title>{escape(_tooltip(v))}</title>'
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
         f'rx="{min(radius, 14):.1f}" fill="{fill}" stroke="{border}"'
         + (' stroke-width="1.8"' if v.kind == "group" else "")
@@ -212,10 +212,13 @@ def svg(model: Model, name: str) -> str:
     texts: list[str] = []
     for link in model.links:
         text = shape_text(link.shape)
+        if link.gradient is not None:
+            text = f"{text}, {link.gradient}"
         labelled[link.source] = labelled.get(link.source, 0) + 1
         # A tensor with many users is labelled once; leaves say their shape themselves.
         told = model.vertices[link.source].kind in ("leaf", "parameter")
         show = not told and (users[link.source] <= 3 or labelled[link.source] == 1)
+        show = show or link.gradient is not None
         # The line runs through the middle of its label's space, the text stands on the right.
         size = (2 * (text_width(text, _SMALL) + 6), _SMALL * 1.25) if show else None
         links.append((number[link.source], number[link.target], size))

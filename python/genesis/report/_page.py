@@ -30,10 +30,9 @@ h1{font-size:1.7rem;margin:0 0 4px}h2{font-size:1.05rem;margin:0 0 10px}p{margin
 .tile{flex:1 1 130px;background:var(--card);border:1px solid var(--edge);border-radius:10px;
 padding:10px 14px}
 .tile b{display:block;font-size:1.35rem;line-height:1.3;white-space:nowrap}
-.grid{display:grid;gap:14px;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr))}
+.columns{columns:2 420px;column-gap:14px;margin:0 0 14px}
 section{background:var(--card);border:1px solid var(--edge);border-radius:10px;padding:16px;
-min-width:0}
-section.wide{grid-column:1/-1}
+min-width:0;margin:0 0 14px;break-inside:avoid}
 section>p{font-size:.88rem;color:var(--soft);margin:10px 0 0}
 svg.chart{width:100%;height:auto;display:block;max-width:640px;margin:0 auto}
 .scroll{overflow-x:auto}
@@ -137,9 +136,11 @@ class Report:
 <h1>{escape(self.title)}</h1>
 <p class="soft">{escape(self.summary)} {", ".join(facts)}{took}.</p>
 <div class="tiles">{"".join(_tile(name, value) for name, value in tiles.items())}</div>
-<div class="grid">
-{"".join(_section(picture) for picture in pictures)}
-</div></main></body></html>
+<div class="columns">
+{"".join(_section(picture) for picture in pictures if not picture.wide)}
+</div>
+{"".join(_section(picture) for picture in pictures if picture.wide)}
+</main></body></html>
 """
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -159,8 +160,7 @@ def _tile(name: str, value: float) -> str:
 
 def _section(figure: Figure) -> str:
     caption = f"<p>{escape(figure.caption)}</p>" if figure.caption else ""
-    wide = ' class="wide"' if figure.wide else ""
-    return f"<section{wide}><h2>{escape(figure.title)}</h2>{figure.body}{caption}</section>\n"
+    return f"<section><h2>{escape(figure.title)}</h2>{figure.body}{caption}</section>\n"
 
 
 _PARTNERS = {"val_": "validation", "test_": "test"}  # prefix of a measure: name of its curve
@@ -216,7 +216,7 @@ def _graph(loss: Callable[[], Tensor], model: Module) -> Figure:
         "Computation graph",
         f'<div class="scroll">{styled}</div>',
         caption,
-        wide=True,
+        wide=width > 560,  # a narrow one fills a column
     )
 
 

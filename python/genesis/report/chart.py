@@ -14,10 +14,11 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 22, 30, 38
 
 STYLE = """
 .chart{--s0:#2563eb;--s1:#e0592a;--s2:#0f9d77;--s3:#9146d8;--good:#2563eb;--bad:#d4351c;
---line:#d8dce2;--ink:#1c2430;--soft:#5a6472;font:13px system-ui,sans-serif}
+--line:#d8dce2;--ink:#1c2430;--soft:#5a6472;--on:#fff;font:13px system-ui,sans-serif}
 @media (prefers-color-scheme:dark){.chart{--s0:#6ea8fe;--s1:#ff9668;--s2:#4fd1a5;--s3:#c79bff;
---good:#6ea8fe;--bad:#ff7b6b;--line:#343b46;--ink:#e6eaf0;--soft:#9aa5b4}}
-.chart text{fill:var(--soft)}.chart .ink{fill:var(--ink)}.chart .rule{stroke:var(--line)}
+--good:#6ea8fe;--bad:#ff7b6b;--line:#343b46;--ink:#e6eaf0;--soft:#9aa5b4;--on:#0c1118}}
+.chart text{fill:var(--soft)}.chart .ink{fill:var(--ink)}.chart .on{fill:var(--on)}
+.chart .rule{stroke:var(--line)}
 """
 
 
@@ -109,22 +110,48 @@ def frame(parts: Sequence[str], title: str, width: float = WIDTH, height: float 
     )
 
 
-def _legend(names: Sequence[str]) -> list[str]:
+def _legend(names: Sequence[str], dashed: str | None = None) -> list[str]:
     parts, x = [], float(WIDTH - _RIGHT)
     for i, name in reversed(list(enumerate(names))):
-        x -= 7.5 * len(name) + 26
+        x -= 7.5 * len(name) + 36
         parts.append(
-            f'<rect x="{x:.0f}" y="8" width="12" height="4" rx="2" fill="var(--s{i % 4})"/>'
-            f'<text x="{x + 17:.0f}" y="14">{escape(name)}</text>'
+            f'<path d="M{x:.0f} 10h22" stroke="var(--s{i % 4})" {_pen(name, dashed)}/>'
+            f'<text x="{x + 27:.0f}" y="14">{escape(name)}</text>'
         )
     return parts
+
+
+def key(
+    items: Sequence[tuple[str, str]], x: float = _LEFT, y: float = 4.0, width: float = WIDTH
+) -> tuple[list[str], float]:
+    """What colours mean: (colour, name) pairs in rows from ``y``; also where the last row ends.
+
+    >>> parts, end = key([("red", "wrong"), ("blue", "right")])
+    >>> len(parts), end
+    (2, 22.0)
+    """
+    parts, at = [], x
+    for colour, name in items:
+        room = 7.5 * len(name) + 30
+        if at + room > width and at > x:
+            at, y = x, y + 18
+        parts.append(
+            f'<rect x="{at:.0f}" y="{y:.0f}" width="12" height="12" rx="3" fill="{colour}"/>'
+            f'<text x="{at + 17:.0f}" y="{y + 10:.0f}">{escape(name)}</text>'
+        )
+        at += room
+    return parts, y + 18
 
 
 def curves(
     series: Mapping[str, Sequence[float]], x_label: str, y_label: str = "", *,
     x: Sequence[float] | None = None, log: bool = False, percent: bool = False,
+    dashed: str | None = None,
 ) -> str:  # fmt: skip
     """Lines over a common x, by default 1, 2, 3 and so on. Values that are not finite are gaps.
+
+    The series named ``dashed`` is drawn last, with dashes, over wider lines: both are seen where
+    they agree.
 
     >>> curves({"loss": [3.0, 2.0, 1.5]}, "epoch")[:18]
     '<svg class="chart"'
@@ -145,20 +172,30 @@ def curves(
     span = (places[0], places[-1]) if places else (0.0, 1.0)
     axes = Axes(span, (low, high), x_label, y_label, log, percent, whole=x is None)
     parts = axes.parts
-    for i, values in enumerate(series.values()):
+    ordered = sorted(enumerate(series.items()), key=lambda item: item[1][0] == dashed)
+    for i, (name, values) in ordered:
         path, pen = [], "M"
         for at, value in zip(places, values, strict=False):
             if math.isfinite(value):
                 path.append(f"{pen}{axes.x(at):.1f} {axes.y(value):.1f}")
             pen = "L" if math.isfinite(value) else "M"
-        if len(path) == 1:
-            path.append("h0.01")  # a round cap makes it a dot
+        if len(path) == 1:  # a dot
+            path.append("m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0")
         parts.append(
-            f'<path d="{"".join(path)}" fill="none" stroke="var(--s{i % 4})" stroke-width="2" '
-            'stroke-linejoin="round" stroke-linecap="round"/>'
+            f'<path d="{"".join(path)}" fill="none" stroke="var(--s{i % 4})" '
+            f'{_pen(name, dashed)} stroke-linejoin="round"/>'
         )
     names = list(series)
-    return frame([*parts, *(_legend(names) if len(names) > 1 else [])], ", ".join(names))
+    legend = _legend(names, dashed) if len(names) > 1 else []
+    return frame([*parts, *legend], ", ".join(names))
+
+
+def _pen(name: str, dashed: str | None) -> str:
+    if dashed is None:
+        return 'stroke-width="2" stroke-linecap="round"'
+    if name == dashed:
+        return 'stroke-width="2" stroke-dasharray="6 5"'
+    return 'stroke-width="5" stroke-opacity="0.5" stroke-linecap="round"'
 
 
 def thinned(values: Sequence[float], count: int = 120) -> tuple[list[float], list[float]]:

@@ -7,9 +7,10 @@ import struct
 import zlib
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 from genesis import Tensor
-from genesis.report.chart import WIDTH, Axes, frame
+from genesis.report.chart import HEIGHT, WIDTH, Axes, frame, key
 
 __all__ = ["confusion", "field", "images", "scatter", "sheet"]
 
@@ -36,7 +37,7 @@ def confusion(counts: Sequence[Sequence[int]], names: Sequence[str]) -> str:
         for j, count in enumerate(row):
             x, y = edge + size * j, edge + size * i
             strength = (0.15 + 0.85 * count / total) if count else 0.04
-            ink = ' style="fill:#fff"' if i == j and strength > 0.6 else ' class="ink"'
+            ink = ' class="on"' if strength > 0.6 else ' class="ink"'
             number = (
                 f'<text{ink} x="{x + size / 2:.1f}" y="{y + size / 2 + 4:.1f}" '
                 f'text-anchor="middle">{count}</text>'
@@ -48,7 +49,8 @@ def confusion(counts: Sequence[Sequence[int]], names: Sequence[str]) -> str:
                 f"{number if count else ''}</g>"
             )
     side = edge + size * n
-    return frame(parts, "confusion matrix", side, side)
+    legend, end = key([("var(--good)", "right"), ("var(--bad)", "wrong")], edge, side + 6, side)
+    return frame([*parts, *legend], "confusion matrix", side, end)
 
 
 def png(rows: Sequence[Sequence[tuple[int, int, int]]]) -> str:
@@ -109,22 +111,39 @@ def _image(address: str, x: float, y: float, width: float, height: float, smooth
 
 def field(
     shares: Sequence[Sequence[float]], box: tuple[float, float, float, float],
-    x_label: str = "", y_label: str = "",
+    x_label: str = "", y_label: str = "", scale: tuple[str, str] | None = None,
 ) -> str:  # fmt: skip
     """Values from 0 to 1 over a rectangle (left, right, bottom, top), the first row on top.
 
-    >>> "data:image/png" in field([[0.0, 1.0]], (0, 1, 0, 1))
+    ``scale`` says what 0 and 1 stand for.
+
+    >>> "data:image/png" in field([[0.0, 1.0]], (0, 1, 0, 1), scale=("low", "high"))
     True
     """
-    return scatter([], box, background=shares, x_label=x_label, y_label=y_label)
+    return scatter([], box, background=shares, x_label=x_label, y_label=y_label, scale=scale)
+
+
+def scale_strip(ends: tuple[str, str], right: float, y: float, paint: Any) -> list[str]:
+    """A strip of the colours from 0 to 1, between what the ends stand for."""
+    wide = 90.0
+    strip = _image(png([[paint(k / 40) for k in range(41)]]), right - wide, y, wide, 10, True)
+    low, high = ends
+    after = 7.5 * len(high) + 6
+    return [
+        f'<g transform="translate({-after:.0f} 0)">{strip}'
+        f'<text x="{right - wide - 6:.0f}" y="{y + 10:.0f}" text-anchor="end">{escape(low)}</text>'
+        f'<text x="{right + 6:.0f}" y="{y + 10:.0f}">{escape(high)}</text></g>'
+    ]
 
 
 def scatter(
     groups: Sequence[Sequence[Sequence[float]]], box: tuple[float, float, float, float], *,
     background: Sequence[Sequence[float]] | None = None, x_label: str = "", y_label: str = "",
-    names: Sequence[str] = (), radius: float = 2.6,
+    names: Sequence[str] = (), radius: float = 2.6, scale: tuple[str, str] | None = None,
 ) -> str:  # fmt: skip
     """Points of several groups in a rectangle (left, right, bottom, top), on colours or not.
+
+    ``names`` of the groups and what the ends of the colours stand for (``scale``) make a legend.
 
     >>> scatter([[(0.5, 0.5)]], (0, 1, 0, 1)).count("<circle")
     1
@@ -140,6 +159,7 @@ def scatter(
         )  # fmt: skip
         parts += [part for part in axes.parts if "<line" not in part]
         parts += [part[part.index("<text") :] for part in axes.parts if "<line" in part]
+    kinds: list[tuple[str, str]] = []
     for i, points in enumerate(groups):
         fill = f"var(--s{i})" if background is None else f"rgb{_BETWEEN[-(i % 2)]}"
         if len(groups) > 4:
@@ -150,7 +170,14 @@ def scatter(
             f'<circle cx="{axes.x(x):.1f}" cy="{axes.y(y):.1f}" r="{radius}"/>' for x, y in points
         ]
         parts.append("</g>")
-    return frame(parts, "points")
+        kinds.append((fill, names[i] if names else ""))
+    height = float(HEIGHT)
+    if scale is not None:
+        parts += scale_strip(scale, axes.x(right), 10, pale if groups else colour)
+    if names:
+        legend, height = key(kinds, axes.x(left), height + 4)
+        parts += legend
+    return frame(parts, "points", WIDTH, height)
 
 
 def grey(image: Tensor) -> list[list[tuple[int, int, int]]]:
@@ -171,7 +198,7 @@ def images(pictures: Sequence[tuple[Tensor, str, object]], columns: int = 6) -> 
     >>> images([(genesis.zeros(2, 2), "nothing", True)]).count("<image")
     1
     """
-    size, row = 64.0, 92.0
+    size, row = 64.0, 104.0
     parts = []
     for i, (image, text, good) in enumerate(pictures):
         x, y = (i % columns) * 80.0 + 8, (i // columns) * row + 6
@@ -189,16 +216,24 @@ def images(pictures: Sequence[tuple[Tensor, str, object]], columns: int = 6) -> 
     return frame(parts, "images", columns * 80.0, rows * row)
 
 
-def sheet(pictures: Sequence[Sequence[Tensor]]) -> str:
-    """Images without gaps, in rows, as one picture.
+def sheet(pictures: Sequence[Sequence[Tensor]], gap: float = 0.0) -> str:
+    """Images in rows, as one picture, with ``gap`` between the rows.
 
     >>> import genesis
     >>> sheet([[genesis.zeros(2, 2)] * 3]).count("<image")
     1
     """
-    rows: list[list[tuple[int, int, int]]] = []
+    blocks: list[list[list[tuple[int, int, int]]]] = []
     for line in pictures:
         parts = [grey(p) for p in line]
-        rows += [[pixel for part in parts for pixel in part[k]] for k in range(len(parts[0]))]
-    height = WIDTH * len(rows) / len(rows[0])
-    return frame([_image(png(rows), 0, 0, WIDTH, height, smooth=False)], "images", WIDTH, height)
+        rows = [[pixel for part in parts for pixel in part[k]] for k in range(len(parts[0]))]
+        if gap or not blocks:
+            blocks.append(rows)
+        else:
+            blocks[-1] += rows
+    drawn, y = [], 0.0
+    for rows in blocks:
+        height = WIDTH * len(rows) / len(rows[0])
+        drawn.append(_image(png(rows), 0, y, WIDTH, height, smooth=False))
+        y += height + gap
+    return frame(drawn, "images", WIDTH, y - gap)

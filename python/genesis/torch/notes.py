@@ -56,7 +56,7 @@ ABSENT = [
         "sparse sparse.* *sparse* *coalesce* *col_indices* *crow_indices* "
         "*row_indices* indices_copy values_copy indices values to_dense "
         "dense_dim sparse_dim *hsmm *dsmm *spmm *smm saddmm *sspaddmm optim.SparseAdam jagged",
-        "Genesis has no sparse tensors of this kind",
+        "Genesis lacks this function of sparse tensors",
         "use dense tensors with index_add, scatter_add or embedding_bag, or scipy.sparse outside "
         "the graph",
     ),
@@ -109,7 +109,7 @@ ABSENT = [
     Absent(
         "Copies of views",
         "*_copy",
-        "Genesis has no copying twins of views",
+        "Genesis lacks functions that copy a view",
         "write the view and clone(): x.transpose(0, 1).clone()",
     ),
     Absent(
@@ -117,7 +117,7 @@ ABSENT = [
         "adaptive_avg_pool1d adaptive_max_pool1d batch_norm instance_norm *_loss *_with_logits "
         "kl_div "
         "embedding_bag embedding_renorm_ *dropout* conv_tbc nn.functional.conv_tbc",
-        "PyTorch repeats this function of nn.functional under torch by accident",
+        "PyTorch has this function in nn.functional, and once more under torch",
         "use genesis.nn.functional",
     ),
     Absent(
@@ -141,7 +141,7 @@ ABSENT = [
         "Linear algebra under older names",
         "*cholesky* *lu *lu_solve *svd *qr *ormqr *triangular_solve *chain_matmul nuclear_norm "
         "frobenius_norm lobpcg linalg.*",
-        "this decomposition is not there under this name",
+        "Genesis lacks this name",
         "see genesis.linalg: cholesky, eigh, inv, lu_factor, pinv, qr, solve, solve_triangular, "
         "svd",
     ),
@@ -150,25 +150,25 @@ ABSENT = [
         "fft fft.* *conj* *angle polar complex *view_as_* *real *imag *isreal Tensor.real "
         "Tensor.imag "
         "cdouble cfloat chalf Tensor.c* Complex* *adjoint *resolve_neg is_neg *stft",
-        "Genesis has no complex numbers here",
-        "keep real and imaginary parts in two tensors, or use numpy.fft outside the graph",
+        "Genesis lacks this function of complex numbers or Fourier transforms",
+        "compute with real and imaginary parts, or use numpy.fft outside the graph",
     ),
     Absent(
         "Windows",
         "signal signal.* *_window",
-        "Genesis has no window functions here",
-        "genesis.from_numpy(scipy.signal.windows.hann(n))",
+        "Genesis lacks this window",
+        "take it from SciPy: genesis.from_numpy(scipy.signal.windows.hann(n))",
     ),
     Absent(
         "Special functions",
         "special.* *polygamma_",
-        "this special function is not there",
-        "scipy.special outside the graph, or an autograd.Function around it",
+        "Genesis lacks this special function",
+        "use scipy.special outside the graph, or in an autograd.Function",
     ),
     Absent(
         "Batching and forward mode",
         "vmap func.* autograd.forward_ad*",
-        "Genesis does not have this transform",
+        "Genesis lacks this transform",
         "write the batch dimension out, or use func.jvp, func.vjp, func.jacrev",
     ),
     Absent(

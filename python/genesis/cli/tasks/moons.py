@@ -68,7 +68,13 @@ class Moons(Task):
         return [
             Figure(
                 "What it learned",
-                picture.scatter(groups, box, background=sure.tolist()),
+                picture.scatter(
+                    groups,
+                    box,
+                    background=sure.tolist(),
+                    names=["first moon", "second moon"],
+                    scale=("first", "second"),
+                ),
                 "New points of both moons on the network's verdict for each place.",
             )
         ]

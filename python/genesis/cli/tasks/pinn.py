@@ -96,18 +96,26 @@ class Burgers(Task):
         pictures = [
             Figure(
                 title,
-                picture.field(((u.flip(0) + 1) / 2).tolist(), (0, 1, -1, 1), "time", "place"),
+                picture.field(
+                    ((u.flip(0) + 1) / 2).tolist(), (0, 1, -1, 1), "time", "place", scale
+                ),
                 caption,
             )
-            for title, u, caption in (
-                ("The solution", found, "u from -1 (blue) to 1 (orange): a wave steepens."),
-                ("How far off it is", 10 * (found - self.exact), "Ten times the error."),
+            for title, u, scale, caption in (
+                ("The solution", found, ("-1", "1"), "The value u: a wave steepens."),
+                (
+                    "Error",
+                    10 * (found - self.exact),
+                    ("-0.1", "0.1"),
+                    "The network's value minus the exact one.",
+                ),
             )
         ]
         x = self.grid[0][:, 0].tolist()
         for k in (20, 80):
-            lines = {"network": found[:, k].tolist(), "exact": self.exact[:, k].tolist()}
-            pictures.append(Figure(f"At time {k / 80:g}", chart.curves(lines, "place", x=x)))
+            lines = {"exact": self.exact[:, k].tolist(), "network": found[:, k].tolist()}
+            picture_of = chart.curves(lines, "place", x=x, dashed="network")
+            pictures.append(Figure(f"At time {k / 80:g}", picture_of))
         return pictures
 
 

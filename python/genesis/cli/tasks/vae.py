@@ -94,7 +94,9 @@ class VAE(Task):
             ),
             Figure(
                 "Drawn again",
-                picture.sheet([list(rows.reshape(16, 8, 8)) for rows in (self.test[:16], again)]),
+                picture.sheet(
+                    [list(rows.reshape(16, 8, 8)) for rows in (self.test[:16], again)], gap=8
+                ),
                 "Test images above, and what two numbers keep of them below.",
             ),
         ]
