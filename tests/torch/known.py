@@ -31,6 +31,12 @@ STUBS: dict[str, tuple[str, ...]] = {
         for owner in ("torch", "torch.nn.functional")
         for n in (1, 2, 3)
     },
+    # documented with the names that Genesis has
+    "torch.cholesky_inverse": ("input",),
+    "torch.cholesky_solve": ("input",),
+    "torch.Tensor.cholesky_solve": ("input2",),
+    "torch.ormqr": ("input2", "input3"),
+    "torch.Tensor.ormqr": ("input2", "input3"),
     "torch.full": ("names",),  # named dimensions
     "torch.enable_grad": ("orig_func",),  # how a decorator is passed on
     "torch.autograd.enable_grad": ("orig_func",),
