@@ -1,5 +1,8 @@
 """Sphinx: `tools/docs` builds the pages in both languages."""
 
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -57,12 +60,25 @@ html_sidebars = {
     "**": [
         "sidebar/brand.html",
         "sidebar/language.html",
+        "sidebar/repository.html",
         "sidebar/search.html",
         "sidebar/scroll-start.html",
         "sidebar/navigation.html",
         "sidebar/scroll-end.html",
     ]
 }
+
+
+def repository() -> str:
+    """The address of the repository in a browser: where this copy was cloned from."""
+    asked = subprocess.run(
+        ["git", "config", "--get", "remote.origin.url"], cwd=HERE, capture_output=True, text=True
+    )
+    address = re.sub(r"^(?:ssh://)?git@([^:/]+)[:/]", r"https://\1/", asked.stdout.strip())
+    return address.removesuffix(".git") if address.startswith("http") else ""
+
+
+html_context = {"repository": os.environ.get("GENESIS_REPOSITORY") or repository()}
 html_theme_options = {
     "light_css_variables": {
         "color-brand-primary": "#0b6b4f",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pathlib
+import re
 
 import genesis
 from genesis import nn
+from genesis.report import chart
 
 FOLDER = pathlib.Path(__file__).parents[1] / "docs/images"
 
@@ -34,6 +36,23 @@ class Net(nn.Module):
         return self.head(self.blocks(x)).log_softmax(-1).mean()
 
 
+def speed() -> str:
+    """Bars of the training steps in the README."""
+    readme = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
+    table = readme.split("## Speed", 1)[1].split("\n\n| |", 2)[1]
+    rows = re.findall(r"^\| (.+?) \| ([\d.]+) \| ([\d.]+) \|", table, re.MULTILINE)
+    assert rows, "README.md: no table of training steps"
+    groups = {
+        name.split(",")[0]: {"Genesis": float(ours), "PyTorch": float(theirs)}
+        for name, theirs, ours in rows
+    }
+    notes = {
+        name.split(",")[0]: f"{float(theirs) / float(ours):.1f} times faster"
+        for name, theirs, ours in rows
+    }
+    return chart.on_white(chart.bars(groups, "microseconds", notes))
+
+
 def main() -> None:
     """All pictures."""
     FOLDER.mkdir(exist_ok=True)
@@ -46,6 +65,7 @@ def main() -> None:
     x = genesis.ones(8, 32, requires_grad=True)
     genesis.debug.graph(block, x).save(FOLDER / "graph-block.svg")
     genesis.debug.graph(Net(5), genesis.ones(8, 32)).save(FOLDER / "graph-folded.svg")
+    (FOLDER / "speed.svg").write_text(speed() + "\n")
 
 
 if __name__ == "__main__":

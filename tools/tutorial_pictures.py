@@ -36,7 +36,7 @@ def broadcasting() -> str:
         parts.append(f'<text class="ink" x="{x}" y="88" text-anchor="middle">{sign}</text>')
     for x, text in ((73, "a: (2, 3)"), (243, "row: (3,), used for each row"), (413, "(2, 3)")):
         parts.append(f'<text x="{x}" y="24" text-anchor="middle">{text}</text>')
-    return chart.standalone(chart.frame(parts, "broadcasting", 490, 135))
+    return chart.on_white(chart.frame(parts, "broadcasting", 490, 135))
 
 
 def descent() -> str:
@@ -55,7 +55,7 @@ def descent() -> str:
             slope -= 0.3 * slope.grad
             intercept -= 0.3 * intercept.grad
         slope.grad = intercept.grad = None
-    return chart.standalone(chart.curves({"loss": losses}, "step", "loss", log=True))
+    return chart.on_white(chart.curves({"loss": losses}, "step", "loss", log=True))
 
 
 def moons() -> str:
@@ -83,7 +83,7 @@ def moons() -> str:
     drawn = picture.scatter(
         groups, box, background=sure.tolist(), names=["kind 0", "kind 1"], scale=("0", "1")
     )
-    return chart.standalone(drawn)
+    return chart.on_white(drawn)
 
 
 def batches() -> str:
@@ -103,7 +103,7 @@ def batches() -> str:
     for k, size in enumerate((32, 32, 32, 4)):
         x = 76 + 128 * k + 10 * k + 2 * size
         parts.append(f'<text x="{x}" y="124" text-anchor="middle">{size}</text>')
-    return chart.standalone(chart.frame(parts, "a dataset in batches", 520, 132))
+    return chart.on_white(chart.frame(parts, "a dataset in batches", 520, 132))
 
 
 def graphs() -> dict[str, str]:

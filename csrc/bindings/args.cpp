@@ -10,7 +10,8 @@
 
 namespace genesis::py {
 
-// Other names of parameters: NumPy's, those of older programs, and those of PyTorch's other overloads. A parameter's own name is found first.
+// Other names of parameters: NumPy's, those of older programs, and those of PyTorch's other overloads. A parameter's
+// own name is found first.
 static constexpr std::pair<const char*, const char*> kKeywordAliases[] = {
     {"axis", "dim"},
     {"axes", "dim"},

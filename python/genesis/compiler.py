@@ -14,8 +14,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from genesis import _C
-from genesis._missing import explain
+from genesis import _C, _missing
 
 if TYPE_CHECKING:
     from genesis._compile.compiled import CompiledFunction as CompiledFunction
@@ -194,4 +193,4 @@ def set_stance(stance: str = "default", **kwargs: Any) -> Iterator[None]:
         _compiled._stance = before
 
 
-explain(globals())
+_missing.explain(globals())
