@@ -57,6 +57,7 @@ MODULES = {
     "genesis.distributed.tensor": "tensors that are divided among ranks",
     "genesis.distributed.tensor.parallel": "layers that are divided among ranks",
     "genesis.distributed.parallel": "the original names of data parallel training",
+    "genesis.data.transforms": "transforms of images",
     "genesis.data.distributed": "samplers for several processes",
     "genesis.training": "training loops",
     "genesis.metrics": "metrics",

@@ -95,6 +95,10 @@ class Machine:
         except UnicodeDecodeError:
             self.fail(f"{data[:20]!r} is not text")
 
+    def string(self, data: bytes) -> str:
+        """A string of Python 2, which may be text or bytes."""
+        return self.text(data)
+
     # ---- the stack ------------------------------------------------------------------------------
 
     def pop(self) -> Any:
@@ -315,8 +319,8 @@ _STEPS: dict[bytes, Callable[[Machine], None]] = {
     b"X": _push(lambda m: m.text(m.take(m.number(4)))),
     b"\x8c": _push(lambda m: m.text(m.take(m.number(1)))),
     b"\x8d": _push(lambda m: m.text(m.take(m.number(8)))),
-    b"T": _push(lambda m: m.text(m.take(m.number(4)))),
-    b"U": _push(lambda m: m.text(m.take(m.number(1)))),
+    b"T": _push(lambda m: m.string(m.take(m.number(4)))),
+    b"U": _push(lambda m: m.string(m.take(m.number(1)))),
     b"B": _push(lambda m: m.take(m.number(4))),
     b"C": _push(lambda m: m.take(m.number(1))),
     b"\x8e": _push(lambda m: m.take(m.number(8))),
