@@ -25,7 +25,7 @@ _IDX_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 def read_idx(path: str | os.PathLike[str]) -> Tensor:
     """The tensor in a file of the idx format, in which MNIST comes; ``.gz`` files too.
 
-    >>> _ = open("labels", "wb").write(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 2, 1]))
+    >>> _ = Path("labels").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 2, 1]))
     >>> read_idx("labels")
     tensor([7, 2, 1], dtype=genesis.uint8)
     """

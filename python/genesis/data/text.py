@@ -24,7 +24,7 @@ class CSVDataset(Dataset[Any]):
     int64, of other numbers float32. Empty cells are ``missing``, or an error if that is None.
     ``features`` and ``targets`` are whole tensors.
 
-    >>> _ = open("iris.csv", "w").write("length,kind\\n5.1,setosa\\n7.0,virginica\\n")
+    >>> _ = Path("iris.csv").write_text("length,kind\\n5.1,setosa\\n7.0,virginica\\n")
     >>> data = CSVDataset("iris.csv", target="kind")
     >>> data[1], data.categories["kind"]
     ((tensor([7.]), tensor(1)), ['setosa', 'virginica'])
@@ -114,7 +114,7 @@ def _cells(file: Iterable[str], delimiter: str) -> Iterable[list[str]]:
 class TextLines(Dataset[str]):
     """The lines of text files, without their ends.
 
-    >>> _ = open("poem.txt", "w").write("one\\ntwo\\n")
+    >>> _ = Path("poem.txt").write_text("one\\ntwo\\n")
     >>> TextLines("poem.txt")[1]
     'two'
     """
