@@ -80,7 +80,7 @@ static bool has_only_meaning(const Signature& sig, PyObject* key, PyObject* valu
     const Object text(PyObject_Str(value));
     const std::string_view layout = PyUnicode_AsUTF8(text.get());
     require(value == Py_None || layout.ends_with("strided"), sig.name, ": layout must be strided, got ", layout,
-            "; Genesis has no sparse tensors");
+            "; for others use sparse_coo_tensor(), sparse_csr_tensor() or x.to_sparse()");
     return true;
   }
   if (name == "pin_memory") {

@@ -9,6 +9,7 @@
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "core/exact.h"
+#include "engine/backward.h"
 #include "ops/create.h"
 #include "ops/view.h"
 
@@ -209,6 +210,8 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
   view->obj = nullptr;
   return guarded_int([&] {
     const Tensor& t = unwrap(o);
+    if (engine::special_gradients.is_one && engine::special_gradients.is_one(t))
+      throw_buffer_error("a sparse tensor has no memory for every element; use to_dense()");
     require<GraphError>(!requires_grad(t),
                         "a tensor that requires grad cannot be read as a buffer; use tensor.detach()");
     if ((flags & PyBUF_WRITABLE) && !t->storage->writable) throw_buffer_error("the tensor's memory is read-only");

@@ -3,6 +3,7 @@
 
 #include "bindings/module.h"
 #include "bindings/param_group.h"
+#include "engine/backward.h"
 
 namespace genesis::py {
 
@@ -133,6 +134,10 @@ static const Family family([] {
       if (!m || !m->grad.defined()) continue;
       if (drop) {
         m->grad = Tensor();
+        continue;
+      }
+      if (engine::special_gradients.is_one && engine::special_gradients.is_one(m->grad)) {
+        const Object grad(wrap(m->grad)), empty(PyObject_CallMethod(grad.get(), "zero_", nullptr));
         continue;
       }
       if (m->grad->requires_grad) detach_inplace(m->grad);

@@ -147,10 +147,19 @@ void Pass::discover(Node* root) {
   }
 }
 
+// Whether x or y is a gradient that is not dense.
+bool special(const Tensor& x, const Tensor& y) {
+  if (!special_gradients.is_one) [[likely]]
+    return false;
+  return special_gradients.is_one(x) || (y.defined() && special_gradients.is_one(y));
+}
+
 // Into `sum`, which is undefined at first.
 void add_gradient(Tensor& sum, Tensor&& grad, bool create_graph) {
   if (!sum.defined()) {
     sum = std::move(grad);
+  } else if (special(sum, grad)) [[unlikely]] {
+    sum = special_gradients.add(sum, grad);
   } else if (!create_graph && sum.exclusive() && sum.dtype() == grad.dtype()) {
     ops::add_into(sum, sum, grad);
   } else if (!create_graph && grad.exclusive() && sum.dtype() == grad.dtype()) {
@@ -382,7 +391,9 @@ void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph) {
   // Two threads may bring gradients to the same leaf: reading the old sum and storing the new one is one step.
   const KeepLocked locked;
   TensorMeta& m = meta(leaf);
-  if (!m.grad.defined()) {
+  if (special(grad, m.grad)) [[unlikely]] {
+    m.grad = m.grad.defined() ? special_gradients.add(m.grad, grad) : std::move(grad);
+  } else if (!m.grad.defined()) {
     m.grad = create_graph ? std::move(grad) : first_grad(leaf, std::move(grad));
   } else if (create_graph || requires_grad(m.grad)) {
     m.grad = ops::add(m.grad, grad);

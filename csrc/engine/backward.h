@@ -33,6 +33,14 @@ std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, 
 // Adds `grad` to the gradient of a leaf, in place where nobody else can see it.
 void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph);
 
+// Gradients whose values are not where a dense tensor has them (sparse ones). They are added by `add`. Both are null
+// until there are such tensors.
+struct SpecialGradients {
+  bool (*is_one)(const Tensor& grad) = nullptr;
+  Tensor (*add)(const Tensor& x, const Tensor& y) = nullptr;
+};
+inline constinit SpecialGradients special_gradients;
+
 // Of the pass that this thread runs: a number of its own (0 outside), and whether it will run `node`, or has.
 uint64_t current_pass();
 bool runs(Node* node);

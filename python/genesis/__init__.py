@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from genesis import jit as jit
     from genesis import library as library
     from genesis import linalg as linalg
+    from genesis import masked as masked
     from genesis import memory as memory
     from genesis import metrics as metrics
     from genesis import models as models
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from genesis import report as report
     from genesis import serialization as serialization
     from genesis import signals as signals
+    from genesis import sparse as sparse
     from genesis import special as special
     from genesis import storage as storage
     from genesis import testing as testing
@@ -89,6 +91,12 @@ if TYPE_CHECKING:
     from genesis._legacy import *  # noqa: F403
     from genesis._lowrank import pca_lowrank as pca_lowrank
     from genesis._lowrank import svd_lowrank as svd_lowrank
+    from genesis._numeric import gradient as gradient
+    from genesis._numeric import histogramdd as histogramdd
+    from genesis._numeric import nonzero_static as nonzero_static
+    from genesis._numeric import norm_except_dim as norm_except_dim
+    from genesis._numeric import segment_reduce as segment_reduce
+    from genesis._numeric import unravel_index as unravel_index
     from genesis._printing import get_printoptions as get_printoptions
     from genesis._printing import printoptions as printoptions
     from genesis._printing import set_printoptions as set_printoptions
@@ -165,6 +173,12 @@ if TYPE_CHECKING:
     from genesis.serialization import load as load
     from genesis.serialization import save as save
     from genesis.serialization.records import PyTorchFileReader as PyTorchFileReader
+    from genesis.sparse import sparse_bsc_tensor as sparse_bsc_tensor
+    from genesis.sparse import sparse_bsr_tensor as sparse_bsr_tensor
+    from genesis.sparse import sparse_compressed_tensor as sparse_compressed_tensor
+    from genesis.sparse import sparse_coo_tensor as sparse_coo_tensor
+    from genesis.sparse import sparse_csc_tensor as sparse_csc_tensor
+    from genesis.sparse import sparse_csr_tensor as sparse_csr_tensor
     from genesis.storage import TypedStorage as TypedStorage
     from genesis.storage import UntypedStorage as UntypedStorage
     from genesis.training import Trainer as Trainer
@@ -197,6 +211,7 @@ _SUBMODULES = {
     "jit",
     "library",
     "linalg",
+    "masked",
     "memory",
     "metrics",
     "models",
@@ -214,6 +229,7 @@ _SUBMODULES = {
     "report",
     "serialization",
     "signals",
+    "sparse",
     "special",
     "storage",
     "testing",
@@ -284,6 +300,8 @@ _HOME = {
     "get_printoptions": "_printing",
     "get_signal_config": "config",
     "gpu_workers": "client",
+    "gradient": "_numeric",
+    "histogramdd": "_numeric",
     "iinfo": "_dtype_info",
     "is_anomaly_check_nan_enabled": "autograd._anomaly",
     "is_anomaly_enabled": "autograd._anomaly",
@@ -295,6 +313,8 @@ _HOME = {
     "is_warn_always_enabled": "_settings",
     "load": "serialization",
     "load_config": "config",
+    "nonzero_static": "_numeric",
+    "norm_except_dim": "_numeric",
     "pairwise_distance": "nn.functional",
     "pca_lowrank": "_lowrank",
     "pixel_shuffle": "nn.functional",
@@ -304,6 +324,7 @@ _HOME = {
     "rrelu": "nn.functional",
     "rrelu_": "nn.functional",
     "save": "serialization",
+    "segment_reduce": "_numeric",
     "set_autocast_cache_enabled": "amp",
     "set_autocast_dtype": "amp",
     "set_default_device": "_settings",
@@ -313,6 +334,12 @@ _HOME = {
     "set_num_interop_threads": "_settings",
     "set_printoptions": "_printing",
     "set_warn_always": "_settings",
+    "sparse_bsc_tensor": "sparse",
+    "sparse_bsr_tensor": "sparse",
+    "sparse_compressed_tensor": "sparse",
+    "sparse_coo_tensor": "sparse",
+    "sparse_csc_tensor": "sparse",
+    "sparse_csr_tensor": "sparse",
     "svd_lowrank": "_lowrank",
     "sym_float": "_symbolic",
     "sym_int": "_symbolic",
@@ -323,6 +350,7 @@ _HOME = {
     "sym_sqrt": "_symbolic",
     "sym_sum": "_symbolic",
     "typename": "functional",
+    "unravel_index": "_numeric",
     "use_deterministic_algorithms": "_settings",
 }
 

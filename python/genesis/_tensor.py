@@ -241,6 +241,76 @@ def _share_memory(self: Tensor) -> Tensor:
     return self
 
 
+def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
+    """The tensor itself; of a sparse tensor, the dense one that it stands for."""
+    return self if dtype is None else self.to(dtype)
+
+
+def _to_sparse(
+    self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None
+) -> Tensor:
+    """A sparse tensor with the elements that are not zero."""
+    from genesis.sparse import _functions
+
+    result: Tensor = _functions.to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize)
+    return result
+
+
+def _to_sparse_coo(self: Tensor) -> Tensor:
+    """A tensor of layout sparse_coo with the elements that are not zero."""
+    return _to_sparse(self)
+
+
+def _to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """A matrix of layout sparse_csr with the elements that are not zero."""
+    from genesis import _legacy
+
+    return _to_sparse(self, layout=_legacy.sparse_csr)
+
+
+def _to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """A matrix of layout sparse_csc with the elements that are not zero."""
+    from genesis import _legacy
+
+    return _to_sparse(self, layout=_legacy.sparse_csc)
+
+
+def _sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements at the places that a sparse tensor stores."""
+    from genesis.sparse import _functions
+
+    result: Tensor = _functions.sparse_mask(self, mask)  # type: ignore[arg-type]
+    return result
+
+
+def _sparse_dim(self: Tensor) -> int:
+    """How many dimensions are indexed: none of a dense tensor."""
+    return 0
+
+
+def _dense_dim(self: Tensor) -> int:
+    """How many dimensions are dense: all of a dense tensor."""
+    return self.ndim
+
+
+def _only_sparse(name: str) -> Callable[..., Any]:
+    def refuse(self: Tensor) -> Any:
+        raise RuntimeError(
+            f"{name}: expected a sparse tensor, got a dense one of shape {tuple(self.shape)}; use "
+            "x.to_sparse()"
+        )
+
+    refuse.__doc__ = "Of sparse tensors only; see genesis.sparse."
+    return refuse
+
+
+def _nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """nonzero() cut or filled up to ``size`` rows."""
+    from genesis import _numeric
+
+    return _numeric.nonzero_static(self, size=size, fill_value=fill_value)
+
+
 def _no(self: Tensor) -> bool:
     return False
 
@@ -269,6 +339,31 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "free": _free,
     "set_creator": _set_creator,
     "to_dtype": _to_dtype,
+    "to_dense": _to_dense,
+    "to_sparse": _to_sparse,
+    "to_sparse_coo": _to_sparse_coo,
+    "to_sparse_csr": _to_sparse_csr,
+    "to_sparse_csc": _to_sparse_csc,
+    "sparse_mask": _sparse_mask,
+    "sparse_dim": _sparse_dim,
+    "dense_dim": _dense_dim,
+    "nonzero_static": _nonzero_static,
+    **{
+        name: _only_sparse(name)
+        for name in (
+            "_indices",
+            "_nnz",
+            "_values",
+            "ccol_indices",
+            "coalesce",
+            "col_indices",
+            "crow_indices",
+            "indices",
+            "is_coalesced",
+            "row_indices",
+            "values",
+        )
+    },
 }
 _PROPERTIES: dict[str, Callable[[Tensor], Any]] = {
     "is_mkldnn": lambda self: False,

@@ -23,6 +23,7 @@ from genesis.optim.muon import Muon
 from genesis.optim.optimizer import Optimizer
 from genesis.optim.sgd import SGD
 from genesis.optim.sign import Lion, Rprop
+from genesis.optim.sparse_adam import SparseAdam
 
 if TYPE_CHECKING:
     from genesis.optim import swa_utils as swa_utils
@@ -44,6 +45,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "swa_utils",
 ]

@@ -65,6 +65,17 @@ class Adagrad(Optimizer):
     def _update(self, group: ParamGroup) -> None:
         _C._adagrad_step(group, self.state)
 
+    def _sparse_formula(
+        self, p: Tensor, index: Tensor, g: Tensor, state: dict[str, Any], group: ParamGroup
+    ) -> None:
+        if group["weight_decay"]:
+            raise RuntimeError("Adagrad: weight_decay is not possible with sparse gradients")
+        where = tuple(index)
+        step = self._advance(state)
+        state["sum"].index_put_(where, g * g, accumulate=True)
+        lr = group["lr"] / (1 + (step - 1) * group["lr_decay"])
+        p.index_put_(where, -lr * g / (state["sum"][where].sqrt() + group["eps"]), accumulate=True)
+
     def _formula(self, p: Tensor, g: Tensor, state: dict[str, Any], group: ParamGroup) -> Any:
         step = self._advance(state)
         g = g + group["weight_decay"] * p

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import sys
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -284,11 +285,39 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
+            if "genesis.sparse" in sys.modules:  # otherwise there are no sparse gradients
+                group = self._update_sparse(group)
             if group.get("differentiable"):
                 self._differentiable_update(group)
             else:
                 self._update(group)
         return loss
+
+    # --- sparse gradients
+
+    def _update_sparse(self, group: ParamGroup) -> ParamGroup:
+        """Update what has a sparse gradient. The result is the group of the other parameters."""
+        dense = _dense()
+        params = [p for p in group["params"] if p.grad is not None]
+        sparse = [p for p in params if p.grad.layout is not dense]
+        if not sparse:
+            return group
+        for p in sparse:
+            grad = p.grad.detach().to_sparse().coalesce()
+            values = -grad.values() if group.get("maximize") else grad.values()
+            with _C.no_grad():
+                self._sparse_formula(p, grad.indices(), values, self.state[p], group)
+        others = [p for p in group["params"] if not any(p is q for q in sparse)]
+        return {**group, "params": others}
+
+    def _sparse_formula(
+        self, p: Tensor, index: Tensor, g: Tensor, state: dict[str, Any], group: ParamGroup
+    ) -> None:
+        """Update the elements of a parameter at ``index``, whose gradient is ``g``."""
+        raise RuntimeError(
+            f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam "
+            "instead; SGD and Adagrad support them too, or use sparse=False"
+        )
 
     def _update(self, group: ParamGroup) -> None:
         """Update the parameters of one group."""
@@ -515,6 +544,12 @@ def _default_to_fused_or_foreach(
 ) -> tuple[bool, bool]:
     """Whether to use a fused step, or lists of tensors: neither by default on a CPU."""
     return False, False
+
+
+def _dense() -> Any:
+    from genesis import _legacy
+
+    return _legacy.strided
 
 
 def _get_value(x: Any) -> Any:

@@ -61,6 +61,25 @@ class SGD(Optimizer):
     def _update(self, group: ParamGroup) -> None:
         _C._sgd_step(group, self.state)
 
+    def _sparse_formula(
+        self, p: Tensor, index: Tensor, g: Tensor, state: dict[str, Any], group: ParamGroup
+    ) -> None:
+        if group["weight_decay"]:
+            raise RuntimeError("SGD: weight_decay is not possible with sparse gradients")
+        where, lr, momentum = tuple(index), group["lr"], group["momentum"]
+        if not momentum:
+            p.index_put_(where, -lr * g, accumulate=True)
+            return
+        buffer = state.get("momentum_buffer")
+        first = buffer is None
+        buffer = _C.zeros_like(p) if first else buffer * momentum
+        scale = 1.0 if first else 1 - group["dampening"]
+        buffer.index_put_(where, scale * g, accumulate=True)
+        state["momentum_buffer"] = buffer
+        if group["nesterov"]:
+            p.index_put_(where, -lr * g, accumulate=True)
+        p.sub_(lr * (momentum if group["nesterov"] else 1) * buffer)
+
     def _formula(self, p: Tensor, g: Tensor, state: dict[str, Any], group: ParamGroup) -> Any:
         momentum = group["momentum"]
         d = g + group["weight_decay"] * p

@@ -51,6 +51,8 @@ class Encoder:
         if kind is float:
             return x if math.isfinite(x) else {"float": repr(x)}
         if isinstance(x, Tensor):
+            if kind is not Tensor and hasattr(x, "_stored"):
+                return self.sparse(x, path)
             return {"tensor": self.tensor(x, path)}
         if kind in (list, tuple, set, frozenset, dict, OrderedDict):
             return self.container(x, path)
@@ -108,6 +110,13 @@ class Encoder:
             number = self.numbers[id(x)] = len(self.tensors)
             self.tensors.append((self.name(path), x))
         return number
+
+    def sparse(self, x: Any, path: list[str]) -> Any:
+        """A sparse tensor, by its parts."""
+        index, stored, size, kind, coalesced, requires_grad = x.__reduce_ex__(2)[1]
+        name = str(kind).removeprefix("genesis.")
+        parts = [self.tensor(index, [*path, "indices"]), self.tensor(stored, [*path, "values"])]
+        return {"sparse": [name, list(size), coalesced, requires_grad, *parts]}
 
     def container(self, x: Any, path: list[str]) -> Any:
         self.enter(x, path)
@@ -252,6 +261,8 @@ class Decoder:
             self.fail(x)
         if kind == "tensor":
             return self.tensor(value)
+        if kind == "sparse":
+            return self.sparse(value)
         if kind in objects.KINDS:
             try:
                 return objects.decode(kind, value, self.decode)
@@ -263,6 +274,19 @@ class Decoder:
             return self.plain(kind, value)
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
             self.fail(x)
+
+    def sparse(self, value: Any) -> Tensor:
+        from genesis import _legacy, sparse
+
+        layouts = (_legacy.sparse_coo, _legacy.sparse_csr, _legacy.sparse_csc)
+        try:
+            name, size, coalesced, requires_grad, index, stored = value
+            kind = {str(k).removeprefix("genesis."): k for k in layouts}[name]
+            x = sparse.sparse_coo_tensor(self.tensor(index), self.tensor(stored), size)
+            made = sparse.rebuilt(x, kind, bool(coalesced))
+        except (TypeError, ValueError, LookupError):
+            self.fail(value)
+        return made.requires_grad_() if requires_grad else made
 
     def plain(self, kind: str, value: Any) -> Any:
         if kind == "float":

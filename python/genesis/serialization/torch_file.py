@@ -107,6 +107,21 @@ def _rebuild_tensor_v3(
     return _rebuild_tensor(storage.view(dtype=dtype), offset, size, stride, requires_grad)
 
 
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    from genesis import sparse
+
+    name = str(layout).rpartition(".")[2]
+    if name == "sparse_coo":
+        indices, values, size = data[:3]
+        return sparse.sparse_coo_tensor(
+            indices, values, size, is_coalesced=len(data) > 3 and bool(data[3])
+        )
+    makers = {"sparse_csr": sparse.sparse_csr_tensor, "sparse_csc": sparse.sparse_csc_tensor}
+    if name not in makers:
+        raise ValueError(f"load: tensors of layout {name} are not supported")
+    return makers[name](*data[:4])
+
+
 def _rebuild_parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Tensor:
     from genesis.nn.parameter import Parameter
 
@@ -177,6 +192,7 @@ _CALLS: dict[str, Any] = {
     "torch._utils._rebuild_tensor": _rebuild_tensor,
     "torch._utils._rebuild_tensor_v2": _rebuild_tensor,
     "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
+    "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
     "torch._utils._rebuild_parameter": _rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": _rebuild_parameter,
     "torch.Size": _size,

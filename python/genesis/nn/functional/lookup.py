@@ -8,9 +8,15 @@ from genesis._C import Tensor
 __all__ = ["embedding", "embedding_bag"]
 
 
-def _no_sparse(name: str, sparse: bool) -> None:
-    if sparse:
-        raise ValueError(f"{name}: there are no sparse gradients here; pass sparse=False")
+def _rows(
+    input: Tensor, weight: Tensor, padding_idx: int | None, by_frequency: bool, sparse: bool
+) -> Tensor:
+    """Rows of the table, whose gradient is dense or sparse."""
+    if not sparse:
+        return _C.embedding(input, weight, padding_idx, by_frequency)
+    from genesis.sparse import _embedding
+
+    return _embedding.embedding(input, weight, padding_idx, by_frequency)
 
 
 def renormalize(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
@@ -36,16 +42,16 @@ def embedding(
 
     The row ``padding_idx`` gets no gradient. With ``max_norm``, rows that are looked up are first
     scaled down, in place, to that norm. With ``scale_grad_by_freq``, the gradient of a row is
-    divided by the number of times it occurs.
+    divided by the number of times it occurs. With ``sparse``, the gradient of ``weight`` is a
+    sparse tensor, which ``SparseAdam``, ``SGD`` and ``Adagrad`` take.
 
     >>> embedding(genesis.tensor([1, 0]), genesis.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
             [1., 2.]])
     """
-    _no_sparse("embedding", sparse)
     if max_norm is not None:
         renormalize(weight, input, max_norm, norm_type)
-    return _C.embedding(input, weight, padding_idx, scale_grad_by_freq)
+    return _rows(input, weight, padding_idx, scale_grad_by_freq, sparse)
 
 
 def _bag_numbers(
@@ -100,7 +106,10 @@ def embedding_bag(
     tensor([[3.],
             [4.]])
     """
-    _no_sparse("embedding_bag", sparse)
+    if sparse and (mode == "max" or scale_grad_by_freq):
+        raise ValueError(
+            "embedding_bag: sparse=True needs mode 'sum' or 'mean' and scale_grad_by_freq=False"
+        )
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"embedding_bag: mode must be 'sum', 'mean' or 'max', got {mode!r}")
     if per_sample_weights is not None:
@@ -116,7 +125,7 @@ def embedding_bag(
         if offsets is not None:
             raise ValueError("embedding_bag: the bags of a 2-d input are its rows; pass no offsets")
         bags = input.shape[0]
-        plain = padding_idx is None and per_sample_weights is None and mode != "max"
+        plain = padding_idx is None and per_sample_weights is None and mode != "max" and not sparse
         if plain and input.shape[1] > 0 and weight.dtype in (_C.float32, _C.float64):
             if max_norm is not None:
                 renormalize(weight, input, max_norm, norm_type)
@@ -135,7 +144,7 @@ def embedding_bag(
         input, bag = input[kept], bag[kept]
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights[kept]
-    rows = _C.embedding(input, weight, None, scale_grad_by_freq)
+    rows = _rows(input, weight, None, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     empty = _C.zeros(bags, weight.shape[1], dtype=rows.dtype)

@@ -38,8 +38,6 @@ class _Table(Module):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        if sparse:
-            raise ValueError(f"{name}: there are no sparse gradients here; pass sparse=False")
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         if padding_idx is not None:
@@ -115,11 +113,11 @@ class Embedding(_Table):
         )  # fmt: skip
 
     def forward(self, input: Tensor) -> Tensor:
-        if self.max_norm is None:
+        if self.max_norm is None and not self.sparse:
             return _C.embedding(input, self.weight, self.padding_idx, self.scale_grad_by_freq)
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
-            self.scale_grad_by_freq,
+            self.scale_grad_by_freq, self.sparse,
         )  # fmt: skip
 
     @classmethod

@@ -1,0 +1,333 @@
+"""Sparse tensors: those that store only the elements that are not zero.
+
+>>> i, v = genesis.tensor([[0, 1, 1], [2, 0, 2]]), genesis.tensor([3.0, 4.0, 5.0])
+>>> x = genesis.sparse_coo_tensor(i, v, (2, 3))
+>>> x.to_dense()
+tensor([[0., 0., 3.],
+        [4., 0., 5.]])
+>>> x @ genesis.ones(3, 1)
+tensor([[3.],
+        [9.]])
+
+Layouts are ``sparse_coo`` (indices of any number of dimensions), ``sparse_csr`` and ``sparse_csc``
+(matrices, compressed by rows or columns). Sparse tensors are differentiable, and their gradients
+are sparse. Operations that are not defined for them raise an error that suggests ``to_dense()``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor
+from genesis._legacy import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from genesis.sparse import _functions
+from genesis.sparse._functions import addmm, log_softmax, mm, softmax, sum
+from genesis.sparse._tensor import SparseTensor, construct
+
+__all__ = [
+    "SparseTensor",
+    "addmm",
+    "check_sparse_tensor_invariants",
+    "log_softmax",
+    "mm",
+    "sampled_addmm",
+    "softmax",
+    "spdiags",
+    "spsolve",
+    "sum",
+]
+
+
+def _index(op: str, name: str, data: Any) -> Tensor:
+    index = data if isinstance(data, Tensor) else _C.tensor(data)
+    if index.numel() == 0 and index.is_floating_point():
+        index = index.long()
+    if index.is_floating_point() or index.dtype == _C.bool:
+        raise TypeError(f"{op}: {name} must be integers, got {index.dtype}; use {name}.long()")
+    return index.detach().long()
+
+
+def _data(values: Any, dtype: Any) -> Tensor:
+    data = values if isinstance(values, Tensor) else _C.tensor(values)
+    return data if dtype is None else data.to(dtype)
+
+
+def _within(op: str, name: str, index: Tensor, limit: int) -> None:
+    if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < limit:
+        raise IndexError(
+            f"{op}: {name} from {int(index.min())} to {int(index.max())} are out of range for a "
+            f"size of {limit}"
+        )
+
+
+def _finished(x: SparseTensor, requires_grad: bool) -> SparseTensor:
+    return x.detach().requires_grad_() if requires_grad else x
+
+
+def sparse_coo_tensor(
+    indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+) -> SparseTensor:
+    """A tensor that has ``values`` at ``indices`` (a row for each dimension) and zeros elsewhere.
+
+    Values at one index add up. ``size`` is as small as the indices allow if it is not given.
+
+    >>> genesis.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,))
+    tensor(indices=tensor([[0, 1]]),
+           values=tensor([1., 2.]),
+           size=(3,), nnz=2, layout=genesis.sparse_coo)
+    """
+    op = "sparse_coo_tensor"
+    if device is not None:
+        _C.empty(0, device=device)
+    if size is None and isinstance(indices, (_C.Size, tuple)) and isinstance(values, type(None)):
+        indices, values, size = _C.zeros(len(indices), 0, dtype=_C.int64), _C.zeros(0), indices
+    index, data = _index(op, "indices", indices), _data(values, dtype)
+    if index.ndim != 2:
+        raise ValueError(
+            f"{op}: indices must have shape (dimensions, elements), got {tuple(index.shape)}"
+        )
+    if data.ndim == 0 and index.shape[1] == 1:
+        data = data.reshape(1)
+    if data.ndim == 0 or data.shape[0] != index.shape[1]:
+        raise ValueError(
+            f"{op}: there are {index.shape[1]} indices but values have shape {tuple(data.shape)}"
+        )
+    sparse = index.shape[0]
+    if size is None:
+        if index.shape[1] == 0 and sparse:
+            size = (*[0] * sparse, *data.shape[1:])
+        else:
+            size = (*(int(row.max()) + 1 for row in index), *data.shape[1:])
+    size = tuple(int(n) for n in size)
+    if len(size) != sparse + data.ndim - 1 or size[sparse:] != tuple(data.shape[1:]):
+        raise ValueError(
+            f"{op}: size {size} does not fit {sparse} rows of indices and values of shape "
+            f"{tuple(data.shape)}"
+        )
+    for d in range(sparse):
+        _within(op, f"indices[{d}]", index[d], size[d])
+    x = construct(index, data, size, sparse_coo, bool(is_coalesced) or index.shape[1] < 2)
+    return _finished(x, requires_grad)
+
+
+def _compressed(
+    op: str, kind: layout, d: int, begins: Any, plain: Any, values: Any, size: Any, dtype: Any
+) -> SparseTensor:
+    starts, other, data = (
+        _index(op, "compressed indices", begins),
+        _index(op, "plain indices", plain),
+        _data(values, dtype),
+    )
+    if starts.ndim != 1 or other.ndim != 1 or data.ndim != 1:
+        raise ValueError(
+            f"{op}: expected one matrix, whose indices and values have one dimension, got shapes "
+            f"{tuple(starts.shape)}, {tuple(other.shape)} and {tuple(data.shape)}"
+        )
+    count = data.shape[0]
+    if size is None:
+        length = int(other.max()) + 1 if other.numel() else 0
+        size = (starts.numel() - 1, length) if d == 0 else (length, starts.numel() - 1)
+    size = tuple(int(n) for n in size)
+    if len(size) != 2 or starts.numel() != size[d] + 1 or other.numel() != count:
+        raise ValueError(
+            f"{op}: size {size} does not fit {starts.numel()} compressed indices, {other.numel()} "
+            f"plain indices and {count} values"
+        )
+    steps = starts.diff()
+    if int(starts[0]) != 0 or int(starts[-1]) != count or bool((steps < 0).any()):
+        raise ValueError(
+            f"{op}: compressed indices must rise from 0 to {count}, the number of values"
+        )
+    _within(op, "plain indices", other, size[1 - d])
+    line = _C.arange(size[d]).repeat_interleave(steps)
+    index = _C.stack([line, other] if d == 0 else [other, line])
+    return construct(index, data, size, kind, True)
+
+
+def sparse_csr_tensor(
+    crow_indices: Any,
+    col_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> SparseTensor:
+    """A sparse matrix, row by row: where each row begins, the columns, and the values.
+
+    >>> genesis.sparse_csr_tensor([0, 1, 3], [2, 0, 2], [3.0, 4.0, 5.0]).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 5.]])
+    """
+    if device is not None:
+        _C.empty(0, device=device)
+    x = _compressed(
+        "sparse_csr_tensor", sparse_csr, 0, crow_indices, col_indices, values, size, dtype
+    )
+    return _finished(x, requires_grad)
+
+
+def sparse_csc_tensor(
+    ccol_indices: Any,
+    row_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> SparseTensor:
+    """A sparse matrix, column by column: where each column begins, the rows, and the values.
+
+    >>> genesis.sparse_csc_tensor([0, 1, 1, 2], [1, 0], [4.0, 3.0]).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+    """
+    if device is not None:
+        _C.empty(0, device=device)
+    x = _compressed(
+        "sparse_csc_tensor", sparse_csc, 1, ccol_indices, row_indices, values, size, dtype
+    )
+    return _finished(x, requires_grad)
+
+
+def sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    *,
+    layout: layout | None = None,
+    **options: Any,
+) -> SparseTensor:
+    """sparse_csr_tensor() or sparse_csc_tensor(), by ``layout``."""
+    if layout is sparse_csr:
+        return sparse_csr_tensor(compressed_indices, plain_indices, values, size, **options)
+    if layout is sparse_csc:
+        return sparse_csc_tensor(compressed_indices, plain_indices, values, size, **options)
+    raise ValueError(
+        f"sparse_compressed_tensor: layout must be sparse_csr or sparse_csc, got {layout}"
+    )
+
+
+def _no_blocks(op: str, kind: layout) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"{op}: layout {kind}, of blocks, is not supported; use sparse_csr_tensor() or "
+            "sparse_coo_tensor()"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = op
+    refuse.__doc__ = f"Raises: layout {kind}, of blocks, is not supported."
+    return refuse
+
+
+sparse_bsr_tensor = _no_blocks("sparse_bsr_tensor", sparse_bsr)
+sparse_bsc_tensor = _no_blocks("sparse_bsc_tensor", sparse_bsc)
+
+
+def rebuilt(x: SparseTensor, kind: layout, coalesced: bool) -> SparseTensor:
+    """The tensor of another layout, for readers of files; its indices have that order already."""
+    return construct(x._index, x._stored, tuple(x.shape), kind, coalesced)
+
+
+def sampled_addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
+) -> SparseTensor:
+    """beta * input + alpha * (mat1 @ mat2), at the places that the sparse ``input`` stores.
+
+    >>> x = genesis.eye(2).to_sparse_csr()
+    >>> genesis.sparse.sampled_addmm(x, genesis.ones(2, 3), genesis.ones(3, 2)).to_dense()
+    tensor([[4., 0.],
+            [0., 4.]])
+    """
+    if not isinstance(input, SparseTensor) or input.sparse_dim() != 2:
+        raise ValueError("sampled_addmm: input must be a sparse matrix; use input.to_sparse_csr()")
+    if (
+        mat1.ndim != 2
+        or mat2.ndim != 2
+        or mat1.shape[1] != mat2.shape[0]
+        or (mat1.shape[0], mat2.shape[1]) != tuple(input.shape)
+    ):
+        raise ValueError(
+            f"sampled_addmm: input of shape {tuple(input.shape)} does not fit mat1 "
+            f"{tuple(mat1.shape)} @ mat2 {tuple(mat2.shape)}"
+        )
+    rows, cols = input._index
+    products = (mat1.index_select(0, rows) * mat2.index_select(1, cols).T).sum(1)
+    return _functions.made_like(input, beta * _functions.values_of(input) + alpha * products)
+
+
+def spdiags(
+    diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: layout | None = None
+) -> Any:
+    """A sparse matrix with rows of ``diagonals`` along the diagonals ``offsets``.
+
+    >>> lines = genesis.tensor([[1.0, 2.0, 3.0]])
+    >>> genesis.sparse.spdiags(lines, genesis.tensor([1]), (2, 3)).to_dense()
+    tensor([[0., 2., 0.],
+            [0., 0., 3.]])
+    """
+    lines = diagonals if diagonals.ndim == 2 else diagonals.unsqueeze(0)
+    moves = offsets.reshape(-1).long()
+    if moves.numel() != lines.shape[0] or len(set(moves.tolist())) != moves.numel():
+        raise ValueError(
+            f"spdiags: expected {lines.shape[0]} different offsets, one for each row of diagonals, "
+            f"got {moves.tolist()}"
+        )
+    m, n = shape
+    cols = _C.arange(lines.shape[1]).expand(tuple(lines.shape))
+    rows = cols - moves.unsqueeze(1)
+    kept = ((rows >= 0) & (rows < m) & (cols < n)).reshape(-1)
+    index = _C.stack([rows.reshape(-1)[kept], cols.reshape(-1)[kept]])
+    x = construct(index, lines.reshape(-1)[kept], (m, n))
+    return _functions.to_layout(_functions.coalesce(x), layout)
+
+
+def spsolve(input: SparseTensor, other: Tensor, *, left: bool = True) -> Tensor:
+    """X with input @ X = other, by a dense factorisation."""
+    return _C.linalg_solve(input.to_dense(), other, left=left)
+
+
+class check_sparse_tensor_invariants:
+    """PyTorch's switch for checks of indices. Here they are always checked."""
+
+    def __init__(self, enable: bool = True) -> None:
+        self.state = enable
+
+    @staticmethod
+    def is_enabled() -> bool:
+        return True
+
+    @staticmethod
+    def enable() -> None:
+        """Does nothing: indices are always checked."""
+
+    @staticmethod
+    def disable() -> None:
+        """Does nothing: indices are always checked."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __call__(self, function: Any) -> Any:
+        return function

@@ -1,0 +1,352 @@
+"""The class of sparse tensors: indices and values in place of memory for every element.
+
+A sparse tensor has the shape and the dtype of the dense tensor that it stands for, and a place in
+the graph like any other. Two functions connect it with dense tensors: `_Construct` makes one from
+its values, `_Values` gives them back. Everything else is written in operations on indices and
+values (`_functions.py`), so that gradients of any order follow. A gradient that arrives at a sparse
+tensor is sparse itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor
+from genesis._legacy import layout, sparse_coo, sparse_csc, sparse_csr
+from genesis.autograd.function import Function
+
+_COMPRESSED = {sparse_csr: 0, sparse_csc: 1}  # the dimension whose indices are compressed
+
+
+class SparseTensor(Tensor):
+    """A tensor that stores the elements that are not zero, and where they are."""
+
+    _index: Tensor  # int64 (sparse dimensions, stored elements)
+    _stored: Tensor  # (stored elements, dense dimensions...), outside the graph
+    _layout: layout
+    _coalesced: bool
+
+    # ---- what it is made of
+
+    @property
+    def is_sparse(self) -> bool:  # type: ignore[override]
+        return self._layout is sparse_coo
+
+    @property
+    def is_sparse_csr(self) -> bool:  # type: ignore[override]
+        return self._layout is sparse_csr
+
+    @property
+    def layout(self) -> layout:  # type: ignore[override]
+        return self._layout
+
+    def sparse_dim(self) -> int:
+        """How many dimensions the indices have."""
+        return self._index.shape[0]
+
+    def dense_dim(self) -> int:
+        """How many dimensions a stored value has."""
+        return self._stored.ndim - 1
+
+    def _nnz(self) -> int:
+        """How many elements are stored."""
+        return self._stored.shape[0]
+
+    def is_coalesced(self) -> bool:
+        """Whether indices are sorted and each appears once."""
+        self._require(sparse_coo, "is_coalesced")
+        return self._coalesced
+
+    def _require(self, wanted: layout, what: str) -> None:
+        if self._layout is not wanted:
+            raise RuntimeError(
+                f"{what}: expected a tensor of layout {wanted}, got {self._layout}; use "
+                f"x.to_sparse(layout={wanted})"
+            )
+
+    def _indices(self) -> Tensor:
+        """The indices, coalesced or not."""
+        self._require(sparse_coo, "_indices")
+        return self._index
+
+    def _values(self) -> Tensor:
+        """The values, coalesced or not; part of the graph."""
+        return values_of(self)
+
+    def indices(self) -> Tensor:
+        """The indices of a coalesced tensor, (sparse dimensions, stored elements)."""
+        self._require_coalesced("indices")
+        return self._index
+
+    def values(self) -> Tensor:
+        """The stored values; part of the graph."""
+        if self._layout is sparse_coo:
+            self._require_coalesced("values")
+        return values_of(self)
+
+    def _require_coalesced(self, what: str) -> None:
+        self._require(sparse_coo, what)
+        if not self._coalesced:
+            raise RuntimeError(
+                f"{what}: the tensor is not coalesced: an index may appear several times; call "
+                "x.coalesce() first"
+            )
+
+    def _compressed(self, what: str, wanted: layout, compressed: bool) -> Tensor:
+        self._require(wanted, what)
+        d = _COMPRESSED[wanted]
+        if not compressed:
+            return self._index[1 - d]
+        places = _C.arange(self.shape[d] + 1)
+        return _C.searchsorted(self._index[d].contiguous(), places)
+
+    def crow_indices(self) -> Tensor:
+        """Where each row begins among the stored elements (layout sparse_csr)."""
+        return self._compressed("crow_indices", sparse_csr, True)
+
+    def col_indices(self) -> Tensor:
+        """The column of each stored element (layout sparse_csr)."""
+        return self._compressed("col_indices", sparse_csr, False)
+
+    def ccol_indices(self) -> Tensor:
+        """Where each column begins among the stored elements (layout sparse_csc)."""
+        return self._compressed("ccol_indices", sparse_csc, True)
+
+    def row_indices(self) -> Tensor:
+        """The row of each stored element (layout sparse_csc)."""
+        return self._compressed("row_indices", sparse_csc, False)
+
+    # ---- Python
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        parts = {}
+        if self._layout is sparse_coo:
+            parts["indices"] = self._index
+        elif self._layout is sparse_csr:
+            parts = {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()}
+        else:
+            parts = {"ccol_indices": self.ccol_indices(), "row_indices": self.row_indices()}
+        parts["values"] = self._stored
+        lines = []
+        for name, value in parts.items():
+            lines.append(f"{name}=" + repr(value).replace("\n", "\n" + " " * (len(name) + 8)))
+        size = ", ".join(map(str, self.shape)) + ("," if self.ndim == 1 else "")
+        last = f"size=({size}), nnz={self._nnz()}, layout={self._layout}"
+        if self.grad_fn is not None:
+            last += f", grad_fn={self.grad_fn}"
+        elif self.requires_grad:
+            last += ", requires_grad=True"
+        return "tensor(" + ",\n       ".join([*lines, last]) + ")"
+
+    __str__ = __repr__
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("a sparse tensor is no array; use x.to_dense().numpy()")
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        parts = (self._index, self._stored, tuple(self.shape), self._layout, self._coalesced)
+        return rebuild, (*parts, self.requires_grad)
+
+    def __copy__(self) -> SparseTensor:
+        return rebuild(*self.__reduce_ex__(2)[1])
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
+        if id(self) not in memo:
+            if not self.is_leaf:
+                raise RuntimeError(
+                    "deepcopy: a sparse tensor that was computed cannot be copied with its graph; "
+                    "use x.detach() or x.clone()"
+                )
+            index, stored = self._index.clone(), self._stored.clone()
+            twin = bare(index, stored, tuple(self.shape), self._layout, self._coalesced)
+            memo[id(self)] = twin.requires_grad_(self.requires_grad)
+        return memo[id(self)]  # type: ignore[no-any-return]
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        from genesis.sparse._functions import dispatch
+
+        return dispatch(func, args, kwargs or {})
+
+
+# Properties of dense memory.
+for _name in ("T", "H", "mT", "mH", "data", "real"):
+
+    def _property(self: SparseTensor, name: str = _name) -> Any:
+        from genesis.sparse._functions import attribute
+
+        return attribute(self, name)
+
+    setattr(SparseTensor, _name, property(_property))
+
+
+def bare(
+    index: Tensor, stored: Tensor, size: Sequence[int], kind: layout, coalesced: bool
+) -> SparseTensor:
+    """A sparse tensor outside the graph, of parts that are right. Its own memory is one zero."""
+    place = _C.zeros((), dtype=stored.dtype).expand(tuple(size))
+    x = _C._make_subclass(SparseTensor, place)
+    x._index, x._stored, x._layout, x._coalesced = index, stored.detach(), kind, coalesced
+    return x
+
+
+def rebuild(
+    index: Tensor,
+    stored: Tensor,
+    size: Sequence[int],
+    kind: layout,
+    coalesced: bool,
+    requires_grad: bool,
+) -> SparseTensor:
+    """The inverse of pickling."""
+    x = bare(index, stored, size, kind, coalesced)
+    return x.requires_grad_() if requires_grad else x
+
+
+def made_like(x: SparseTensor, values: Tensor, coalesced: bool | None = None) -> SparseTensor:
+    """Other values at the same places."""
+    kept = x._coalesced if coalesced is None else coalesced
+    return construct(x._index, values, tuple(x.shape), x._layout, kept)
+
+
+# ---- the graph ---------------------------------------------------------------------------------
+
+
+class _Construct(Function):
+    """From values to the sparse tensor that has them."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, values: Tensor, index: Tensor, size: tuple[int, ...], kind: layout, once: bool
+    ) -> SparseTensor:
+        ctx.index, ctx.size = index, size
+        return bare(index, values, size, kind, once)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+        return at_places(grad, ctx.index, ctx.size), None, None, None, None
+
+
+class _Values(Function):
+    """The values of a sparse tensor. The gradient is a sparse tensor with the same places."""
+
+    @staticmethod
+    def forward(ctx: Any, x: SparseTensor) -> Tensor:
+        ctx.parts = (x._index, tuple(x.shape), x._layout, x._coalesced)
+        return x._stored.view_as(x._stored)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> SparseTensor:
+        index, size, kind, once = ctx.parts
+        return construct(index, grad, size, kind, once)
+
+
+def construct(
+    index: Tensor,
+    values: Tensor,
+    size: Sequence[int],
+    kind: layout = sparse_coo,
+    coalesced: bool = False,
+) -> SparseTensor:
+    if _C.is_grad_enabled() and values.requires_grad:
+        result: SparseTensor = _Construct.apply(values, index, tuple(size), kind, coalesced)
+        return result
+    return bare(index, values, size, kind, coalesced)
+
+
+def values_of(x: SparseTensor) -> Tensor:
+    if _C.is_grad_enabled() and x.requires_grad:
+        result: Tensor = _Values.apply(x)
+        return result
+    return x._stored
+
+
+def numbered(index: Tensor, size: Sequence[int]) -> Tensor:
+    """One number for each index: its place in a tensor of this size, row by row."""
+    number = _C.zeros(index.shape[1], dtype=_C.int64)
+    for row, n in zip(index, size, strict=False):
+        number = number * n + row
+    return number
+
+
+def at_places(x: Tensor, index: Tensor, size: Sequence[int]) -> Tensor:
+    """The elements of a dense or sparse tensor at these indices."""
+    if not isinstance(x, SparseTensor):
+        return x[tuple(index)]
+    if x._index is index:
+        return values_of(x)
+    once = coalesce(x)
+    stored, wanted = numbered(once._index, size), numbered(index, size)
+    values = values_of(once)
+    if stored.numel() == 0:
+        return _C.zeros((wanted.numel(), *values.shape[1:]), dtype=values.dtype)
+    place = _C.searchsorted(stored, wanted).clamp(max=stored.numel() - 1)
+    found = (stored[place] == wanted).reshape(-1, *[1] * (values.ndim - 1))
+    return _C.where(found, values[place], 0)
+
+
+def coalesce(x: SparseTensor) -> SparseTensor:
+    """Indices sorted, each once, with the sum of its values."""
+    if x._coalesced:
+        return x
+    sparse = x.sparse_dim()
+    size = tuple(x.shape)[:sparse]
+    numbers, places = _C.unique(numbered(x._index, size), return_inverse=True)
+    values = values_of(x)
+    summed = _C.zeros((numbers.numel(), *values.shape[1:]), dtype=values.dtype)
+    if sparse == 0:
+        summed = values.sum(0, keepdim=True).to(values.dtype)
+        index = x._index[:, :1]
+    else:
+        summed = summed.index_add(0, places, values)
+        index = unraveled(numbers, size)
+    return construct(index, summed, tuple(x.shape), x._layout, True)
+
+
+def unraveled(numbers: Tensor, size: Sequence[int]) -> Tensor:
+    """The inverse of `numbered`."""
+    rows = []
+    for n in reversed(size):
+        rows.append(numbers % max(n, 1))
+        numbers = numbers.div(max(n, 1), rounding_mode="floor")
+    if not rows:
+        return _C.zeros((0, numbers.numel()), dtype=_C.int64)
+    return _C.stack(rows[::-1])
+
+
+def dense(x: SparseTensor) -> Tensor:
+    """The dense tensor that x stands for."""
+    values = values_of(x)
+    sparse = x.sparse_dim()
+    rest = tuple(x.shape)[sparse:]
+    count = math.prod(tuple(x.shape)[:sparse])
+    flat = _C.zeros((count, *rest), dtype=x.dtype)
+    if x._nnz():
+        number = numbered(x._index, tuple(x.shape)[:sparse])
+        if x.dtype == _C.bool:
+            flat = flat.long().index_add(0, number, values.long()).bool()
+        else:
+            flat = flat.index_add(0, number, values)
+    return flat.reshape(tuple(x.shape))
+
+
+def add_gradients(x: Tensor, y: Tensor) -> Tensor:
+    """The sum of two gradients, of which one at least is sparse: sparse if both are."""
+    if isinstance(x, SparseTensor) and isinstance(y, SparseTensor):
+        if x._index is y._index:  # of one tensor: element by element, though an index may repeat
+            return made_like(x, values_of(x) + values_of(y))
+        index = _C.cat([x._index, y._index], 1)
+        return construct(index, _C.cat([values_of(x), values_of(y)]), tuple(x.shape))
+    parts = [dense(t) if isinstance(t, SparseTensor) else t for t in (x, y)]
+    return parts[0] + parts[1]
+
+
+_C._set_special_gradients(SparseTensor, add_gradients)
