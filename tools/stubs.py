@@ -494,7 +494,8 @@ def namespaces(module: types.ModuleType) -> dict[str, str]:
     for name, more in NAMESPACES.items():
         functions = sorted(module._namespace(name).items())
         lines = [f"from genesis._C import {f.__name__} as {alias}" for alias, f in functions]
-        stubs[f"{name}.pyi"] = more + "\n".join(lines) + "\n"
+        public = [alias for alias, _ in functions] + more.split()[-1:]  # what `more` imports
+        stubs[f"{name}.pyi"] = more + "\n".join(lines) + f"\n\n__all__ = {sorted(public)!r}\n"
     return stubs
 
 

@@ -33,6 +33,8 @@ MODULES = {
     "genesis.distributions.relaxed_categorical": "the relaxed categorical distribution",
     "genesis.distributions.utils": "helpers for distributions of one's own",
     "genesis.linalg": "linear algebra",
+    "genesis.masked": "reductions under a mask",
+    "genesis.sparse": "sparse tensors",
     "genesis.special": "special functions",
     "genesis.amp": "mixed precision",
     "genesis.random": "random numbers",

@@ -67,8 +67,7 @@ def _along(x: Tensor, spacing: Any, d: int, edge_order: int) -> Tensor:
 
     def end(sign: int) -> Tensor:
         """The one-sided difference at the first element (sign 1) or at the last (-1)."""
-        i = (lambda k: k) if sign > 0 else (lambda k: n - 1 - k)
-        y = [x.narrow(d, i(k), 1) for k in range(edge_order + 1)]
+        y = [x.narrow(d, k if sign > 0 else n - 1 - k, 1) for k in range(edge_order + 1)]
         step = [h.narrow(d, k if sign > 0 else n - 2 - k, 1) for k in range(edge_order)]
         if edge_order == 1:
             return sign * (y[1] - y[0]) / step[0]

@@ -279,7 +279,7 @@ def _sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     """The elements at the places that a sparse tensor stores."""
     from genesis.sparse import _functions
 
-    result: Tensor = _functions.sparse_mask(self, mask)  # type: ignore[arg-type]
+    result: Tensor = _functions.sparse_mask(self, mask)
     return result
 
 

@@ -211,7 +211,7 @@ def median(
     """The median of the elements that count (the lower of two), NaN where there are none."""
     floating = input.is_floating_point()
     x = _filled("median", input if floating else input.float(), mask, math.nan)
-    result = _C.nanmedian(x, dim, keepdim).values
+    result: Tensor = _C.nanmedian(x, dim, keepdim).values
     if floating:
         return result
     if result.isnan().any():

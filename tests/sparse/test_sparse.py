@@ -317,6 +317,7 @@ OPTIMIZERS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore")  # PyTorch's own
 @pytest.mark.parametrize("name, options", OPTIMIZERS)
 def test_optimizers_take_sparse_gradients(name, options):
     ours = _losses(genesis, name, True, **options)
@@ -392,14 +393,32 @@ def test_copies_and_pickles(make, tmp_path):
     assert x.detach().requires_grad is False
 
 
-def test_a_module_with_a_sparse_buffer_can_be_saved(make, tmp_path):
+@pytest.mark.parametrize("name", ["model.safetensors", "model.pt"])
+def test_a_module_with_a_sparse_buffer_can_be_saved(make, name, tmp_path):
     module = genesis.nn.Linear(2, 2)
     module.register_buffer("adjacency", make())
-    genesis.save(module.state_dict(), tmp_path / "model.pt")
-    state = genesis.load(tmp_path / "model.pt")
+    if name.endswith("pt") and make is not _coo:
+        with pytest.raises(TypeError, match="to_sparse_coo"):
+            genesis.save(module.state_dict(), tmp_path / name)
+        return
+    genesis.save(module.state_dict(), tmp_path / name)
+    state = genesis.load(tmp_path / name)
     assert state["adjacency"].layout is make().layout
     _equal(state["adjacency"].to_dense(), DENSE)
     other = genesis.nn.Linear(2, 2)
     other.register_buffer("adjacency", make() * 0)
     other.load_state_dict(state)
     _equal(other.adjacency.to_dense(), DENSE)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_are_exchanged_with_pytorch(tmp_path):
+    torch = pytest.importorskip("torch")
+    genesis.save({"x": _coo()}, tmp_path / "ours.pt")
+    _equal(torch.load(tmp_path / "ours.pt")["x"].to_dense(), DENSE)
+    dense = torch.tensor(DENSE)
+    for made in (dense.to_sparse(), dense.to_sparse_csr(), dense.to_sparse_csc()):
+        torch.save({"x": made}, tmp_path / "theirs.pt")
+        read = genesis.load(tmp_path / "theirs.pt")["x"]
+        assert str(read.layout).rpartition(".")[2] == str(made.layout).rpartition(".")[2]
+        _equal(read.to_dense(), DENSE)

@@ -94,6 +94,8 @@ class Pickler:
             self.mapping(node, kind, value)
         elif kind == "tensor":
             self.tensor(value)
+        elif kind == "sparse":
+            self.sparse(*value)
         elif kind == "float":
             self.plain(float(value))
         elif kind == "tuple":
@@ -149,6 +151,30 @@ class Pickler:
         self.call("_codecs", "encode", data.decode("latin1"), "latin1")
         if kind == "bytearray":
             self.out += b"\x85R"
+
+    def sparse(
+        self,
+        kind: str,
+        size: list[int],
+        coalesced: bool,
+        requires_grad: bool,
+        index: int,
+        stored: int,
+    ) -> None:
+        if kind != "sparse_coo":
+            raise TypeError(
+                f"save: PyTorch's files hold sparse tensors of layout sparse_coo here, got {kind}; "
+                "use x.to_sparse_coo(), or choose a name that ends in .safetensors"
+            )
+        self.name("torch._utils", "_rebuild_sparse_tensor")
+        self.out += b"("
+        self.call("torch.serialization", "_get_layout", f"torch.{kind}")
+        self.out += b"("
+        self.tensor(index)
+        self.tensor(stored)
+        self.call("torch", "Size", tuple(size))
+        self.plain(coalesced)
+        self.out += b"ttR"
 
     def tensor(self, number: int) -> None:
         if number in self.memo:

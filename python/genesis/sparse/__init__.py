@@ -24,7 +24,7 @@ from genesis._C import Tensor
 from genesis._legacy import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from genesis.sparse import _functions
 from genesis.sparse._functions import addmm, log_softmax, mm, softmax, sum
-from genesis.sparse._tensor import SparseTensor, construct
+from genesis.sparse._tensor import SparseTensor, coalesce, construct, made_like, values_of
 
 __all__ = [
     "SparseTensor",
@@ -63,7 +63,7 @@ def _within(op: str, name: str, index: Tensor, limit: int) -> None:
 
 
 def _finished(x: SparseTensor, requires_grad: bool) -> SparseTensor:
-    return x.detach().requires_grad_() if requires_grad else x
+    return _functions.detach(x).requires_grad_() if requires_grad else x  # type: ignore[return-value]
 
 
 def sparse_coo_tensor(
@@ -271,7 +271,7 @@ def sampled_addmm(
         )
     rows, cols = input._index
     products = (mat1.index_select(0, rows) * mat2.index_select(1, cols).T).sum(1)
-    return _functions.made_like(input, beta * _functions.values_of(input) + alpha * products)
+    return made_like(input, beta * values_of(input) + alpha * products)
 
 
 def spdiags(
@@ -297,7 +297,7 @@ def spdiags(
     kept = ((rows >= 0) & (rows < m) & (cols < n)).reshape(-1)
     index = _C.stack([rows.reshape(-1)[kept], cols.reshape(-1)[kept]])
     x = construct(index, lines.reshape(-1)[kept], (m, n))
-    return _functions.to_layout(_functions.coalesce(x), layout)
+    return _functions.to_layout(coalesce(x), layout)
 
 
 def spsolve(input: SparseTensor, other: Tensor, *, left: bool = True) -> Tensor:

@@ -117,9 +117,9 @@ def copy_(x: SparseTensor, other: Tensor, non_blocking: bool = False) -> SparseT
             f"copy_: expected a sparse tensor of shape {tuple(x.shape)}, got "
             f"{type(other).__name__} of shape {tuple(other.shape)}"
         )
-    other = to_layout(detach(other), x._layout)
-    x._index, x._stored = other._index.clone(), other._stored.to(x.dtype, copy=True)
-    x._coalesced = other._coalesced
+    source: SparseTensor = to_layout(detach(other), x._layout)
+    x._index, x._stored = source._index.clone(), source._stored.to(x.dtype, copy=True)
+    x._coalesced = source._coalesced
     return x
 
 
@@ -258,7 +258,8 @@ def add(x: Any, y: Any, *, alpha: float = 1) -> Any:
 @_define("add_", "__iadd__")
 def add_(x: Tensor, y: Tensor, *, alpha: float = 1) -> Tensor:
     if isinstance(x, SparseTensor):
-        return copy_(x, add(x, y, alpha=alpha))
+        changed: SparseTensor = copy_(x, add(x, y, alpha=alpha))
+        return changed
     if not isinstance(y, SparseTensor):
         raise _missing("add_")
     _same_shape("add_", x, y)
@@ -374,11 +375,20 @@ def transpose(x: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
     return construct(x._index[order], values_of(x), size, kind, once)
 
 
+@_define("reshape", "view", "expand", "broadcast_to")
+def reshape(x: SparseTensor, *shape: Any) -> SparseTensor:
+    sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    if tuple(sizes) != tuple(x.shape):
+        raise _missing("reshape to another shape")
+    return x
+
+
 @_define("t", "adjoint")
 def t(x: SparseTensor) -> SparseTensor:
     if x.ndim != 2:
         raise ValueError(f"t: expected a matrix, got shape {tuple(x.shape)}")
-    return transpose(x, 0, 1)
+    turned: SparseTensor = transpose(x, 0, 1)
+    return turned
 
 
 @_define("cat", "concat", "concatenate")
@@ -463,7 +473,8 @@ def _sparse_by_sparse(x: SparseTensor, y: SparseTensor) -> SparseTensor:
     index = _C.stack([rows[left], other._index[1][right]])
     values = values_of(x)[left] * values_of(other)[right]
     product = coalesce(construct(index, values, (x.shape[0], y.shape[1])))
-    return to_layout(product, x._layout)
+    result: SparseTensor = to_layout(product, x._layout)
+    return result
 
 
 @_define("mm", "spmm", "dsmm", "hspmm", "hsmm", "smm", "_sparse_mm")
@@ -497,7 +508,7 @@ def mv(x: SparseTensor, y: Tensor) -> Tensor:
 @_define("matmul", "__matmul__", "linalg_matmul")
 def matmul(x: Tensor, y: Tensor) -> Any:
     if y.ndim == 1 and not isinstance(y, SparseTensor):
-        return mv(x, y)  # type: ignore[arg-type]
+        return mv(x, y)
     if x.ndim == 1 and not isinstance(x, SparseTensor):
         return mm(x.unsqueeze(0), y).squeeze(0)
     return mm(x, y)

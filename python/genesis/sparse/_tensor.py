@@ -15,7 +15,8 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis._legacy import layout, sparse_coo, sparse_csc, sparse_csr
+from genesis._legacy import layout as Layout
+from genesis._legacy import sparse_coo, sparse_csc, sparse_csr
 from genesis.autograd.function import Function
 
 _COMPRESSED = {sparse_csr: 0, sparse_csc: 1}  # the dimension whose indices are compressed
@@ -26,7 +27,7 @@ class SparseTensor(Tensor):
 
     _index: Tensor  # int64 (sparse dimensions, stored elements)
     _stored: Tensor  # (stored elements, dense dimensions...), outside the graph
-    _layout: layout
+    _layout: Layout
     _coalesced: bool
 
     # ---- what it is made of
@@ -40,7 +41,7 @@ class SparseTensor(Tensor):
         return self._layout is sparse_csr
 
     @property
-    def layout(self) -> layout:  # type: ignore[override]
+    def layout(self) -> Layout:
         return self._layout
 
     def sparse_dim(self) -> int:
@@ -60,7 +61,7 @@ class SparseTensor(Tensor):
         self._require(sparse_coo, "is_coalesced")
         return self._coalesced
 
-    def _require(self, wanted: layout, what: str) -> None:
+    def _require(self, wanted: Layout, what: str) -> None:
         if self._layout is not wanted:
             raise RuntimeError(
                 f"{what}: expected a tensor of layout {wanted}, got {self._layout}; use "
@@ -95,7 +96,7 @@ class SparseTensor(Tensor):
                 "x.coalesce() first"
             )
 
-    def _compressed(self, what: str, wanted: layout, compressed: bool) -> Tensor:
+    def _compressed(self, what: str, wanted: Layout, compressed: bool) -> Tensor:
         self._require(wanted, what)
         d = _COMPRESSED[wanted]
         if not compressed:
@@ -189,7 +190,7 @@ for _name in ("T", "H", "mT", "mH", "data", "real"):
 
 
 def bare(
-    index: Tensor, stored: Tensor, size: Sequence[int], kind: layout, coalesced: bool
+    index: Tensor, stored: Tensor, size: Sequence[int], kind: Layout, coalesced: bool
 ) -> SparseTensor:
     """A sparse tensor outside the graph, of parts that are right. Its own memory is one zero."""
     place = _C.zeros((), dtype=stored.dtype).expand(tuple(size))
@@ -202,7 +203,7 @@ def rebuild(
     index: Tensor,
     stored: Tensor,
     size: Sequence[int],
-    kind: layout,
+    kind: Layout,
     coalesced: bool,
     requires_grad: bool,
 ) -> SparseTensor:
@@ -225,7 +226,7 @@ class _Construct(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, values: Tensor, index: Tensor, size: tuple[int, ...], kind: layout, once: bool
+        ctx: Any, values: Tensor, index: Tensor, size: tuple[int, ...], kind: Layout, once: bool
     ) -> SparseTensor:
         ctx.index, ctx.size = index, size
         return bare(index, values, size, kind, once)
@@ -253,7 +254,7 @@ def construct(
     index: Tensor,
     values: Tensor,
     size: Sequence[int],
-    kind: layout = sparse_coo,
+    kind: Layout = sparse_coo,
     coalesced: bool = False,
 ) -> SparseTensor:
     if _C.is_grad_enabled() and values.requires_grad:
