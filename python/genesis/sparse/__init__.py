@@ -63,7 +63,7 @@ def _within(op: str, name: str, index: Tensor, limit: int) -> None:
 
 
 def _finished(x: SparseTensor, requires_grad: bool) -> SparseTensor:
-    return _functions.detach(x).requires_grad_() if requires_grad else x  # type: ignore[return-value]
+    return _functions.detach(x).requires_grad_() if requires_grad else x
 
 
 def sparse_coo_tensor(

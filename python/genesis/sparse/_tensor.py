@@ -290,7 +290,7 @@ def at_places(x: Tensor, index: Tensor, size: Sequence[int]) -> Tensor:
     if stored.numel() == 0:
         return _C.zeros((wanted.numel(), *values.shape[1:]), dtype=values.dtype)
     place = _C.searchsorted(stored, wanted).clamp(max=stored.numel() - 1)
-    found = (stored[place] == wanted).reshape(-1, *[1] * (values.ndim - 1))
+    found: Tensor = (stored[place] == wanted).reshape(-1, *[1] * (values.ndim - 1))
     return _C.where(found, values[place], 0)
 
 
@@ -347,7 +347,8 @@ def add_gradients(x: Tensor, y: Tensor) -> Tensor:
         index = _C.cat([x._index, y._index], 1)
         return construct(index, _C.cat([values_of(x), values_of(y)]), tuple(x.shape))
     parts = [dense(t) if isinstance(t, SparseTensor) else t for t in (x, y)]
-    return parts[0] + parts[1]
+    total: Tensor = parts[0] + parts[1]
+    return total
 
 
 _C._set_special_gradients(SparseTensor, add_gradients)
