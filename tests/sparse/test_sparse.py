@@ -81,6 +81,7 @@ def test_layouts_convert(make, name):
     x = make().to_sparse(layout=kind)
     assert x.layout is kind
     _equal(x.to_dense(), DENSE)
+    _equal(getattr(make(), f"to_{name}")().to_dense(), DENSE)
     method = getattr(genesis.tensor(DENSE), f"to_{name}")()
     assert method.layout is kind
     _equal(method.to_dense(), DENSE)

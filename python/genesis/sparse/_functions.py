@@ -217,6 +217,11 @@ def to_sparse(
     return to_layout(x, layout)
 
 
+_define("to_sparse_coo")(lambda x: to_layout(x, sparse_coo))
+_define("to_sparse_csr")(lambda x, dense_dim=None: to_layout(x, sparse_csr))
+_define("to_sparse_csc")(lambda x, dense_dim=None: to_layout(x, sparse_csc))
+
+
 # ---- arithmetic --------------------------------------------------------------------------------
 
 
