@@ -244,10 +244,19 @@ def _timing(step: Callable[[], object], repeat: int) -> Figure:
     return Figure("Where the time goes", table, "Of one training step.")
 
 
+def _setting(value: Any) -> str:
+    """A setting as text; of a dict, what is not off."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{label(k)} {v}" for k, v in value.items() if v is not False)
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
+
+
 def _environment(settings: Mapping[str, Any]) -> Figure:
     from genesis._environment import describe
 
-    pairs = dict(settings)
+    pairs: dict[str, Any] = {label(k): _setting(v) for k, v in settings.items() if v is not None}
     here = describe()
     pairs["genesis"] = here["genesis"]["version"]
     pairs |= {k: here["genesis"][k] for k in ("kernels in use", "LAPACK")}
