@@ -47,8 +47,7 @@ def speed() -> str:
         for name, theirs, ours in rows
     }
     notes = {
-        name.split(",")[0]: f"{float(theirs) / float(ours):.1f}x"
-        for name, theirs, ours in rows
+        name.split(",")[0]: f"{float(theirs) / float(ours):.1f}x" for name, theirs, ours in rows
     }
     return chart.on_white(chart.bars(groups, "microseconds", notes))
 

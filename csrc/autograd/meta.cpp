@@ -51,7 +51,7 @@ void move_to_place_of(const Tensor& from, const Tensor& x) {
 }
 
 bool watched_by_tape(const Tensor& x) {
-  if (!is_floating(x.dtype()) || x->inference) return false;
+  if (!is_differentiable(x.dtype()) || x->inference) return false;
   for (const Recorder* r = grad_mode.recorder; r; r = r->outer)
     if (r->watches(x)) return true;
   return false;
@@ -91,7 +91,8 @@ void mark_view(const Tensor& view, const Tensor& x) {
 
 void set_requires_grad(const Tensor& x, bool value) {
   if (value)
-    require<DTypeError>(is_floating(x.dtype()), "requires_grad_: only floating tensors have gradients, got ", x.dtype(),
+    require<DTypeError>(is_differentiable(x.dtype()),
+                        "requires_grad_: only floating and complex tensors have gradients, got ", x.dtype(),
                         "; use x.float()");
   require<GraphError>(!(value && x->inference),
                       "requires_grad_: a tensor made in inference_mode cannot enter a graph; "

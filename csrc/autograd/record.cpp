@@ -50,7 +50,7 @@ void tell_recorders(Node& node, const Tensor& y, uint32_t index) {
 }
 
 void fill(Edge& edge, const Tensor& input, const Dims* broadcast_to) {
-  if (!is_floating(input.dtype())) return;
+  if (!is_differentiable(input.dtype())) return;
   edge = gradient_edge(input);
   if (edge.node && broadcast_to && !(*broadcast_to == input.shape()))
     edge.shape = std::make_unique<Dims>(input.shape());

@@ -110,7 +110,7 @@ class ListNode final : public Node {
 void tell_recorders(Node& node, const Tensor& y, uint32_t index);
 
 inline void attach(const Tensor& y, Node* node, uint32_t index) {
-  if (!y.defined() || !is_floating(y.dtype())) return;
+  if (!y.defined() || !is_differentiable(y.dtype())) return;
   y->requires_grad = true;
   y->grad_fn = Ref<Counted>(node);
   y->output_index = index;

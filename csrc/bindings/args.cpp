@@ -207,6 +207,18 @@ const Tensor& Args::other_tensor(int i) {
   fail(i, "a Tensor");
 }
 
+void Args::check_dtype(int i, DType dtype) const {
+  if (is_common(dtype) || op_.traits.takes == Takes::Any) return;
+  if (is_complex(dtype)) {
+    if (op_.traits.takes == Takes::Complex) return;
+    genesis::fail<DTypeError>(shown(sig_.name), ": not defined for complex numbers, and '", sig_.param(i).name, "' is ",
+                              dtype, "; it may be for their real or imaginary parts, x.real and x.imag");
+  }
+  genesis::fail<DTypeError>(shown(sig_.name), ": '", sig_.param(i).name, "' is ", dtype,
+                            ", which is a format for storing numbers only; convert it first, e.g. with ",
+                            is_floating(dtype) ? "float()" : "long()");
+}
+
 const Tensor& Args::converted(PyObject* array) {
   converted_.reserve(kMaxArgs);  // references into it stay good
   converted_.push_back(from_ndarray(array));
@@ -225,15 +237,18 @@ Operand Args::other_operand(int i) {
   PyObject* o = slot_[i];
   if (o && is_huge(o)) {
     PyObject* other = slot_[i == 0 ? 1 : 0];
-    if (other && is_tensor(other) && is_floating(unwrap(other).dtype())) {
+    if (other && is_tensor(other) && is_differentiable(unwrap(other).dtype())) {
       const double value = PyLong_AsDouble(o);
       if (value == -1 && PyErr_Occurred()) throw_python();
       return Scalar(value);
     }
   }
   if (o && !is_tensor(o) && is_number(o)) return to_scalar(o);
-  if (o && is_tensor(o)) return unwrap(o);
-  if (o && is_ndarray(o)) return converted(o);
+  if (o && (is_tensor(o) || is_ndarray(o))) {
+    const Tensor& t = is_tensor(o) ? unwrap(o) : converted(o);
+    check_dtype(i, t.dtype());
+    return t;
+  }
   fail(i, "a Tensor or a number");
 }
 
@@ -244,6 +259,7 @@ std::vector<Tensor> Args::tensors(int i) {
     for (Py_ssize_t k = 0; k < num_rest_; ++k) {
       if (!is_tensor(rest_[k])) fail(i, "tensors");
       list.push_back(unwrap(rest_[k]));
+      check_dtype(i, list.back().dtype());
     }
     if (dispatch_bit(kAutocast)) [[unlikely]]
       autocast_list(op_, list);
@@ -259,6 +275,7 @@ std::vector<Tensor> Args::tensors(int i) {
       throw_type_error(str(shown(sig_.name), "(): element ", k, " of '", sig_.param(i).name, "' must be a Tensor, got ",
                            Py_TYPE(item)->tp_name));
     list.push_back(unwrap(item));
+    check_dtype(i, list.back().dtype());
   }
   if (dispatch_bit(kAutocast)) [[unlikely]]
     autocast_list(op_, list);
@@ -389,7 +406,7 @@ PyObject* named(PyTypeObject* type, std::initializer_list<Tensor> values) {
 }
 
 bool is_number(PyObject* o) {
-  if (PyFloat_Check(o) || PyLong_Check(o)) return true;
+  if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) return true;
   return is_numpy_scalar(o);
 }
 
@@ -402,6 +419,7 @@ Scalar to_scalar(PyObject* o) {
     require<RangeError>(overflow == 0, "a Python int does not fit into int64; use a float");
     return static_cast<int64_t>(value);
   }
+  if (PyComplex_Check(o)) return std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
   if (is_tensor(o)) return tensor_item(unwrap(o));
   const Object plain(PyObject_CallMethod(o, "item", nullptr));  // a NumPy scalar
   return to_scalar(plain.get());
@@ -439,6 +457,8 @@ Operator* publish(std::string_view typed, Call* entry, PyObject* (*body)(Args&),
     traits.flops = family.flops == Flops::ByKind ? flops_of(traits.kind) : family.flops;
   if (traits.batch == Batch::ByKind)
     traits.batch = family.batch == Batch::ByKind ? batch_of(traits.kind) : family.batch;
+  if (traits.takes == Takes::ByKind) traits.takes = family.takes;
+  if (traits.takes == Takes::ByKind) traits.takes = takes_of(traits.kind);
   if (!traits.page) traits.page = family.page;
   if (typed.ends_with("-> Self") || traits.autocast == Cast::ByFamily) traits.autocast = Cast::AsIs;
   auto* op = new Operator{Signature(typed), entry, body, where, doc, traits, false};

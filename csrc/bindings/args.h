@@ -53,12 +53,15 @@ class Args {
   // Each raises a TypeError that names the function and the argument if the value is of another kind.
   const Tensor& tensor(int i) {  // a tensor, or an ndarray, which is converted
     PyObject* o = slot_[i];
-    return o && Py_TYPE(o) == TensorType ? unwrap(o) : other_tensor(i);
+    const Tensor& t = o && Py_TYPE(o) == TensorType ? unwrap(o) : other_tensor(i);
+    if (!is_common(t.dtype())) [[unlikely]]
+      check_dtype(i, t.dtype());
+    return t;
   }
   Tensor optional_tensor(int i);  // undefined if absent
   Operand operand(int i) {        // a tensor, an ndarray or a number
     PyObject* o = slot_[i];
-    if (o && Py_TYPE(o) == TensorType) return Operand(unwrap(o));
+    if (o && Py_TYPE(o) == TensorType && is_common(unwrap(o).dtype())) return Operand(unwrap(o));
     if (o && PyFloat_CheckExact(o)) return Operand(PyFloat_AS_DOUBLE(o));
     return other_operand(i);
   }
@@ -68,7 +71,12 @@ class Args {
     if (!slot_[i] && sig_.param(i).numeric) return sig_.param(i).value;
     return given_scalar(i);
   }
-  double number(int i) const { return scalar(i).to_double(); }
+  double number(int i) const {
+    const Scalar s = scalar(i);
+    if (s.is_complex()) [[unlikely]]
+      fail(i, "a real number");
+    return s.to_double();
+  }
   double number(int i, double absent) const { return has(i) ? number(i) : absent; }
   int64_t integer(int i) const;
   int64_t integer(int i, int64_t absent) const { return has(i) ? integer(i) : absent; }
@@ -101,6 +109,8 @@ class Args {
 
  private:
   const Tensor& other_tensor(int i);
+  // Raises unless the operator takes a dtype that is not a common one.
+  void check_dtype(int i, DType dtype) const;
   Scalar given_scalar(int i) const;
   bool given_boolean(int i) const;
   ops::Out given_out(int i);
@@ -219,10 +229,10 @@ void def(int where = kBoth, const char* doc = nullptr, Traits traits = {}) {
 
 // Shared conversions.
 bool is_huge(PyObject* o);      // an int beyond int64, which beside a floating tensor is a float
-bool is_number(PyObject* o);    // int, float, bool, or a NumPy scalar
+bool is_number(PyObject* o);    // int, float, bool, complex, or a NumPy scalar
 Scalar to_scalar(PyObject* o);  // is_number(o)
 bool is_ndarray(PyObject* o);
-DType to_dtype(PyObject* o);      // a dtype, its name, a NumPy dtype, or float/int/bool
+DType to_dtype(PyObject* o);      // a dtype, its name, a NumPy dtype, or float/int/bool/complex
 PyObject* dtype_object(DType t);  // borrowed
 int64_t to_index(PyObject* o, const char* what);
 

@@ -55,7 +55,8 @@ static const Family family({.kind = Kind::Matrix, .page = "matrix"}, [] {
     return ops::vander(ops::atleast_nd(x, 1), columns, true);
   }>(kFunction, "The powers 0, 1, ..., N - 1 of each element, along a new last dimension.", {.kind = Kind::Create});
   def<"trace(Tensor input) -> Tensor", [](Args& a) { return ops::trace(a.tensor(0)); }>(
-      kBoth, "The sum of the diagonal of a matrix.", {.kind = Kind::Reduction, .autocast = Cast::Wide});
+      kBoth, "The sum of the diagonal of a matrix.",
+      {.kind = Kind::Reduction, .autocast = Cast::Wide, .takes = Takes::Complex});
   def<"cross(Tensor input, Tensor other, int? dim=None, *, Tensor? out=None) -> Tensor", [](Args& a) {
     const Tensor &x = a.tensor(0), &y = a.tensor(1);
     int64_t dim = -1;

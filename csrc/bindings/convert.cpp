@@ -21,8 +21,19 @@ static Scalar read(const char* p, DType t) {
     case DType::Float16: return to_float(*reinterpret_cast<const Half*>(p));
     case DType::BFloat16: return to_float(*reinterpret_cast<const BFloat16*>(p));
     case DType::Float32: return *reinterpret_cast<const float*>(p);
-    default: return *reinterpret_cast<const double*>(p);
+    case DType::Float64: return *reinterpret_cast<const double*>(p);
+    case DType::Complex64: return std::complex<double>(*reinterpret_cast<const std::complex<float>*>(p));
+    case DType::Complex128: return *reinterpret_cast<const std::complex<double>*>(p);
+    case DType::UInt16: return *reinterpret_cast<const uint16_t*>(p);
+    case DType::UInt32: return *reinterpret_cast<const uint32_t*>(p);
+    case DType::UInt64: {
+      const uint64_t value = *reinterpret_cast<const uint64_t*>(p);
+      return value <= INT64_MAX ? Scalar(static_cast<int64_t>(value)) : Scalar(static_cast<double>(value));
+    }
+    case DType::Float8E4M3: return to_float(*reinterpret_cast<const Float8E4M3*>(p));
+    case DType::Float8E5M2: return to_float(*reinterpret_cast<const Float8E5M2*>(p));
   }
+  return 0;
 }
 
 Scalar tensor_item(const Tensor& t) {
@@ -34,11 +45,18 @@ Scalar tensor_item(const Tensor& t) {
 
 PyObject* scalar_to_python(Scalar s) {
   if (s.kind == Scalar::Bool) return PyBool_FromLong(s.i != 0);
+  if (s.is_complex()) return PyComplex_FromDoubles(s.f, s.imaginary);
   return s.kind == Scalar::Int ? PyLong_FromLongLong(s.i) : PyFloat_FromDouble(s.f);
 }
 
+// A uint64 may be larger than a Scalar can hold exactly.
+static PyObject* element(const char* p, DType t) {
+  if (t == DType::UInt64) return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(p));
+  return scalar_to_python(read(p, t));
+}
+
 static PyObject* list_of(const Tensor& t, int d, const char* p) {
-  if (d == t.dim()) return scalar_to_python(read(p, t.dtype()));
+  if (d == t.dim()) return element(p, t.dtype());
   const int64_t n = t.size(d), step = t.stride(d) * itemsize(t.dtype());
   Object list(PyList_New(n));
   for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(list.get(), i, list_of(t, d + 1, p + i * step));
@@ -71,12 +89,13 @@ struct Nested {
     leaf(depth);
     if (PyBool_Check(o)) kind = std::max(kind, 0);
     else if (PyLong_Check(o)) kind = std::max(kind, 1);
-    else if (PyFloat_Check(o) && !(exact_torch && is_numpy_scalar(o))) kind = 2;  // numpy.float64 is a float
+    else if (PyFloat_Check(o) && !(exact_torch && is_numpy_scalar(o))) kind = std::max(kind, 2);  // numpy.float64 too
+    else if (PyComplex_Check(o) && !(exact_torch && is_numpy_scalar(o))) kind = 3;
     else if (is_numpy_scalar(o)) {
       const Object type(PyObject_GetAttrString(o, "dtype"));
       const DType t = to_dtype(type.get());
       // typed, as an array of one; float64 is what Python computes in, and says nothing
-      if (t == DType::Float64 && !exact_torch) kind = 2;
+      if (t == DType::Float64 && !exact_torch) kind = std::max(kind, 2);
       else dtype = dtype ? promote(*dtype, t) : t;
     } else {
       throw_type_error(str("tensor: cannot make a number of ", Py_TYPE(o)->tp_name,
@@ -101,6 +120,13 @@ struct Nested {
   int depth_known_ = -1;
 };
 
+template <class T>
+T number(const Scalar& s) {
+  if constexpr (std::is_same_v<T, std::complex<double>>) return s.to_complex();
+  else if constexpr (std::is_same_v<T, double>) return s.to_double();
+  else return s.to_int();
+}
+
 // The values in order. Integers that the dtype cannot hold are refused: they would wrap.
 template <class T>
 void fill(PyObject* o, T*& out, DType dtype) {
@@ -108,17 +134,17 @@ void fill(PyObject* o, T*& out, DType dtype) {
     const Tensor t = ops::contiguous(is_tensor(o) ? unwrap(o) : from_ndarray(o));
     for (int64_t i = 0; i < t.numel(); ++i) {
       const Scalar s = read(t.data<char>() + i * itemsize(t.dtype()), t.dtype());
-      *out++ = std::is_same_v<T, double> ? static_cast<T>(s.to_double()) : static_cast<T>(s.to_int());
+      *out++ = number<T>(s);
     }
   } else if (PyList_Check(o) || PyTuple_Check(o)) {
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
     for (Py_ssize_t i = 0; i < n; ++i) fill(PySequence_Fast_GET_ITEM(o, i), out, dtype);
   } else if (std::is_same_v<T, double> && PyFloat_CheckExact(o) && is_floating(dtype)) {
-    *out++ = static_cast<T>(PyFloat_AS_DOUBLE(o));
+    *out++ = T(PyFloat_AS_DOUBLE(o));
   } else {
     const Scalar s = to_scalar(o);
-    if (!is_floating(dtype)) ops::require_representable("tensor", s, dtype);
-    *out++ = std::is_same_v<T, double> ? static_cast<T>(s.to_double()) : static_cast<T>(s.to_int());
+    if (is_integral(dtype) && dtype != DType::UInt64) ops::require_representable("tensor", s, dtype);
+    *out++ = number<T>(s);
   }
 }
 
@@ -137,9 +163,10 @@ Tensor from_data(PyObject* data, PyObject* dtype) {
   }
   if (is_ndarray(data)) {
     const Tensor t = from_ndarray(data);
-    const DType type = given                                         ? to_dtype(dtype)
-                       : t.dtype() == DType::Float64 && !exact_torch ? default_dtype
-                                                                     : t.dtype();
+    const DType type = given                                            ? to_dtype(dtype)
+                       : t.dtype() == DType::Float64 && !exact_torch    ? default_dtype
+                       : t.dtype() == DType::Complex128 && !exact_torch ? complex_type(default_dtype)
+                                                                        : t.dtype();
     return untracked(ops::contiguous(t.dtype() == type ? ops::clone(t) : ops::cast(t, type)));
   }
   if (!is_sequence(data) && !is_number(data) && !PyUnicode_Check(data)) {
@@ -159,9 +186,20 @@ Tensor from_data(PyObject* data, PyObject* dtype) {
   }
   Nested nested;
   nested.measure(data, 0);
-  DType type = nested.kind == 0 ? DType::Bool : nested.kind == 1 ? DType::Int64 : default_dtype;
+  DType type = nested.kind == 0   ? DType::Bool
+               : nested.kind == 1 ? DType::Int64
+               : nested.kind == 3 ? complex_type(default_dtype)
+                                  : default_dtype;
   if (nested.dtype) type = nested.kind < 0 ? *nested.dtype : promote(*nested.dtype, type);
   if (given) type = to_dtype(dtype);
+  if (nested.kind == 3 || (nested.dtype && is_complex(*nested.dtype))) {
+    Tensor values = empty(nested.shape, DType::Complex128);
+    std::complex<double>* p = values.data<std::complex<double>>();
+    fill(data, p, type);
+    require<DTypeError>(is_complex(type), "tensor: complex numbers cannot be stored in a ", type,
+                        " tensor; use dtype=genesis.complex64");
+    return untracked(ops::cast(values, type));
+  }
   const bool as_double =
       nested.kind == 2 || (nested.dtype && is_floating(*nested.dtype)) || (nested.kind < 0 && !nested.dtype);
   Tensor values = empty(nested.shape, as_double ? DType::Float64 : DType::Int64);
@@ -218,8 +256,11 @@ static Tensor asarray(Args& a) {
 static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
   def<"is_nonzero(Tensor input) -> bool", [](Args& a) { return tensor_item(a.tensor(0)).to_bool(); }>(
       kBoth | kTool, "Whether the single element of a tensor is not zero.");
-  def<"item(Tensor input) -> Scalar", [](Args& a) { return scalar_to_python(tensor_item(a.tensor(0))); }>(
-      kMethod | kTool, "The value of a tensor of one element, as a Python number.");
+  def<"item(Tensor input) -> Scalar", [](Args& a) {
+    const Tensor& t = a.tensor(0);
+    tensor_item(t);  // checks that there is one
+    return element(t->data, t.dtype());
+  }>(kMethod | kTool, "The value of a tensor of one element, as a Python number.");
   def<"tolist(Tensor input) -> Any", [](Args& a) { return list_of(a.tensor(0), 0, a.tensor(0).data<char>()); }>(
       kMethod | kTool, "The values as nested lists; of a 0-d tensor, its number.");
   def<"tensor(Any data, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", [](Args& a) {

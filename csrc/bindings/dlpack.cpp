@@ -24,7 +24,6 @@ struct DLDataType {
   uint8_t code, bits;
   uint16_t lanes;
 };
-enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kBool = 6 };
 
 struct DLTensor {
   void* data;
@@ -58,12 +57,7 @@ struct Versioned {
   throw_python();
 }
 
-DLDataType dl_type(DType t) {
-  const auto bits = static_cast<uint8_t>(8 * itemsize(t));
-  if (t == DType::Bool) return {kBool, bits, 1};
-  if (t == DType::BFloat16) return {kBfloat, bits, 1};
-  return {static_cast<uint8_t>(is_floating(t) ? kFloat : t == DType::UInt8 ? kUInt : kInt), bits, 1};
-}
+DLDataType dl_type(DType t) { return {info(t).dlpack, static_cast<uint8_t>(8 * itemsize(t)), 1}; }
 DType from_dl_type(DLDataType t) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const DLDataType own = dl_type(static_cast<DType>(i));

@@ -15,16 +15,13 @@ struct NameOnly {
   bool floating, complex, is_signed;
 };
 constexpr NameOnly kNameOnly[] = {
-    {"complex32", 4, false, true, true},      {"complex64", 8, false, true, true},
-    {"complex128", 16, false, true, true},    {"uint16", 2, false, false, false},
-    {"uint32", 4, false, false, false},       {"uint64", 8, false, false, false},
-    {"float8_e4m3fn", 1, true, false, true},  {"float8_e4m3fnuz", 1, true, false, true},
-    {"float8_e5m2", 1, true, false, true},    {"float8_e5m2fnuz", 1, true, false, true},
-    {"float8_e8m0fnu", 1, true, false, true}, {"float4_e2m1fn_x2", 1, true, false, true},
-    {"qint8", 1, false, false, true},         {"quint8", 1, false, false, false},
-    {"qint32", 4, false, false, true},        {"quint4x2", 1, false, false, false},
-    {"quint2x4", 1, false, false, false},     {"bits8", 1, false, false, false},
-    {"int4", 1, false, false, true},          {"uint4", 1, false, false, false},
+    {"complex32", 4, false, true, true},        {"float8_e4m3fnuz", 1, true, false, true},
+    {"float8_e5m2fnuz", 1, true, false, true},  {"float8_e8m0fnu", 1, true, false, true},
+    {"float4_e2m1fn_x2", 1, true, false, true}, {"qint8", 1, false, false, true},
+    {"quint8", 1, false, false, false},         {"qint32", 4, false, false, true},
+    {"quint4x2", 1, false, false, false},       {"quint2x4", 1, false, false, false},
+    {"bits8", 1, false, false, false},          {"int4", 1, false, false, true},
+    {"uint4", 1, false, false, false},
 };
 
 struct PyDType {
@@ -41,20 +38,12 @@ const char* name_of(PyObject* self) { return name_only(self) ? name_only(self)->
 
 // The dtype that a name stands for; false if none.
 bool by_name(const std::string& text, DType& out) {
-  static const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32}, {"double", DType::Float64},
-                                                          {"half", DType::Float16},  {"long", DType::Int64},
-                                                          {"int", DType::Int32},     {"short", DType::Int16}};
   const std::string plain = text.starts_with("genesis.") ? text.substr(8)
                             : text.starts_with("torch.") ? text.substr(6)
                                                          : text;
-  for (int i = 0; i < kNumDTypes; ++i)
-    if (plain == name(static_cast<DType>(i))) {
-      out = static_cast<DType>(i);
-      return true;
-    }
-  for (const auto& [alias, dtype] : aliases)
-    if (plain == alias) {
-      out = dtype;
+  for (const DTypeInfo& t : dtype_table::kTable)
+    if (plain == t.name || (t.alias && plain == t.alias)) {
+      out = t.dtype;
       return true;
     }
   return false;
@@ -96,6 +85,7 @@ bool convert(PyObject* o, DType& out) {
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return out = default_dtype, true;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return out = DType::Int64, true;
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return out = DType::Bool, true;
+  if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return out = complex_type(default_dtype), true;
   return from_numpy_name(o, out);
 }
 
@@ -108,9 +98,9 @@ PyObject* compare(PyObject* self, PyObject* other, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
   if (name_only(self)) return PyBool_FromLong((self == other) == (op == Py_EQ));
   DType t;
-  const bool is_type = other == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
-                       other == reinterpret_cast<PyObject*>(&PyLong_Type) ||
-                       other == reinterpret_cast<PyObject*>(&PyBool_Type);
+  const bool is_type =
+      other == reinterpret_cast<PyObject*>(&PyFloat_Type) || other == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+      other == reinterpret_cast<PyObject*>(&PyBool_Type) || other == reinterpret_cast<PyObject*>(&PyComplex_Type);
   const bool equal = other != Py_None && !is_type && convert(other, t) && t == get(self);
   return PyBool_FromLong(equal == (op == Py_EQ));
 }
@@ -123,17 +113,36 @@ PyGetSetDef getset[] = {
     {"is_floating_point",
      [](PyObject* s, void*) { return PyBool_FromLong(name_only(s) ? name_only(s)->floating : is_floating(get(s))); },
      nullptr, "Whether it is floating.", nullptr},
-    {"is_complex", [](PyObject* s, void*) { return PyBool_FromLong(name_only(s) && name_only(s)->complex); }, nullptr,
-     "Whether it is complex.", nullptr},
+    {"is_complex",
+     [](PyObject* s, void*) { return PyBool_FromLong(name_only(s) ? name_only(s)->complex : is_complex(get(s))); },
+     nullptr, "Whether it is complex.", nullptr},
     {"is_signed",
      [](PyObject* s, void*) {
-       return PyBool_FromLong(name_only(s) ? name_only(s)->is_signed : get(s) != DType::Bool && get(s) != DType::UInt8);
+       return PyBool_FromLong(name_only(s) ? name_only(s)->is_signed : info(get(s)).kind >= NumberKind::Signed);
      },
      nullptr, "Whether it can hold negative values.", nullptr},
+    {"_safetensors",
+     [](PyObject* s, void*) {
+       const char* code = name_only(s) ? nullptr : info(get(s)).safetensors;
+       return code ? PyUnicode_FromString(code) : Py_NewRef(Py_None);
+     },
+     nullptr, "Its name in safetensors files, or None.", nullptr},
     {"name", [](PyObject* s, void*) { return PyUnicode_FromString(name_of(s)); }, nullptr, "The name, e.g. 'float32'.",
      nullptr},
     {}};
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
+// The dtype of the parts of a complex one, and the complex one whose parts can hold a real one.
+PyObject* to_real(PyObject* self, PyObject*) {
+  if (name_only(self)) return Py_NewRef(self);
+  return Py_NewRef(dtype_object(real_type(get(self))));
+}
+PyObject* to_complex(PyObject* self, PyObject*) {
+  if (name_only(self)) return Py_NewRef(self);
+  return Py_NewRef(dtype_object(complex_type(get(self))));
+}
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {"to_real", to_real, METH_NOARGS, "The dtype of the parts of a complex dtype."},
+                         {"to_complex", to_complex, METH_NOARGS, "The complex dtype with parts of this one."},
+                         {}};
 
 }  // namespace
 

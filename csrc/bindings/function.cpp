@@ -241,7 +241,8 @@ void FunctionNode::take(PyObject* item, uint32_t number, int at, Grads& grads) {
   const Edge& edge = edge_space_[static_cast<int>(number)];
   if (!edge.node) return;  // nobody wants it
   const Tensor& g = unwrap(item);
-  require<DTypeError>(is_floating(g.dtype()), op, "Backward: gradient ", at, " must be floating, got ", g.dtype());
+  require<DTypeError>(is_differentiable(g.dtype()), op, "Backward: gradient ", at, " must be floating, got ",
+                      g.dtype());
   const Dims& shape = *edge.shape;
   bool fits = g.dim() >= shape.size();  // the engine sums a broadcast gradient down
   for (int d = 1; fits && d <= shape.size(); ++d) {
@@ -366,7 +367,7 @@ bool belongs_elsewhere(const Tensor& y, const FunctionNode& node) {
 
 // Output `index` of forward, given its place in the graph.
 Tensor place(FunctionNode& node, Tensor y, uint32_t index, const Tensors& inputs) {
-  if (!is_floating(y.dtype()) || among(y, node.non_differentiable)) {
+  if (!is_differentiable(y.dtype()) || among(y, node.non_differentiable)) {
     if (!requires_grad(y)) return y;
     return alias(y);
   }

@@ -123,6 +123,14 @@ static void decomposing() {
   def<"orgqr(Tensor input, Tensor input2, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::linalg_householder_product("orgqr", a.tensor(0), a.tensor(1));
   }>(kBoth, "The same as linalg.householder_product().", {.autocast = Cast::AsIs});
+  def<"linalg_eig(Tensor A, *, Tensor[]? out=None) -> (Tensor eigenvalues, Tensor eigenvectors)", [](Args& a) {
+    static PyTypeObject* const type = return_type("linalg_eig", {"eigenvalues", "eigenvectors"});
+    const ops::Eigen y = ops::linalg_eig(a.tensor(0));
+    return named(type, {y.values, y.vectors});
+  }>(kFunction, "Eigenvalues and eigenvectors of square matrices, both complex, in no particular order.");
+  def<"linalg_eigvals(Tensor A, *, Tensor? out=None) -> Tensor", [](Args& a) {
+    return ops::linalg_eigvals(a.tensor(0));
+  }>(kFunction, "The eigenvalues of square matrices, which are complex.");
   def<"linalg_eigh(Tensor A, str UPLO='L', *, Tensor[]? out=None) -> (Tensor eigenvalues, Tensor eigenvectors)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("linalg_eigh", {"eigenvalues", "eigenvectors"});
@@ -138,7 +146,8 @@ static void decomposing() {
         static PyTypeObject* const type = return_type("linalg_svd", {"U", "S", "Vh"});
         const ops::SVD y = ops::linalg_svd(a.tensor(0), a.boolean(1));
         return named(type, {y.u, y.s, y.vh});
-      }>(kFunction, "A = U @ diag(S) @ Vh, S descending. Vectors past the first min(m, n) count as constants in backward.");
+      }>(kFunction,
+         "A = U @ diag(S) @ Vh, S descending. Vectors past the first min(m, n) count as constants in backward.");
   def<"linalg_svdvals(Tensor A, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::linalg_svdvals(a.tensor(0)); }>(kFunction, "The singular values, descending.");
 }
@@ -260,12 +269,13 @@ static void norms() {
          {.kind = Kind::Reduction, .flops = Flops::FiveInput});
 }
 
-static const Family family({.kind = Kind::Linalg, .autocast = Cast::Wide, .page = "matrix"}, [] {
-  solving();
-  decomposing();
-  factoring();
-  ranks();
-  norms();
-});
+static const Family family({.kind = Kind::Linalg, .autocast = Cast::Wide, .takes = Takes::Complex, .page = "matrix"},
+                           [] {
+                             solving();
+                             decomposing();
+                             factoring();
+                             ranks();
+                             norms();
+                           });
 
 }  // namespace genesis::py

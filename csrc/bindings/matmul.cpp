@@ -2,6 +2,7 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "ops/complex.h"
 #include "ops/inplace_view.h"
 
 namespace genesis::py {
@@ -39,8 +40,8 @@ static const Family family({.kind = Kind::Matrix, .autocast = Cast::Low, .page =
     return ops::dot(a.tensor(0), a.tensor(1));
   }>(kBoth, "The dot product of two vectors.", {.autocast = Cast::AsIs, .flops = Flops::Dot});
   def<"vdot(Tensor input, Tensor other, *, Tensor? out=None) -> Tensor", [](Args& a) {
-    return ops::dot(a.tensor(0), a.tensor(1));
-  }>(kBoth, "The dot product of two vectors.", {.autocast = Cast::AsIs, .flops = Flops::Dot});
+    return ops::dot(ops::conj(a.tensor(0)), a.tensor(1));
+  }>(kBoth, "The dot product of two vectors, the first conjugated.", {.autocast = Cast::AsIs, .flops = Flops::Dot});
   def<"outer(Tensor input, Tensor vec2, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::outer(a.tensor(0), a.tensor(1));
   }>(kBoth, "The matrix of all products of two vectors.", {.autocast = Cast::AsIs, .flops = Flops::Output});

@@ -1,7 +1,6 @@
 // Memory shared with NumPy and with everything else that speaks Python's buffer protocol. NumPy itself is found at run
 // time, when an array comes or is asked for: importing genesis does not import it.
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "autograd/meta.h"
@@ -40,26 +39,20 @@ bool is_numpy_scalar(PyObject* o) {
 
 static bool dtype_of_format(const char* format, Py_ssize_t size, DType& out) {
   if (*format == '@' || *format == '=' || *format == '<') ++format;
-  if (!format[0] || format[1]) return false;
-  switch (*format) {
-    case '?': out = DType::Bool; return true;
-    case 'B': out = DType::UInt8; return true;
-    case 'b': out = DType::Int8; return true;
-    case 'e': out = DType::Float16; return true;
-    case 'f': out = DType::Float32; return true;
-    case 'd': out = DType::Float64; return true;
-    case 'h':
-    case 'i':
-    case 'l':
-    case 'q':
-    case 'n': out = size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64; return true;
-    default: return false;
+  const std::string_view code = format;
+  // Which of C's integers is how wide depends on the platform.
+  const bool is_signed = code == "l" || code == "n", is_unsigned = code == "L" || code == "N";
+  for (const DTypeInfo& t : dtype_table::kTable) {
+    const bool same = t.format && code == t.format && t.size == size;
+    if (same || (t.size == size &&
+                 ((is_signed && t.kind == NumberKind::Signed) || (is_unsigned && t.kind == NumberKind::Unsigned)))) {
+      out = t.dtype;
+      return true;
+    }
   }
+  return false;
 }
-static const char* format_of(DType t) {
-  constexpr const char* formats[kNumDTypes] = {"?", "B", "b", "h", "i", "q", "e", nullptr, "f", "d"};
-  return formats[static_cast<int>(t)];
-}
+static const char* format_of(DType t) { return info(t).format; }
 
 static void release_buffer(void* owner) {
   auto* buffer = static_cast<Py_buffer*>(owner);
@@ -130,32 +123,22 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
     throw_type_error(str("cannot make a tensor of the memory of ", Py_TYPE(array)->tp_name, ": ", why));
   const Object dtype(PyObject_GetAttrString(array, "dtype"));
   const std::string name = attribute(dtype.get(), "name"), kind = attribute(dtype.get(), "kind");
-  if (name == "bfloat16") {  // ml_dtypes, of which the buffer protocol knows nothing
-    const Object bits(PyObject_CallMethod(array, "view", "s", "int16"));
-    return reinterpret(from_ndarray(bits.get(), may_copy, copied), DType::BFloat16);
-  }
+  for (const DTypeInfo& t : dtype_table::kTable)  // of ml_dtypes, of which the buffer protocol knows nothing
+    if (!t.format && name == t.name) {
+      const Object bits(PyObject_CallMethod(array, "view", "s", t.size == 2 ? "int16" : "uint8"));
+      return reinterpret(from_ndarray(bits.get(), may_copy, copied), t.dtype);
+    }
   DType known;
   const bool native =
       PyUnicode_CompareWithASCIIString(Object(PyObject_GetAttrString(dtype.get(), "byteorder")).get(), ">") != 0;
   const std::string code = attribute(dtype.get(), "char");
   const bool same =
       dtype_of_format(code.c_str(), static_cast<Py_ssize_t>(std::stol(attribute(dtype.get(), "itemsize"))), known);
-  const char* target = same          ? genesis::name(known)
-                       : kind == "u" ? (name == "uint16" ? "int32" : "int64")
-                       : kind == "f" ? "float64"
-                                     : nullptr;
+  const char* target = same ? genesis::name(known) : kind == "f" ? "float64" : kind == "c" ? "complex128" : nullptr;
   if (!target) throw_type_error(str("an array of dtype ", name, " has no counterpart; convert it with astype()"));
   if (!native) why = "its bytes are in the other order";
   require<GraphError>(may_copy, "from_numpy: the memory of this array of dtype ", name, " cannot be shared, since ",
                       why, "; use genesis.tensor(array), which copies");
-  if (name == "uint64") {
-    const Object limit(PyLong_FromLongLong(std::numeric_limits<int64_t>::max()));
-    const Object above(PyObject_RichCompare(array, limit.get(), Py_GT));
-    const Object any(PyObject_CallMethod(above.get(), "any", nullptr));
-    const int large = PyObject_IsTrue(any.get());
-    if (large < 0) throw_python();
-    require<DTypeError>(!large, "an array of dtype uint64 holds values that do not fit into int64");
-  }
   if (copied) *copied = true;
   const Object copy(PyObject_CallMethod(array, "astype", "s", target));
   const Object plain(PyObject_CallMethod(copy.get(), "copy", nullptr));
@@ -189,6 +172,16 @@ PyObject* to_ndarray(const Tensor& t) {
     const Object array(to_ndarray(reinterpret(t, DType::Int16)));
     return PyObject_CallMethod(array.get(), "view", "O", type.get());
   }
+  if (!format_of(t.dtype())) {  // an eight-bit float
+    const Object types = Object::maybe(PyImport_ImportModule("ml_dtypes"));
+    if (!types) {
+      PyErr_Clear();
+      fail<DTypeError>("numpy: NumPy has no ", t.dtype(), "; install ml_dtypes, or use float().numpy()");
+    }
+    const Object type(PyObject_GetAttrString(types.get(), genesis::name(t.dtype())));
+    const Object array(to_ndarray(reinterpret(t, DType::UInt8)));
+    return PyObject_CallMethod(array.get(), "view", "O", type.get());
+  }
   const Object self(wrap(t));
   const Object memory(PyMemoryView_FromObject(self.get()));
   return PyObject_CallMethod(numpy.get(), "asarray", "O", memory.get());
@@ -217,9 +210,9 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
     if ((flags & PyBUF_WRITABLE) && !t->storage->writable) throw_buffer_error("the tensor's memory is read-only");
     if (!(flags & PyBUF_STRIDES) && !t.contiguous())
       throw_buffer_error("the tensor is not contiguous; use contiguous()");
-    if ((flags & PyBUF_FORMAT) && t.dtype() == DType::BFloat16)
+    if ((flags & PyBUF_FORMAT) && !format_of(t.dtype()))
       throw_buffer_error(
-          "the buffer protocol has no format for bfloat16; use float(), or view(genesis.int16) for the bits");
+          "the buffer protocol has no format for this dtype; use float(), or view() the bits as integers");
     const int n = t.dim();
     auto* held = static_cast<Export*>(::operator new(sizeof(Export) + sizeof(Py_ssize_t) * static_cast<size_t>(2 * n)));
     const int64_t item = itemsize(t.dtype());
@@ -283,7 +276,7 @@ static Tensor from_numpy(Args& a) {
   Tensor t = is_ndarray(a[0]) ? from_ndarray(a[0], a.has(2)) : from_data(a[0], Py_None);
   if (a.has(2)) t = ops::cast(t, a.dtype(2));
   if (!a.boolean(3, second_is_flag && a[1] == Py_True)) return t;
-  if (is_floating(t.dtype())) {
+  if (is_differentiable(t.dtype())) {
     set_requires_grad(t, true);
   } else if (PyErr_WarnEx(PyExc_UserWarning,
                           str("from_numpy: requires_grad=True has no effect on ", t.dtype(),

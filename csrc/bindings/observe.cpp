@@ -201,10 +201,11 @@ Object tell(const char* function, const char* format, A... args) {
 }
 
 bool wrong(const Tensor& t, bool nan, bool inf) {
-  if (!t.defined() || !is_floating(t.dtype()) || t.numel() == 0) return false;
+  if (!t.defined() || !is_differentiable(t.dtype()) || t.numel() == 0) return false;
   const WithGradMode off(false);
   // Whatever is not finite makes the sum so; the reverse does not hold.
-  if (std::isfinite(tensor_item(ops::sum(t, {}, false)).to_double())) return false;
+  const std::complex<double> sum = tensor_item(ops::sum(t, {}, false)).to_complex();
+  if (std::isfinite(sum.real()) && std::isfinite(sum.imag())) return false;
   return (nan && ops::has_nan(t)) || (inf && ops::has_inf(t));
 }
 bool wrong(PyObject* o, bool nan, bool inf) {

@@ -45,6 +45,7 @@ static Object describe(const Operator& op) {
   put(dict.get(), "flops", text_of(name_of(op.traits.flops)));
   put(dict.get(), "batch", text_of(name_of(op.traits.batch)));
   put(dict.get(), "also", op.traits.also ? text_of(op.traits.also) : Object::borrow(Py_None));
+  put(dict.get(), "takes", text_of(name_of(op.traits.takes)));
   put(dict.get(), "page", op.traits.page ? text_of(op.traits.page) : Object::borrow(Py_None));
   return dict;
 }

@@ -8,6 +8,7 @@
 #include "autograd/meta.h"
 #include "bindings/args.h"
 #include "bindings/observed.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/optimizer.h"
 
@@ -83,7 +84,10 @@ class Group {
       ops::Trained& t = list.emplace_back();
       t.value = unwrap(p);
       t.grad = m->grad;
-      if (numbers.size() + arrays.size() == 0) continue;
+      if (numbers.size() + arrays.size() == 0) {
+        as_real(t, 0);
+        continue;
+      }
       const Object values(PyObject_GetItem(state_, p));  // the dict of states makes what it lacks
       if (!PyDict_Check(values.get()))
         throw_type_error(str(name_, ": the state of a parameter must be a dict, got ", Py_TYPE(values.get())->tp_name));
@@ -92,12 +96,23 @@ class Group {
       k = 0;
       for (const Slot& slot : arrays)
         if (slot.wanted_by(t.value)) t.state[k++] = find_array(values.get(), slot, t);
+      as_real(t, k);
     }
     return list;
   }
 
  private:
   const Completes completes_;  // a step is not left half-way
+  // A complex parameter is updated as the real numbers that are its parts.
+  static void as_real(ops::Trained& t, int states) {
+    if (!is_complex(t.value.dtype())) [[likely]]
+      return;
+    const WithGradMode off(false);
+    t.value = ops::view_as_real(t.value);
+    t.grad = ops::view_as_real(t.grad);
+    for (int k = 0; k < states; ++k)
+      if (is_complex(t.state[k].dtype())) t.state[k] = ops::view_as_real(t.state[k]);
+  }
   PyObject* option(PyObject* key) const {
     PyObject* value = PyDict_GetItemWithError(group_, key);
     if (!value) {
@@ -145,7 +160,8 @@ class Group {
     return store(values, slot.key, first_state(t.value, slot));
   }
   static Tensor first_state(const Tensor& p, const Slot& slot) {
-    if (slot.part == Part::whole || slot.part == Part::vector) return ops::full_like(p, slot.start, p.dtype());
+    const Scalar start = is_complex(p.dtype()) ? Scalar(std::complex<double>(slot.start, slot.start)) : slot.start;
+    if (slot.part == Part::whole || slot.part == Part::vector) return ops::full_like(p, start, p.dtype());
     Dims shape = p.shape();
     shape[shape.size() - (slot.part == Part::rows ? 1 : 2)] = 1;
     return ops::full(shape, slot.start, p.dtype());

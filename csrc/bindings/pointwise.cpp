@@ -2,6 +2,7 @@
 
 #include "bindings/elementwise.h"
 #include "bindings/module.h"
+#include "ops/complex.h"
 #include "ops/power.h"
 
 namespace genesis::py {
@@ -51,7 +52,7 @@ static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   def_map<"abs", ops::abs, ops::Overlap::Unfolded>("The absolute value.");
   def_map<"absolute", ops::abs>("Another name of abs.");
   def_map<"sign", ops::sign, ops::Overlap::Unfolded>("1, 0 or -1, as input is positive, zero or negative.");
-  def_map<"sgn", ops::sign>("Another name of sign.");
+  def_map<"sgn", ops::sgn>("The sign; of a complex number, z / |z|.");
   def_map<"square", ops::square>("input * input.");
   def_map<"reciprocal", ops::reciprocal>("1 / input.", {.autocast = Cast::Wide});
   def<"pow(Operand input, Operand exponent, *, Tensor? out=None) -> Tensor",

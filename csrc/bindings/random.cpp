@@ -271,13 +271,13 @@ const Family family({.kind = Kind::Random, .page = "creation"}, [] {
       [](Args& a) {
         const Tensor& x = a.tensor(0);
         return finish(a, 2, ops::rand(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
-      }>(kFunction, "rand() in the shape and dtype of `input`.");
+      }>(kFunction, "rand() in the shape and dtype of `input`.", {.takes = Takes::Complex});
   def<"randn_like(Tensor input, *, Generator? generator=None, DType? dtype=None, Device? device=None, bool "
       "requires_grad=False) -> Tensor",
       [](Args& a) {
         const Tensor& x = a.tensor(0);
         return finish(a, 2, ops::randn(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
-      }>(kFunction, "randn() in the shape and dtype of `input`.");
+      }>(kFunction, "randn() in the shape and dtype of `input`.", {.takes = Takes::Complex});
   def<"randint_like(Tensor input, int low, int? high=None, *, Generator? generator=None, DType? dtype=None, "
       "Device? "
       "device=None, bool requires_grad=False) -> Tensor",
@@ -327,7 +327,7 @@ const Family family({.kind = Kind::Random, .page = "creation"}, [] {
   }>(kMethod, "Fills the tensor with uniform random numbers from [from_, to).");
   def<"normal_(Tensor input, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Self", [](Args& a) {
     return ops::normal_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
-  }>(kMethod, "Fills the tensor with normal random numbers.");
+  }>(kMethod, "Fills the tensor with normal random numbers.", {.takes = Takes::Complex});
   def<"log_normal_(Tensor input, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Self", [](Args& a) {
     return ops::log_normal_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
   }>(kMethod, "Fills the tensor with exp of normal random numbers.", {.flops = Flops::FiveInput});

@@ -46,7 +46,7 @@ static PyObject* pair(PyTypeObject* type, const std::pair<Tensor, Tensor>& value
   return named(type, {values.first, values.second});
 }
 
-static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
+static const Family family({.kind = Kind::Reduction, .takes = Takes::Complex, .page = "reduction"}, [] {
   def<"sum(Tensor input, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::sum(a.tensor(0), a.optional_dims(1), a.boolean(2), a.optional_dtype(3)); }>(
       kBoth, "The sum of the elements, of all or along `dim`.", {.autocast = Cast::Wide});

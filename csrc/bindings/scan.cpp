@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-static const Family family({.kind = Kind::Scan, .page = "reduction"}, [] {
+static const Family family({.kind = Kind::Scan, .takes = Takes::Complex, .page = "reduction"}, [] {
   def<"cumsum(Tensor input, int dim, *, DType? dtype=None, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::cumsum(a.tensor(0), a.integer(1), a.optional_dtype(2));
   }>(kBoth, "Running sums along `dim`.", {.autocast = Cast::Wide});

@@ -271,7 +271,7 @@ PyObject* set_watched(PyObject* o, PyObject* tensors) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); ++i) {
       PyObject* t = PyTuple_GET_ITEM(tensors, i);
       if (!is_tensor(t)) throw_type_error(str(name, ": expected tensors, got ", Py_TYPE(t)->tp_name));
-      require<DTypeError>(is_floating(unwrap(t).dtype()), name, ": only floating tensors have gradients, got ",
+      require<DTypeError>(is_differentiable(unwrap(t).dtype()), name, ": only floating tensors have gradients, got ",
                           unwrap(t).dtype(), "; use x.float()");
       (Watch ? get(o).included : get(o).excluded).add(t);
       (Watch ? get(o).excluded : get(o).included).remove(t);

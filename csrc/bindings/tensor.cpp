@@ -6,6 +6,7 @@
 #include "bindings/size.h"
 #include "bindings/subscript.h"
 #include "core/exact.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/view.h"
 
@@ -22,8 +23,8 @@ namespace {
 
 // What an operator takes on either side. Others are asked for their own operator: NotImplemented.
 bool takes(PyObject* o) {
-  return Py_TYPE(o) == TensorType || PyFloat_Check(o) || PyLong_Check(o) || is_tensor(o) || is_numpy_scalar(o) ||
-         is_ndarray(o) || overrides(o);
+  return Py_TYPE(o) == TensorType || PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || is_tensor(o) ||
+         is_numpy_scalar(o) || is_ndarray(o) || overrides(o);
 }
 
 // `reflected` is what the user called if the first argument is no tensor: null if the operator commutes.
@@ -107,7 +108,7 @@ PyObject* divmod_slot(PyObject* x, PyObject* y) {
 
 PyObject* compare_slot(PyObject* x, PyObject* y, int op) {
   // Every integer of a tensor is on one side of an int beyond int64. In `2**63 > x`, Python asks for x < 2**63.
-  if (is_huge(y) && is_tensor(x) && !is_floating(unwrap(x).dtype()))
+  if (is_huge(y) && is_tensor(x) && is_integral(unwrap(x).dtype()))
     return guarded([&] {
       int overflow;
       PyLong_AsLongLongAndOverflow(y, &overflow);
@@ -187,7 +188,7 @@ PyObject* as_int(PyObject* a) {
   return slot_call("__int__", nullptr, {a}, [&] {
     return guarded([&]() -> PyObject* {
       const Scalar s = tensor_item(unwrap(a));
-      return s.is_float() ? PyLong_FromDouble(s.f) : PyLong_FromLongLong(s.i);
+      return s.is_inexact() ? PyLong_FromDouble(s.to_double()) : PyLong_FromLongLong(s.i);
     });
   });
 }
@@ -195,7 +196,7 @@ PyObject* as_index(PyObject* a) {
   return slot_call("__index__", nullptr, {a}, [&] {
     return guarded([&]() -> PyObject* {
       const Tensor& t = unwrap(a);
-      if (t.numel() != 1 || is_floating(t.dtype()))
+      if (t.numel() != 1 || !is_integral(t.dtype()))
         throw_type_error(str("only an integer tensor with one element can be used as an index, got ", t.dtype(),
                              " of shape ", t.shape()));
       return PyLong_FromLongLong(tensor_item(t).to_int());
@@ -280,6 +281,30 @@ int set_data(PyObject* o, PyObject* value, void*) {
     return 0;
   });
 }
+// x.real = value and x.imag = value, in a graph too.
+int set_part(PyObject* o, PyObject* value, bool imaginary) {
+  return guarded_int([&] {
+    const char* name = imaginary ? "imag" : "real";
+    const Tensor& x = self_of(o);
+    if (!value) throw_type_error(str(name, ": cannot be deleted"));
+    if (!is_tensor(value) && !is_number(value))
+      throw_type_error(str(name, ": must be a Tensor or a number, got ", Py_TYPE(value)->tp_name));
+    const Tensor given = is_tensor(value) ? unwrap(value) : ops::scalar_tensor(to_scalar(value), real_type(x.dtype()));
+    if (!is_complex(x.dtype())) {
+      ops::real(x);
+      if (imaginary) ops::imag(x);  // raises
+      ops::copy_(x, given);
+    } else if (!tracked(x) && !tracked(given)) {
+      ops::copy_(imaginary ? ops::imag(x) : ops::real(x), given);
+    } else {
+      const Tensor part = ops::cast(given, real_type(x.dtype()));
+      ops::copy_(x, imaginary ? ops::complex(ops::real(x), part) : ops::complex(part, ops::imag(x)));
+    }
+    return 0;
+  });
+}
+int set_real(PyObject* o, PyObject* value, void*) { return set_part(o, value, false); }
+int set_imag(PyObject* o, PyObject* value, void*) { return set_part(o, value, true); }
 PyObject* get_hooks(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = self_of(o);
@@ -410,14 +435,19 @@ PyGetSetDef getset[] = {
     {"T", prop<[](const Tensor& t) { return transposed(t); }>, nullptr, "The dimensions in reverse order.", nullptr},
     {"mT", prop<[](const Tensor& t) { return matrix_transposed("mT", t); }>, nullptr,
      "The last two dimensions swapped.", nullptr},
-    {"mH", prop<[](const Tensor& t) { return matrix_transposed("mH", t); }>, nullptr,
-     "The last two dimensions swapped.", nullptr},
+    {"mH", prop<[](const Tensor& t) { return ops::conj(matrix_transposed("mH", t)); }>, nullptr,
+     "The last two dimensions swapped, conjugated.", nullptr},
+    {"real", prop<[](const Tensor& t) { return ops::real(t); }>, setter<set_real>,
+     "The real part, a view; a real tensor itself.", nullptr},
+    {"imag", prop<[](const Tensor& t) { return ops::imag(t); }>, setter<set_imag>,
+     "The imaginary part of a complex tensor, a view.", nullptr},
     {"is_cpu", prop<[](const Tensor&) { return true; }>, nullptr, "Whether the tensor lives on a CPU.", nullptr},
     {"is_cuda", prop<[](const Tensor&) { return false; }>, nullptr, "Whether the tensor lives on a GPU.", nullptr},
     {"is_meta", prop<[](const Tensor&) { return false; }>, nullptr, "Whether the tensor has no memory.", nullptr},
     {"output_nr", prop<[](const Tensor& t) { return static_cast<int64_t>(t->output_index); }>, nullptr,
      "Which output of its grad_fn it is.", nullptr},
-    {"H", prop<[](const Tensor& t) { return adjoint(t); }>, nullptr, "The transpose of a matrix.", nullptr},
+    {"H", prop<[](const Tensor& t) { return ops::conj(adjoint(t)); }>, nullptr, "The conjugate transpose of a matrix.",
+     nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {}};
 

@@ -10,6 +10,9 @@
 namespace genesis::py {
 
 static Tensor converted(const Tensor& x, DType dtype, bool copy) {
+  if (is_complex(x.dtype()) && !is_complex(dtype) && dtype != DType::Bool &&
+      PyErr_WarnEx(PyExc_UserWarning, "to: casting complex values to real discards the imaginary part", 1) < 0)
+    throw_python();
   if (x.dtype() != dtype) return ops::cast(x, dtype);
   return copy ? ops::clone(x) : x;
 }
@@ -38,9 +41,11 @@ static Tensor to(Args& a) {
 }
 
 // The names of PyTorch's types by dtype: x.type() is 'genesis.FloatTensor'.
-static constexpr const char* kTypeNames[kNumDTypes] = {"BoolTensor",  "ByteTensor",  "CharTensor", "ShortTensor",
-                                                       "IntTensor",   "LongTensor",  "HalfTensor", "BFloat16Tensor",
-                                                       "FloatTensor", "DoubleTensor"};
+static constexpr const char* kTypeNames[kNumDTypes] = {
+    "BoolTensor",          "ByteTensor",          "CharTensor",     "ShortTensor",  "IntTensor",
+    "LongTensor",          "HalfTensor",          "BFloat16Tensor", "FloatTensor",  "DoubleTensor",
+    "ComplexFloatTensor",  "ComplexDoubleTensor", "UInt16Tensor",   "UInt32Tensor", "UInt64Tensor",
+    "Float8_e4m3fnTensor", "Float8_e5m2Tensor"};
 
 static PyObject* type_of(Args& a) {
   const Tensor& x = a.tensor(0);
@@ -82,12 +87,10 @@ static const Family family({.kind = Kind::Move, .page = "settings"}, [] {
   }>(kMethod | kTool, "Whether the elements lie one after another in memory.");
   def<"is_floating_point(Tensor input) -> bool", [](Args& a) { return is_floating(a.tensor(0).dtype()); }>(
       kBoth | kTool, "Whether the dtype is floating.");
-  def<"is_complex(Tensor input) -> bool", [](Args& a) { return (a.tensor(0), false); }>(
-      kBoth | kTool, "Whether the dtype is complex: never.");
-  def<"is_signed(Tensor input) -> bool", [](Args& a) {
-    const DType t = a.tensor(0).dtype();
-    return t != DType::Bool && t != DType::UInt8;
-  }>(kMethod | kTool, "Whether the dtype can hold negative values.");
+  def<"is_complex(Tensor input) -> bool", [](Args& a) { return is_complex(a.tensor(0).dtype()); }>(
+      kBoth | kTool, "Whether the dtype is complex.");
+  def<"is_signed(Tensor input) -> bool", [](Args& a) { return info(a.tensor(0).dtype()).kind >= NumberKind::Signed; }>(
+      kMethod | kTool, "Whether the dtype can hold negative values.");
   def<"is_inference(Tensor input) -> bool", [](Args& a) { return static_cast<bool>(a.tensor(0)->inference); }>(
       kBoth | kTool, "Whether the tensor was made in inference_mode.");
   def<"is_tensor(object obj) -> bool", [](Args& a) { return is_tensor(a[0]); }>(kFunction | kTool,
@@ -117,6 +120,10 @@ static const Family family({.kind = Kind::Move, .page = "settings"}, [] {
                                                                                             "The tensor as float16.");
   def<"bfloat16(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::BFloat16>>(
       kMethod, "The tensor as bfloat16.");
+  def<"cfloat(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Complex64>>(
+      kMethod, "The tensor as complex64.");
+  def<"cdouble(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Complex128>>(
+      kMethod, "The tensor as complex128.");
   def<"long(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Int64>>(
       kMethod, "The tensor as int64, towards zero.");
   def<"int(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Int32>>(

@@ -77,6 +77,32 @@ Flops flops_of(Kind kind) {
   }
 }
 
+const char* name_of(Takes takes) {
+  switch (takes) {
+    case Takes::ByKind: return "by_kind";
+    case Takes::Real: return "real";
+    case Takes::Complex: return "complex";
+    case Takes::Any: return "any";
+  }
+  return "by_kind";
+}
+
+// Operators that compute elementwise or multiply matrices raise themselves where an operation is not defined.
+Takes takes_of(Kind kind) {
+  switch (kind) {
+    case Kind::View:
+    case Kind::Move:
+    case Kind::Index:
+    case Kind::Create:
+    case Kind::Query:
+    case Kind::Tool:
+    case Kind::Unset: return Takes::Any;
+    case Kind::Pointwise:
+    case Kind::Matrix: return Takes::Complex;
+    default: return Takes::Real;
+  }
+}
+
 const char* name_of(Batch batch) {
   switch (batch) {
     case Batch::ByKind: return "by_kind";

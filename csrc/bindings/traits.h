@@ -72,11 +72,22 @@ enum class Batch : uint8_t {
 const char* name_of(Batch batch);
 Batch batch_of(Kind kind);
 
+// Which dtypes the tensors among the arguments may have; others are refused before the operator runs.
+enum class Takes : uint8_t {
+  ByKind,
+  Real,     // those that kernels compute with
+  Complex,  // these and complex ones
+  Any,      // also those that are only stored (uint16, float8_e5m2, ...)
+};
+const char* name_of(Takes takes);
+Takes takes_of(Kind kind);
+
 struct Traits {
   Kind kind = Kind::Unset;
   Cast autocast = Cast::ByFamily;
   Flops flops = Flops::ByKind;
   Batch batch = Batch::ByKind;
+  Takes takes = Takes::ByKind;
   const char* page = nullptr;  // of the reference
   // Names of the function in other modules, "special.psi special.digamma", besides that of its prefix: linalg_det is
   // linalg.det.

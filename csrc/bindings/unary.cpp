@@ -136,7 +136,7 @@ static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   unary<"arctan", ops::atan>("The inverse of the tangent.");
   unary<"sinh", ops::sinh>("The hyperbolic sine.", {.autocast = Cast::Wide});
   unary<"cosh", ops::cosh>("The hyperbolic cosine.", {.autocast = Cast::Wide});
-  unary<"tanh", ops::tanh>("The hyperbolic tangent.", {.kind = Kind::Activation});
+  unary<"tanh", ops::tanh>("The hyperbolic tangent.", {.kind = Kind::Activation, .takes = Takes::Complex});
   unary<"asinh", ops::asinh>("The inverse of the hyperbolic sine.");
   unary<"arcsinh", ops::asinh>("The inverse of the hyperbolic sine.");
   unary<"acosh", ops::acosh>("The inverse of the hyperbolic cosine.");
@@ -151,7 +151,8 @@ static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
                                {.autocast = Cast::Wide, .also = "special.gammaln"});
   unary<"digamma", ops::digamma>("The derivative of the logarithm of the gamma function.",
                                  {.autocast = Cast::Wide, .also = "special.digamma special.psi"});
-  unary<"sigmoid", ops::sigmoid>("1 / (1 + exp(-x)).", {.kind = Kind::Activation, .also = "special.expit"});
+  unary<"sigmoid", ops::sigmoid>("1 / (1 + exp(-x)).",
+                                 {.kind = Kind::Activation, .takes = Takes::Complex, .also = "special.expit"});
   def<"logit(Tensor input, Scalar? eps=None, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::logit(a.tensor(0), eps(a)); }>(
       kBoth, "log(x / (1 - x)), the inverse of sigmoid; with eps, of x limited to [eps, 1 - eps].",
@@ -162,8 +163,8 @@ static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
     });
   }>(kBoth, "In-place form.");
   composed<"sinc", ops::sinc>("sin(pi x) / (pi x), and 1 at 0.", {.also = "special.sinc"});
-  composed<"deg2rad", ops::deg2rad>("Degrees in radians.");
-  composed<"rad2deg", ops::rad2deg>("Radians in degrees.");
+  composed<"deg2rad", ops::deg2rad>("Degrees in radians.", {.takes = Takes::Real});
+  composed<"rad2deg", ops::rad2deg>("Radians in degrees.", {.takes = Takes::Real});
   unary<"i0", ops::i0>("The modified Bessel function of the first kind, of order 0.", {.also = "special.i0"});
   special<"i0e", ops::special_i0e>("i0(x) * exp(-|x|).");
   special<"i1", ops::special_i1>("The modified Bessel function of the first kind, of order 1.");

@@ -417,6 +417,9 @@ std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, 
     if (!grad.defined()) {
       require<GraphError>(root.numel() == 1, caller, ": the tensor has shape ", root.shape(),
                           "; pass gradient= of that shape, or reduce it to a scalar first, e.g. with .sum()");
+      require<GraphError>(!is_complex(root.dtype()), caller, ": the tensor is ", root.dtype(),
+                          ", and only real numbers have a gradient by themselves; pass gradient=, or make the loss "
+                          "real, e.g. with .abs()");
       grad = ops::ones(root.shape(), root.dtype());
     } else {
       require(grad.shape() == root.shape(), caller, ": gradient has shape ", grad.shape(), " but the tensor has shape ",

@@ -7,9 +7,11 @@
 #include "core/checked.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/last.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/integer_windows.h"
 #include "ops/memory_format.h"
+#include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "ops/view.h"
 
@@ -200,12 +202,26 @@ Tensor batched(const Tensor& x, const Tensor& w, int spatial, F run) {
   return run(x, format == MemoryFormat::Contiguous ? suggested_format(w) : format);
 }
 
+// A product of complex numbers from four of real ones: run(x, w, bias) convolves their parts.
+template <class F>
+Tensor complex_conv(const Tensor& x, const Tensor& w, const Tensor& bias, F run) {
+  const Tensor x_re = contiguous(real(x)), x_im = contiguous(imag(x)), w_re = contiguous(real(w)),
+               w_im = contiguous(imag(w));
+  const Tensor b_re = bias.defined() ? contiguous(real(bias)) : Tensor(),
+               b_im = bias.defined() ? contiguous(imag(bias)) : Tensor();
+  return complex(run(x_re, w_re, b_re) - run(x_im, w_im, Tensor()), run(x_re, w_im, b_im) + run(x_im, w_re, Tensor()));
+}
+
 }  // namespace
 
 Tensor conv(const char* op, int spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
             const ConvOptions& options) {
   const int64_t groups = options.groups;
   require_operands(op, spatial, x, w, bias, groups);
+  if (is_complex(x.dtype()))
+    return complex_conv(x, w, bias, [&](const Tensor& x, const Tensor& w, const Tensor& b) {
+      return conv(op, spatial, x, w, b, options);
+    });
   const int64_t channels = x.size(x.dim() - spatial - 1);
   if (channels != w.size(1) * groups) [[unlikely]]
     fail_channels(op, spatial, x, w, groups);
@@ -247,6 +263,10 @@ Tensor conv_transpose(const char* op, int spatial, const Tensor& x, const Tensor
                       const ConvOptions& options, const Dims& output_padding) {
   const int64_t groups = options.groups;
   require_operands(op, spatial, x, w, bias, groups);
+  if (is_complex(x.dtype()))
+    return complex_conv(x, w, bias, [&](const Tensor& x, const Tensor& w, const Tensor& b) {
+      return conv_transpose(op, spatial, x, w, b, options, output_padding);
+    });
   const int64_t channels = x.size(x.dim() - spatial - 1);
   require(channels == w.size(0), op, ": input of shape ", x.shape(), " has ", channels,
           " channels, but weight of shape ", w.shape(), " takes ", w.size(0),

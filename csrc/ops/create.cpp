@@ -14,7 +14,10 @@
 namespace genesis::ops {
 
 void require_representable(const char* op, Scalar value, DType dtype) {
-  if (dtype == DType::Bool) return;
+  if (dtype == DType::Bool || is_complex(dtype)) return;
+  require<DTypeError>(!value.is_complex() || value.imaginary == 0, op, ": the complex number ", value,
+                      " does not fit into ", dtype, "; use dtype=genesis.complex64");
+  if (value.is_complex()) value = value.f;
   if (is_floating(dtype)) {
     require<RangeError>(dtype != DType::Float32 || !std::isfinite(value.to_double()) ||
                             std::abs(value.to_double()) <= std::numeric_limits<float>::max(),
@@ -24,14 +27,14 @@ void require_representable(const char* op, Scalar value, DType dtype) {
   const int bits = static_cast<int>(8 * itemsize(dtype));
   if (value.is_float()) {
     // The bounds are those of the type: a fraction beyond the last number does not fit.
-    const double limit = std::ldexp(1.0, dtype == DType::UInt8 ? 8 : bits - 1);
-    const double lowest = dtype == DType::UInt8 ? 0 : -limit, highest = dtype == DType::Int64 ? limit : limit - 1;
-    require<RangeError>(value.f >= lowest && (dtype == DType::Int64 ? value.f < highest : value.f <= highest), op, ": ",
-                        value.f, " does not fit into ", dtype);
-  } else if (dtype != DType::Int64) {
+    const double limit = std::ldexp(1.0, is_unsigned(dtype) ? bits : bits - 1);
+    const double lowest = is_unsigned(dtype) ? 0 : -limit, highest = bits == 64 ? limit : limit - 1;
+    require<RangeError>(value.f >= lowest && (bits == 64 ? value.f < highest : value.f <= highest), op, ": ", value.f,
+                        " does not fit into ", dtype);
+  } else if (bits < 64) {
     // A small negative number is taken for its unsigned counterpart, as in PyTorch.
-    const int64_t limit = int64_t{1} << (dtype == DType::UInt8 ? 8 : bits - 1);
-    require<RangeError>(value.i < limit && value.i >= (dtype == DType::UInt8 ? 1 - limit : -limit), op, ": ", value.i,
+    const int64_t limit = int64_t{1} << (is_unsigned(dtype) ? bits : bits - 1);
+    require<RangeError>(value.i < limit && value.i >= (is_unsigned(dtype) ? 1 - limit : -limit), op, ": ", value.i,
                         " does not fit into ", dtype);
   }
 }
@@ -41,10 +44,13 @@ void require_fits(const char* op, const Operand& value, DType dtype) {
   if (value.tensor) {
     if (value.tensor->dtype() == dtype) return;
     const WithGradMode off(false);
-    if (is_floating(value.tensor->dtype())) number = *cast(*value.tensor, DType::Float64).data<double>();
+    if (is_complex(value.tensor->dtype()))
+      number = *cast(*value.tensor, DType::Complex128).data<std::complex<double>>();
+    else if (is_floating(value.tensor->dtype())) number = *cast(*value.tensor, DType::Float64).data<double>();
     else number = *cast(*value.tensor, DType::Int64).data<int64_t>();
   }
   require_representable(op, number, dtype);
+  if (is_complex(dtype)) return;
   const double size = std::abs(number.to_double());
   const double largest = dtype == DType::Float16 ? 65504.0 : 0x1.fep127;
   require(!is_half(dtype) || !std::isfinite(size) || size <= largest, op, ": ", number.to_double(),
@@ -104,6 +110,8 @@ static int64_t count_steps(Scalar start, Scalar end, Scalar step) {
 
 Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype) {
   require<DTypeError>(dtype != DType::Bool, "arange: dtype must not be bool");
+  if (!is_common(dtype))
+    return cast(arange(start, end, step, is_integral(dtype) ? DType::Int64 : DType::Float64), dtype);
   const double from = start.to_double(), to = end.to_double(), by = step.to_double();
   require(by != 0, "arange: step must not be zero");
   require(std::isfinite(from) && std::isfinite(to) && std::isfinite(by),
@@ -137,6 +145,7 @@ static Tensor spaced(const char* op, double start, double end, int64_t steps, do
     require<DTypeError>(steps <= 1, op, ": dtype must not be bool for more than one step");
     return full({steps}, (base == 0 ? start : std::pow(base, start)) != 0, dtype);
   }
+  if (!is_common(dtype)) return cast(spaced(op, start, end, steps, base, DType::Float64), dtype);
   Tensor y = empty({steps}, dtype);
   if (is_integral(dtype))
     start = std::trunc(start), end = std::trunc(end);  // as PyTorch: the values are between integers
@@ -176,7 +185,7 @@ Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   Tensor y = empty_like(x, dtype);
   kernels::copy(y.view(), x.view());
-  if (!is_floating(dtype)) return untracked(std::move(y));
+  if (!is_differentiable(dtype)) return untracked(std::move(y));
   return record("to", y, inputs(x), save(), [](const Tensor& dy, const Saved&) { return Grads{dy}; });
 }
 

@@ -34,11 +34,6 @@ Tensor scale_cols(const Tensor& m, const Tensor& x) { return m * unsqueeze(x, -2
 Tensor first_cols(const Tensor& x, int64_t n) { return slice(x, -1, 0, n, 1); }
 Tensor first_rows(const Tensor& x, int64_t n) { return slice(x, -2, 0, n, 1); }
 
-template <class T>
-bool all_zero(const Tensor& x) {
-  return std::all_of(x.data<T>(), x.data<T>() + x.numel(), [](T value) { return value == 0; });
-}
-
 // The gradient of the first k columns of a full basis. The others are any vectors that complete it: a function that
 // depends on them has no gradient.
 Tensor of_first_cols(const char* op, const char* way_out, const Tensor& d, int64_t k) {
@@ -46,8 +41,7 @@ Tensor of_first_cols(const char* op, const char* way_out, const Tensor& d, int64
   bool unused;
   {
     const WithGradMode off(false);
-    const Tensor rest = contiguous(slice(d, -1, k, d.size(-1), 1));
-    unused = rest.dtype() == DType::Float32 ? all_zero<float>(rest) : all_zero<double>(rest);
+    unused = !*any(slice(d, -1, k, d.size(-1), 1), {}, false).data<bool>();
   }
   require<GraphError>(unused, op, ": vectors past the first ", k, " are arbitrary and have no gradient; use ", way_out);
   return first_cols(d, k);
@@ -60,12 +54,12 @@ Tensor of_first_cols(const char* op, const char* way_out, const Tensor& d, int64
 // The gradient of a (m, n), m >= n, from those of its q and r.
 static Tensor qr_backward(const Tensor& q, const Tensor& r, const Tensor& dq, const Tensor& dr) {
   Tensor m;
-  if (dr.defined()) m = matmul(r, transposed(dr));
-  if (dq.defined()) m = m.defined() ? m - matmul(transposed(dq), q) : -matmul(transposed(dq), q);
+  if (dr.defined()) m = matmul(r, adjoint(dr));
+  if (dq.defined()) m = m.defined() ? m - matmul(adjoint(dq), q) : -matmul(adjoint(dq), q);
   // The symmetric matrix with m's lower triangle.
   const Tensor half = m * triangle(m.size(-1), m.size(-1), 1, 0.5, 0, m.dtype());
-  const Tensor x = add_defined(matmul(q, half + transposed(half)), dq);
-  return transposed(linalg_solve_triangular(r, transposed(x), true, true, false));  // x @ inv(r).T
+  const Tensor x = add_defined(matmul(q, half + adjoint(half)), dq);
+  return adjoint(linalg_solve_triangular(r, adjoint(x), true, true, false));  // x @ inv(r).T
 }
 
 QR linalg_qr(const Tensor& a, QrMode mode) {
@@ -84,7 +78,7 @@ QR linalg_qr(const Tensor& a, QrMode mode) {
         if (m >= n) return Grads{qr_backward(q, r, dq, dr)};
         // The columns past the square part are q @ r's, with r = q.T @ a there: they add to the gradient of q.
         const Tensor rest = slice(a, -1, m, n, 1), dr_rest = dr.defined() ? slice(dr, -1, m, n, 1) : Tensor();
-        const Tensor dq_all = dr.defined() ? add_defined(matmul(rest, transposed(dr_rest)), dq) : dq;
+        const Tensor dq_all = dr.defined() ? add_defined(matmul(rest, adjoint(dr_rest)), dq) : dq;
         const Tensor left = qr_backward(q, first_cols(r, m), dq_all, dr.defined() ? first_cols(dr, m) : Tensor());
         const Tensor right = dr.defined() ? matmul(q, dr_rest) : zeros(rest.shape(), rest.dtype());
         const Tensor both[] = {left, right};
@@ -116,8 +110,8 @@ Tensor linalg_householder_product(const char* op, const Tensor& a, const Tensor&
   const int64_t k = tau.size(-1);
   const Tensor eye = triangle(m, n, 0, 1, 0, a.dtype());
   const Tensor v = tril(first_cols(a, k), -1) + triangle(m, k, 0, 1, 0, a.dtype()), factors = unsqueeze(tau, -1);
-  const Tensor above = factors * triu(matmul(transposed(v), v), 1);
-  const Tensor inner = linalg_solve_triangular(above, factors * transposed(first_rows(v, n)), true, true, true);
+  const Tensor above = factors * triu(matmul(adjoint(v), v), 1);
+  const Tensor inner = linalg_solve_triangular(above, factors * adjoint(first_rows(v, n)), true, true, true);
   return eye - matmul(v, inner);
 }
 
@@ -134,31 +128,31 @@ Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left, boo
           std::min(m, a.size(-1)), " elements, got shape ", tau.shape());
   require(c.size(left ? -2 : -1) == m, op, ": input of shape ", a.shape(), " and other of shape ", c.shape(),
           " do not fit; expected other.shape[", left ? -2 : -1, "] == input.shape[-2]");
-  if (!left) return transposed(ormqr(a, tau, transposed(c), true, !transpose));
+  if (!left) return adjoint(ormqr(a, tau, adjoint(c), true, !transpose));
   const int64_t k = tau.size(-1);
-  const Tensor v = tril(first_cols(a, k), -1) + triangle(m, k, 0, 1, 0, a.dtype()), vt = transposed(v);
+  const Tensor v = tril(first_cols(a, k), -1) + triangle(m, k, 0, 1, 0, a.dtype()), vt = adjoint(v);
   const Tensor factors = unsqueeze(tau, -1), above = factors * triu(matmul(vt, v), 1), inner = matmul(vt, c);
   // T as in linalg_householder_product: inv(I + above) @ diag(tau).
   if (!transpose) return c - matmul(v, linalg_solve_triangular(above, factors * inner, true, true, true));
-  return c - matmul(v, factors * linalg_solve_triangular(transposed(above), inner, false, true, true));
+  return c - matmul(v, conj(factors) * linalg_solve_triangular(adjoint(above), inner, false, true, true));
 }
 
 // ---- eigenvalues ----------------------------------------------------------------------------------------------------
 
 Eigen linalg_eigh(const Tensor& a, bool upper) {
   require_square("linalg.eigh", "A", a, true);
-  Tensor w = empty(Dims(a.shape().begin(), a.shape().end() - 1), a.dtype()), v = empty(a.shape(), a.dtype());
+  Tensor w = empty(Dims(a.shape().begin(), a.shape().end() - 1), real_type(a.dtype())), v = empty(a.shape(), a.dtype());
   check("linalg.eigh", a, kernels::eigh(a.view(), w.view(), v.view(), upper));
   const Tensor outputs[] = {w, v};
   record_outputs("linalg_eigh", outputs, inputs(a), save(output(w, 0), output(v, 1)),
                  [](const Grads& d, const Saved& saved) {
-                   const Tensor w = saved[0], v = saved[1], dw = d[0], dv = d[1], vt = transposed(v);
+                   const Tensor w = saved[0], v = saved[1], dw = d[0], dv = d[1], vt = adjoint(v);
                    if (!dv.defined()) return Grads{matmul(scale_cols(v, dw), vt)};
                    const Tensor eye = identity(w.size(-1), w.dtype());
                    // 1 / (w_j - w_i): infinite where eigenvalues coincide and their vectors are arbitrary.
                    const Tensor gaps = unsqueeze(w, -2) - unsqueeze(w, -1) + eye;
                    const Tensor turn = matmul(vt, dv);
-                   Tensor inner = (turn - transposed(turn)) * off_diagonal(w.size(-1), w.dtype()) / gaps * 0.5;
+                   Tensor inner = (turn - adjoint(turn)) * off_diagonal(w.size(-1), w.dtype()) / gaps * 0.5;
                    if (dw.defined()) inner = inner + scale_rows(dw, eye);
                    return Grads{matmul(v, matmul(inner, vt))};
                  });
@@ -168,8 +162,40 @@ Eigen linalg_eigh(const Tensor& a, bool upper) {
 Tensor linalg_eigvalsh(const Tensor& a, bool upper) {
   if (inputs(a).tracked()) return linalg_eigh(a, upper).values;  // the rule needs the vectors
   require_square("linalg.eigvalsh", "A", a, true);
-  Tensor w = empty(Dims(a.shape().begin(), a.shape().end() - 1), a.dtype());
+  Tensor w = empty(Dims(a.shape().begin(), a.shape().end() - 1), real_type(a.dtype()));
   check("linalg.eigvalsh", a, kernels::eigh(a.view(), w.view(), View{}, upper));
+  return untracked(w);
+}
+
+Eigen linalg_eig(const Tensor& a) {
+  require_square("linalg.eig", "A", a, true);
+  const DType dtype = complex_type(a.dtype());
+  Tensor w = empty(Dims(a.shape().begin(), a.shape().end() - 1), dtype), v = empty(a.shape(), dtype);
+  check("linalg.eig", a, kernels::eig(a.view(), w.view(), v.view()));
+  const Tensor outputs[] = {w, v};
+  record_outputs("linalg_eig", outputs, inputs(a), save(output(w, 0), output(v, 1)),
+                 [](const Grads& d, const Saved& saved) {
+                   const Tensor w = saved[0], v = saved[1], dw = d[0], dv = d[1], vh = adjoint(v);
+                   const Tensor eye = identity(w.size(-1), w.dtype());
+                   Tensor inner = dw.defined() ? scale_rows(dw, eye) : Tensor();
+                   if (dv.defined()) {
+                     // Vectors have length 1: what would change that does not count.
+                     const Tensor turn = matmul(vh, dv);
+                     const Tensor lengths = real(diagonal(turn, 0, -2, -1));
+                     const Tensor gaps = conj(unsqueeze(w, -2) - unsqueeze(w, -1)) + eye;
+                     const Tensor across = (turn - scale_cols(matmul(vh, v), lengths)) / gaps;
+                     inner = add_defined(inner, across * off_diagonal(w.size(-1), w.dtype()));
+                   }
+                   return Grads{linalg_solve(vh, matmul(inner, vh), true)};
+                 });
+  return {w, v};
+}
+
+Tensor linalg_eigvals(const Tensor& a) {
+  if (inputs(a).tracked()) return linalg_eig(a).values;  // the rule needs the vectors
+  require_square("linalg.eigvals", "A", a, true);
+  Tensor w = empty(Dims(a.shape().begin(), a.shape().end() - 1), complex_type(a.dtype()));
+  check("linalg.eigvals", a, kernels::eig(a.view(), w.view(), View{}));
   return untracked(w);
 }
 
@@ -179,12 +205,18 @@ static Tensor svd_backward(const Tensor& u, const Tensor& s, const Tensor& vh, c
                            const Tensor& dvh) {
   if (!du.defined() && !dvh.defined()) return matmul(u, scale_rows(ds, vh));
   const int64_t k = s.size(-1);
-  const Tensor eye = identity(k, s.dtype()), ut = transposed(u), v = transposed(vh);
+  const Tensor eye = identity(k, s.dtype()), ut = adjoint(u), v = adjoint(vh);
   const Tensor s2 = s * s, gaps = unsqueeze(s2, -2) - unsqueeze(s2, -1) + eye;
-  const auto turn = [&](const Tensor& x) { return (x - transposed(x)) / gaps; };
+  const Tensor apart = off_diagonal(k, s.dtype());
+  const auto turn = [&](const Tensor& x) { return (x - adjoint(x)) * apart / gaps; };
   Tensor inner = ds.defined() ? scale_rows(ds, eye) : Tensor();
   if (du.defined()) inner = add_defined(inner, scale_cols(turn(matmul(ut, du)), s));
-  if (dvh.defined()) inner = add_defined(inner, scale_rows(s, turn(matmul(vh, transposed(dvh)))));
+  if (dvh.defined()) inner = add_defined(inner, scale_rows(s, turn(matmul(vh, adjoint(dvh)))));
+  if (is_complex(u.dtype())) {  // the angles of a pair of vectors turn against each other
+    const Tensor inside = du.defined() ? matmul(ut, du) : matmul(vh, adjoint(dvh));
+    const Tensor angles = imag(diagonal(inside, 0, -2, -1)) / s;
+    inner = inner + scale_rows(mul(angles, std::complex<double>(0, du.defined() ? 1 : -1)), eye);
+  }
   Tensor da = matmul(u, matmul(inner, vh));
   // What leaves the span of the vectors that there are.
   if (du.defined() && u.size(-2) > k) {
@@ -206,7 +238,7 @@ SVD linalg_svd(const Tensor& a, bool full_matrices) {
     kernels::require_lapack_size("linalg.svd", n, n, true);
   }
   const Dims batch = batch_shape(a);
-  Tensor s = empty(with_sizes(batch, {k}), a.dtype());
+  Tensor s = empty(with_sizes(batch, {k}), real_type(a.dtype()));
   Tensor u = empty(with_sizes(batch, {m, full_matrices ? m : k}), a.dtype());
   Tensor vh = empty(with_sizes(batch, {full_matrices ? n : k, n}), a.dtype());
   check("linalg.svd", a, kernels::svd(a.view(), s.view(), u.view(), vh.view()));
@@ -224,7 +256,7 @@ SVD linalg_svd(const Tensor& a, bool full_matrices) {
 Tensor linalg_svdvals(const Tensor& a) {
   if (inputs(a).tracked()) return linalg_svd(a, false).s;  // the rule needs the vectors
   require_matrix("linalg.svdvals", "A", a, true);
-  Tensor s = empty(with_sizes(batch_shape(a), {std::min(a.size(-2), a.size(-1))}), a.dtype());
+  Tensor s = empty(with_sizes(batch_shape(a), {std::min(a.size(-2), a.size(-1))}), real_type(a.dtype()));
   check("linalg.svdvals", a, kernels::svd(a.view(), s.view(), View{}, View{}));
   return untracked(s);
 }
@@ -237,15 +269,16 @@ static Tensor counted(const char* op, const Tensor& a, const Tensor& values, con
     require(!*bound || !(*bound)->is_scalar() || (*bound)->scalar.to_double() >= 0, op,
             ": atol and rtol must not be negative");
   if (values.size(-1) == 0) return empty(values.shape(), DType::Bool);
+  const DType dtype = values.dtype();
   const double eps =
-      a.dtype() == DType::Float32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+      dtype == DType::Float32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
   const double precision = static_cast<double>(std::max(a.size(-2), a.size(-1))) * eps;
   const auto bound = [&](const std::optional<Operand>& given, double absent) {
-    if (!given) return full({1}, absent, a.dtype());
-    return given->is_scalar() ? full({1}, given->scalar, a.dtype()) : cast(unsqueeze(*given->tensor, -1), a.dtype());
+    if (!given) return full({1}, absent, dtype);
+    return given->is_scalar() ? full({1}, given->scalar, dtype) : cast(unsqueeze(*given->tensor, -1), dtype);
   };
   const Tensor atol = bound(t.atol, 0);
-  const Tensor rtol = t.rtol ? bound(t.rtol, 0) : where(gt(atol, 0), 0, full({1}, precision, a.dtype()));
+  const Tensor rtol = t.rtol ? bound(t.rtol, 0) : where(gt(atol, 0), 0, full({1}, precision, dtype));
   return gt(values, maximum(atol, rtol * amax(values, {-1}, true)));
 }
 
@@ -259,16 +292,16 @@ static Tensor pseudoinverse(const char* op, const Tensor& a, const Tolerance& to
     };
     if (hermitian) {
       const Eigen f = linalg_eigh(a, false);
-      p = matmul(scale_cols(f.vectors, inverted(f.values, abs(f.values))), transposed(f.vectors));
+      p = matmul(scale_cols(f.vectors, inverted(f.values, abs(f.values))), adjoint(f.vectors));
     } else {
       const SVD f = linalg_svd(a, false);
-      p = matmul(transposed(f.vh), scale_rows(inverted(f.s, f.s), transposed(f.u)));
+      p = matmul(adjoint(f.vh), scale_rows(inverted(f.s, f.s), adjoint(f.u)));
       if (singular_values) *singular_values = f.s;
     }
   }
   // Where the rank does not change: dp = -p da p + p p.T da.T (1 - a p) + (1 - p a) da.T p.T p
   return record("linalg_pinv", p, inputs(a), save(a, output(p)), [](const Tensor& dp, const Saved& saved) {
-    const Tensor a = saved[0], p = saved[1], pt = transposed(p), dpt = transposed(dp);
+    const Tensor a = saved[0], p = saved[1], pt = adjoint(p), dpt = adjoint(dp);
     const Tensor in_rows = matmul(dpt, matmul(p, pt)), in_cols = matmul(matmul(pt, p), dpt);
     return Grads{in_rows - matmul(a, matmul(p, in_rows)) + in_cols - matmul(matmul(in_cols, p), a) -
                  matmul(pt, matmul(dp, pt))};
@@ -303,8 +336,8 @@ LeastSquares linalg_lstsq(const Tensor& a, const Tensor& b, std::optional<double
   Tensor s;
   const Tensor solution = matmul(pseudoinverse(op, a, tolerance, false, &s), right);
   const Dims nothing{0};
-  LeastSquares y{is_vector ? squeeze(solution, {-1}) : solution, untracked(empty(nothing, a.dtype())),
-                 untracked(empty(nothing, DType::Int64)), untracked(empty(nothing, a.dtype()))};
+  LeastSquares y{is_vector ? squeeze(solution, {-1}) : solution, untracked(empty(nothing, real_type(a.dtype()))),
+                 untracked(empty(nothing, DType::Int64)), untracked(empty(nothing, real_type(a.dtype())))};
   bool full_rank = driver == LeastSquaresDriver::Gels;
   if (!full_rank) {
     const WithGradMode off(false);
@@ -314,7 +347,7 @@ LeastSquares linalg_lstsq(const Tensor& a, const Tensor& b, std::optional<double
                 std::all_of(ranks, ranks + y.rank.numel(), [n](int64_t rank) { return rank == n; });
     if (driver != LeastSquaresDriver::Gelsy) y.singular_values = untracked(s);
   }
-  if (full_rank && m > n) y.residuals = sum(square(matmul(a, solution) - right), {-2}, false);
+  if (full_rank && m > n) y.residuals = sum(square(abs(matmul(a, solution) - right)), {-2}, false);
   return y;
 }
 
@@ -325,7 +358,7 @@ Tensor linalg_cond(const Tensor& a, MatrixOrder order) {
   const bool euclidean = order.kind == MatrixOrder::Operator && std::abs(order.p) == 2;
   require(euclidean || a.size(-2) == a.size(-1), op, ": A must be square, but for p=2, -2 or None; got shape ",
           a.shape());
-  if (k == 0) return untracked(zeros(batch_shape(a), a.dtype()));
+  if (k == 0) return untracked(zeros(batch_shape(a), real_type(a.dtype())));
   if (euclidean) {
     const Tensor s = linalg_svdvals(a), largest = select(s, -1, 0), smallest = select(s, -1, k - 1);
     return order.p > 0 ? largest / smallest : smallest / largest;
@@ -351,8 +384,10 @@ Tensor linalg_cond(const Tensor& a, MatrixOrder order) {
 Tensor linalg_matrix_norm(const Tensor& input, MatrixOrder order, const Dims& dim, bool keepdim,
                           std::optional<DType> dtype) {
   const char* op = "linalg.matrix_norm";
-  require_floating(op, "A", input);
-  require<DTypeError>(!dtype || is_floating(*dtype), op, ": dtype must be floating, got ",
+  require<DTypeError>(is_differentiable(input.dtype()), op, ": A must be floating or complex, got ", input.dtype(),
+                      "; use A.float()");
+  require<DTypeError>(!dtype || (is_differentiable(*dtype) && is_complex(*dtype) == is_complex(input.dtype())), op,
+                      ": dtype must be ", is_complex(input.dtype()) ? "complex" : "floating", ", got ",
                       dtype.value_or(DType::Float32));
   require(input.dim() >= 2, op, ": A must have at least 2 dimensions, got shape ", input.shape());
   require(dim.size() == 2, op, ": dim must be two dimensions, got ", dim);

@@ -24,7 +24,7 @@ void Fitted::fit(DType dtype) {
     case DType::Int8: i = static_cast<int8_t>(i); break;
     case DType::Int16: i = static_cast<int16_t>(i); break;
     case DType::Int32: i = static_cast<int32_t>(i); break;
-    default: break;
+    default: break;  // as wide as the number itself
   }
 }
 

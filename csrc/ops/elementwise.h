@@ -11,7 +11,7 @@ namespace genesis::ops {
 inline DType common_type(const Operand& x, const Operand& y) {
   if (x.tensor) {
     const DType t = x.tensor->dtype();
-    if (y.tensor ? t == y.tensor->dtype() : is_floating(t)) return t;
+    if (y.tensor ? t == y.tensor->dtype() : is_floating(t) && !y.scalar.is_complex()) return t;
   }
   return result_type({x, y});
 }
@@ -58,22 +58,33 @@ class Source {
   View view_;
 };
 
+// The kernels for complex results, found by the name of the operator; they raise where there is none (complex.cpp).
+void complex_map(const char* op, View y, View x);
+void complex_zip(const char* op, View z, View x, View y);
+[[noreturn]] void refuse_complex(const char* op, DType dtype);
+
 // kernel(result, x) and kernel(result, x, y), computed in `dtype`.
 template <class Kernel>
 Tensor map(const char* op, const Kernel& kernel, const Tensor& x, DType dtype, Out out) {
   Tensor y = result_memory(op, x, dtype, out);
-  kernel(y.view(), Source(x, y));
+  if (is_complex(dtype)) [[unlikely]]
+    complex_map(op, y.view(), Source(x, y));
+  else kernel(y.view(), Source(x, y));
   return deliver(op, std::move(y), out);
 }
 template <class Kernel>
 Tensor zip(const char* op, const Kernel& kernel, const Operand& x, const Operand& y, DType dtype, Out out) {
   Tensor z = result_memory(op, x, y, dtype, out);
-  kernel(z.view(), Source(x, z), Source(y, z));
+  if (is_complex(dtype)) [[unlikely]]
+    complex_zip(op, z.view(), Source(x, z), Source(y, z));
+  else kernel(z.view(), Source(x, z), Source(y, z));
   return deliver(op, std::move(z), out);
 }
 template <class Kernel>
 Tensor zip(const char* op, const Kernel& kernel, const Operand& a, const Operand& b, const Operand& c, DType dtype,
            Out out) {
+  if (is_complex(dtype)) [[unlikely]]
+    refuse_complex(op, dtype);
   Tensor z = result_memory(op, a, b, c, dtype, out);
   kernel(z.view(), Source(a, z), Source(b, z), Source(c, z));
   return deliver(op, std::move(z), out);

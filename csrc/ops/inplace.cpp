@@ -19,7 +19,7 @@ static bool expanded(const Tensor& x) {
 }
 
 static void require_castable(const char* op, DType from, DType to) {
-  const auto kind = [](DType t) { return t == DType::Bool ? 0 : is_floating(t) ? 2 : 1; };
+  const auto kind = [](DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : is_floating(t) ? 2 : 3; };
   require<DTypeError>(kind(from) <= kind(to), op, ": the result is ", from, " and cannot be stored in a ", to,
                       " tensor; convert the tensor first, e.g. x.to(genesis.", from, ")");
 }
@@ -81,8 +81,8 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
   for (const Tensor* t : {&x, &base})
     require<GraphError>(
         !(meta_if_any(*t) && meta_if_any(*t)->frozen), op,
-        ": this tensor was returned by a Function and shows "
-        "the memory of one of its inputs, so writing to it would bypass the Function's backward; clone() it "
+        ": this tensor shows the memory of another (it was returned by a Function, or is the real or imaginary part of "
+        "a tensor in the graph), so writing to it would bypass the backward of the function that made it; clone() it "
         "first, or return a clone from forward");
   // What a tape alone watches is no leaf: its gradient arrives at the tape.
   const bool taped = !base->requires_grad && watched(base);

@@ -16,8 +16,9 @@ namespace genesis::ops {
 // ---- matrix.h -------------------------------------------------------------------------------------------------------
 
 void require_matrix(const char* op, const char* argument, const Tensor& a, bool square_work) {
-  require<DTypeError>(a.dtype() == DType::Float32 || a.dtype() == DType::Float64, op, ": ", argument,
-                      " must be float32 or float64, got ", a.dtype(), "; use ", argument, ".float()");
+  const DType part = real_type(a.dtype());
+  require<DTypeError>(part == DType::Float32 || part == DType::Float64, op, ": ", argument,
+                      " must be float32, float64 or complex, got ", a.dtype(), "; use ", argument, ".float()");
   require(a.dim() >= 2, op, ": ", argument, " must have at least 2 dimensions, got shape ", a.shape());
   kernels::require_lapack_size(op, a.size(-2), a.size(-1), square_work);
 }
@@ -47,6 +48,7 @@ static void fill_triangle(const Tensor& t, double below, double on, double above
 }
 
 Tensor triangle(int64_t rows, int64_t cols, double below, double on, double above, DType dtype) {
+  if (is_complex(dtype)) return cast(triangle(rows, cols, below, on, above, real_type(dtype)), dtype);
   Tensor t = empty({rows, cols}, dtype);
   if (dtype == DType::Float32) fill_triangle<float>(t, below, on, above);
   else fill_triangle<double>(t, below, on, above);
@@ -82,22 +84,22 @@ Tensor with_batch(const Tensor& x, const Dims& batch, int matrix_dims = 2) {
   return shape == x.shape() ? x : expand(x, shape);
 }
 
-// a @ x = b, or a.T @ x = b, where lu and pivots are a's factors.
-Tensor solve_factored(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose_a) {
+// a @ x = b, or a.H @ x = b, where lu and pivots are a's factors.
+Tensor solve_factored(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool adjoint_a) {
   const Dims batch = broadcast_shapes("linalg.solve", batch_shape(a), batch_shape(b));
   Tensor x = empty(with_sizes(batch, {b.size(-2), b.size(-1)}), b.dtype());
   if (x.numel() > 0) {
     const WithGradMode off(false);
     kernels::lu_solve(with_batch(lu, batch).view(), with_batch(pivots, batch, 1).view(), with_batch(b, batch).view(),
-                      x.view(), transpose_a);
+                      x.view(), adjoint_a);
   }
   return record("linalg_solve", x, broadcast(a, b), save(a, lu, pivots, output(x)),
-                [transpose_a](const Tensor& dx, const Saved& saved) {
-                  const Tensor db = solve_factored(saved[0], saved[1], saved[2], dx, !transpose_a);
+                [adjoint_a](const Tensor& dx, const Saved& saved) {
+                  const Tensor db = solve_factored(saved[0], saved[1], saved[2], dx, !adjoint_a);
                   Tensor da;
                   if (saved.needs(0)) {
                     const Tensor x = saved[3];
-                    da = -(transpose_a ? matmul(x, transposed(db)) : matmul(db, transposed(x)));
+                    da = -(adjoint_a ? matmul(x, adjoint(db)) : matmul(db, adjoint(x)));
                   }
                   return Grads{da, db};
                 });
@@ -147,7 +149,7 @@ WithInfo linalg_inv_ex(const char* op, const Tensor& a, bool check) {
   if (check && failure)
     fail_matrix(op, batch_shape(a), failure.matrix, str(kSingular, "; use linalg.pinv() for a pseudoinverse"));
   y = record("linalg_inv", y, inputs(a), save(output(y)), [](const Tensor& dy, const Saved& saved) {
-    const Tensor yt = transposed(saved[0]);
+    const Tensor yt = adjoint(saved[0]);
     return Grads{-matmul(yt, matmul(dy, yt))};
   });
   return {y, untracked(info)};
@@ -213,9 +215,11 @@ Products products_without(const Tensor& s, bool pairs) {
   return p;
 }
 
-// The gradient of the determinant: det(a) * inv(a).T. It exists for singular matrices too, where that product does
-// not: with a = u diag(s) vh it is u diag(products of the other s) vh, times the sign of u and vh.
+// The gradient of the determinant: conj(det(a)) * inv(a).H. It exists for singular matrices too, where that product
+// does not: with a = u diag(s) vh it is u diag(products of the other s) vh, times the sign of u and vh.
 Tensor cofactor(const Tensor& a) {
+  if (is_complex(a.dtype()) && tracked(a))  // for invertible matrices only
+    return conj(per_matrix(linalg_det("linalg.det", a)) * transposed(linalg_inv("linalg.det", a)));
   Tensor c;
   {
     const WithGradMode off(false);
@@ -223,27 +227,27 @@ Tensor cofactor(const Tensor& a) {
     if (kernels::lu_pivot_ratio(f.lu.view()) > 1e-4) {
       const Tensor det = empty(batch_shape(a), a.dtype());
       kernels::lu_determinant(f.lu.view(), f.pivots.view(), det.view(), View{});
-      c = solve_factored(a, f.lu, f.pivots, identity(a.size(-1), a.dtype()), true) * per_matrix(det);
+      c = solve_factored(a, f.lu, f.pivots, identity(a.size(-1), a.dtype()), true) * per_matrix(conj(det));
     } else {
       const SVD f = linalg_svd(a, false);
-      const Tensor sign = linalg_det("linalg.det", f.u) * linalg_det("linalg.det", f.vh);
+      const Tensor sign = conj(linalg_det("linalg.det", f.u) * linalg_det("linalg.det", f.vh));
       c = matmul(f.u, unsqueeze(products_without(f.s, false).one, -1) * f.vh) * per_matrix(sign);
     }
   }
   return record("linalg_cofactor", c, inputs(a), save(a), [](const Tensor& dc, const Saved& saved) {
     const Tensor a = saved[0];
     if (grad_mode.enabled) {  // a third derivative is wanted: differentiable, but for invertible matrices only
-      const Tensor y = transposed(linalg_inv("linalg.det", a)), det = per_matrix(linalg_det("linalg.det", a));
-      return Grads{det * (sum(dc * y, {-2, -1}, true) * y - matmul(y, matmul(transposed(dc), y)))};
+      const Tensor y = adjoint(linalg_inv("linalg.det", a)), det = per_matrix(linalg_det("linalg.det", a));
+      return Grads{det * (sum(dc * y, {-2, -1}, true) * y - matmul(y, matmul(adjoint(dc), y)))};
     }
     // In the basis of the singular vectors, where a is diagonal.
     const SVD f = linalg_svd(a, false);
     const Tensor sign = linalg_det("linalg.det", f.u) * linalg_det("linalg.det", f.vh);
-    const Tensor inner = matmul(transposed(f.u), matmul(dc, transposed(f.vh)));
+    const Tensor inner = matmul(adjoint(f.u), matmul(dc, adjoint(f.vh)));
     const Tensor pairs = products_without(f.s, true).two;
     const Tensor eye = identity(a.size(-1), a.dtype());
     const Tensor diagonal = matmul(pairs, sum(inner * eye, {-1}, true)) * eye;
-    return Grads{matmul(f.u, matmul(diagonal - transposed(pairs * inner), f.vh)) * per_matrix(sign)};
+    return Grads{matmul(f.u, matmul(diagonal - adjoint(pairs * inner), f.vh)) * per_matrix(sign)};
   });
 }
 
@@ -258,12 +262,31 @@ Tensor linalg_det(const char* op, const Tensor& a) {
                 [](const Tensor& d, const Saved& saved) { return Grads{per_matrix(d) * cofactor(saved[0])}; });
 }
 
+// The sign of a complex determinant turns with it.
+static SignAndLog complex_slogdet(const char* op, const Tensor& a, const Factors& f, Tensor sign, Tensor log) {
+  const Tensor outputs[] = {sign, log};
+  record_outputs("linalg_slogdet", outputs, inputs(a), save(a, f.lu, f.pivots, output(sign, 0)),
+                 [op, batch = batch_shape(a), singular = f.zero_pivot.matrix](const Grads& d, const Saved& saved) {
+                   if (singular >= 0)
+                     fail_matrix(op, batch, singular, "is singular: the logarithm of its determinant has no gradient");
+                   const Tensor a = saved[0];
+                   Tensor factor;
+                   if (d[1].defined()) factor = cast(d[1], a.dtype());
+                   if (d[0].defined())
+                     factor = add_defined(factor, mul(imag(conj(d[0]) * saved[3]), std::complex<double>(0, -1)));
+                   const Tensor eye = identity(a.size(-1), a.dtype());
+                   return Grads{per_matrix(factor) * solve_factored(a, saved[1], saved[2], eye, true)};
+                 });
+  return {sign, log};
+}
+
 SignAndLog linalg_slogdet(const char* op, const Tensor& a) {
   require_square(op, "A", a);
   const Factors f = factorise(a);
   const Dims batch = batch_shape(a);
-  Tensor sign = empty(batch, a.dtype()), log = empty(batch, a.dtype());
+  Tensor sign = empty(batch, a.dtype()), log = empty(batch, real_type(a.dtype()));
   kernels::lu_determinant(f.lu.view(), f.pivots.view(), sign.view(), log.view());
+  if (is_complex(a.dtype())) return complex_slogdet(op, a, f, sign, log);
   log = record(
       "linalg_slogdet", log, inputs(a), save(a, f.lu, f.pivots),
       [op, batch, singular = f.zero_pivot.matrix](const Tensor& d, const Saved& saved) {
@@ -305,11 +328,11 @@ static Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool 
   }
   return record("linalg_solve_triangular", x, broadcast(a, b), save(a, output(x)),
                 [upper, unit](const Tensor& dx, const Saved& saved) {
-                  const Tensor a = saved[0], db = solve_triangle(transposed(a), dx, !upper, unit);
+                  const Tensor a = saved[0], db = solve_triangle(adjoint(a), dx, !upper, unit);
                   Tensor da;
                   if (saved.needs(0)) {
                     const double on = unit ? 0 : -1;
-                    da = matmul(db, transposed(saved[1])) *
+                    da = matmul(db, adjoint(saved[1])) *
                          triangle(a.size(-2), a.size(-1), upper ? 0 : -1, on, upper ? -1 : 0, a.dtype());
                   }
                   return Grads{da, db};
@@ -336,11 +359,11 @@ static WithInfo cholesky_lower(const char* op, const Tensor& a, bool check) {
     fail_matrix(op, batch_shape(a), failure.matrix,
                 str("is not positive definite: its leading minor of order ", failure.info, " is not positive"));
   l = record("linalg_cholesky", l, inputs(a), save(output(l)), [](const Tensor& dl, const Saved& saved) {
-    const Tensor l = saved[0], lt = transposed(l);
+    const Tensor l = saved[0], lt = adjoint(l);
     // The symmetric s with a triangle half that of l.T @ dl; then inv(l).T @ s @ inv(l).
     const Tensor half = matmul(lt, dl) * triangle(l.size(-1), l.size(-1), 0.5, 0.25, 0, l.dtype());
-    const Tensor s = half + transposed(half);
-    return Grads{solve_triangle(lt, transposed(solve_triangle(lt, s, true, false)), true, false)};
+    const Tensor s = half + adjoint(half);
+    return Grads{solve_triangle(lt, adjoint(solve_triangle(lt, s, true, false)), true, false)};
   });
   return {l, untracked(info)};
 }
@@ -348,8 +371,8 @@ static WithInfo cholesky_lower(const char* op, const Tensor& a, bool check) {
 WithInfo linalg_cholesky_ex(const char* op, const Tensor& a, bool upper, bool check) {
   require_square(op, "A", a);
   if (!upper) return cholesky_lower(op, a, check);
-  const WithInfo y = cholesky_lower(op, transposed(a), check);
-  return {transposed(y.result), y.info};
+  const WithInfo y = cholesky_lower(op, adjoint(a), check);
+  return {adjoint(y.result), y.info};
 }
 
 Tensor linalg_cholesky(const Tensor& a, bool upper) {
@@ -364,8 +387,8 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
                       "; convert one of them");
   require(b.size(-2) == factor.size(-1), op, ": L of shape ", factor.shape(), " and B of shape ", b.shape(),
           " do not fit; expected L.shape[-1] == B.shape[-2]");
-  const Tensor l = upper ? transposed(factor) : factor;
-  return solve_triangle(transposed(l), solve_triangle(l, b, false, false), true, false);
+  const Tensor l = upper ? adjoint(factor) : factor;
+  return solve_triangle(adjoint(l), solve_triangle(l, b, false, false), true, false);
 }
 
 Tensor cholesky_inverse(const Tensor& factor, bool upper) {

@@ -1,4 +1,4 @@
-// Linear algebra over stacks of matrices, float32 and float64: solving (linalg.cpp) and decomposing (decompose.cpp).
+// Linear algebra over stacks of matrices, real and complex: solving (linalg.cpp) and decomposing (decompose.cpp).
 // A matrix that has no result (singular, not positive definite) raises LinAlgError with its place in the stack.
 #pragma once
 
@@ -56,7 +56,7 @@ struct FactoredLDL {
 FactoredLDL linalg_ldl_factor(const char* op, const Tensor& a, bool check);
 Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b);
 
-// a = l @ l.T, or u.T @ u. Only that triangle of a is read; the gradient is symmetric.
+// a = l @ l.H, or u.H @ u. Only that triangle of a is read; the gradient is symmetric.
 Tensor linalg_cholesky(const Tensor& a, bool upper);
 // With a factor of Cholesky in place of the matrix.
 Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper);
@@ -75,12 +75,15 @@ Reflections geqrf(const Tensor& a);
 Tensor linalg_householder_product(const char* op, const Tensor& a, const Tensor& tau);
 /// Q @ c, c @ Q, or the same with Q.T, for the square Q of the reflections.
 Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left, bool transpose);
-// a = v @ diag(w) @ v.T from one triangle of a.
+// a = v @ diag(w) @ v.H from one triangle of a.
 struct Eigen {
   Tensor values, vectors;
 };
 Eigen linalg_eigh(const Tensor& a, bool upper);
 Tensor linalg_eigvalsh(const Tensor& a, bool upper);
+// a @ v = v @ diag(w) for any square a, of which both are complex.
+Eigen linalg_eig(const Tensor& a);
+Tensor linalg_eigvals(const Tensor& a);
 struct SVD {
   Tensor u, s, vh;
 };

@@ -63,10 +63,10 @@ Tensor cols(const Tensor& x, int64_t first, int64_t last) { return slice(x, -1, 
 
 // x @ inv(u).T and inv(l).T @ x for triangles.
 Tensor over_upper(const Tensor& x, const Tensor& u) {
-  return transposed(linalg_solve_triangular(u, transposed(x), true, true, false));
+  return ops::adjoint(linalg_solve_triangular(u, ops::adjoint(x), true, true, false));
 }
 Tensor under_lower(const Tensor& l, const Tensor& x) {
-  return linalg_solve_triangular(transposed(l), x, true, true, true);
+  return linalg_solve_triangular(ops::adjoint(l), x, true, true, true);
 }
 
 // The gradient of P.T @ A from those of L and U. What lies beside the square part of a long matrix is the other
@@ -75,16 +75,16 @@ Tensor lu_backward(const Tensor& l, const Tensor& u, const Tensor& dl, const Ten
   const int64_t m = l.size(-2), n = u.size(-1), k = l.size(-1);
   const Tensor l1 = rows(l, 0, k), u1 = cols(u, 0, k);
   Tensor lower, upper, beside;
-  if (dl.defined()) lower = matmul(transposed(l1), rows(dl, 0, k));
-  if (du.defined()) upper = matmul(cols(du, 0, k), transposed(u1));
+  if (dl.defined()) lower = matmul(ops::adjoint(l1), rows(dl, 0, k));
+  if (du.defined()) upper = matmul(cols(du, 0, k), ops::adjoint(u1));
   if (n > k && du.defined()) {
     const Tensor du2 = cols(du, k, n);
-    lower = add_defined(lower, -matmul(du2, transposed(cols(u, k, n))));
+    lower = add_defined(lower, -matmul(du2, ops::adjoint(cols(u, k, n))));
     beside = under_lower(l1, du2);
   }
   if (m > k && dl.defined()) {
     const Tensor dl2 = rows(dl, k, m);
-    upper = add_defined(upper, -matmul(transposed(rows(l, k, m)), dl2));
+    upper = add_defined(upper, -matmul(ops::adjoint(rows(l, k, m)), dl2));
     beside = over_upper(dl2, u1);
   }
   const Tensor inner =
@@ -171,13 +171,13 @@ Tensor linalg_lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, 
                       "; convert one of them");
   require(b.size(left ? -2 : -1) == lu.size(-1), op, ": LU of shape ", lu.shape(), " and B of shape ", b.shape(),
           " do not fit; expected LU.shape[-1] == B.shape[", left ? -2 : -1, "]");
-  if (!left) return transposed(linalg_lu_solve(lu, pivots, transposed(b), true, !adjoint));
+  if (!left) return ops::adjoint(linalg_lu_solve(lu, pivots, ops::adjoint(b), true, !adjoint));
   const auto solve = [&](const Tensor& a, const Tensor& right, bool upper, bool unit) {
     return linalg_solve_triangular(a, right, upper, true, unit);
   };
   const Tensor order = row_order(op, pivots, lu.size(-1), adjoint);
   if (!adjoint) return solve(lu, solve(lu, take_rows(b, order), false, true), true, false);
-  const Tensor turned = transposed(lu);
+  const Tensor turned = ops::adjoint(lu);
   return take_rows(solve(turned, solve(turned, b, false, false), true, true), order);
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/elementwise/convert.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/integer.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
@@ -85,8 +86,19 @@ void one(Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, double a
        z.stride(1));
 }
 
+void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha = 1, double beta = 0);
+
+// Four products of the parts, which the real kernels take where they lie.
+void complex_product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha, double beta) {
+  const Tensor re = real(z), im = imag(z), x_re = real(x), x_im = imag(x), y_re = real(y), y_im = imag(y);
+  product_into(re, x_re, y_re, alpha, beta);
+  product_into(re, x_im, y_im, -alpha, 1);
+  product_into(im, x_re, y_im, alpha, beta);
+  product_into(im, x_im, y_re, alpha, 1);
+}
+
 // z = alpha * x @ y + beta * z over broadcast stacks, outside any graph; at least 2-d operands that fit.
-void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha = 1, double beta = 0) {
+void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha, double beta) {
   if (z.numel() == 0) return;
   const WithGradMode off(false);
   switch (z.dtype()) {
@@ -101,6 +113,8 @@ void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alph
       const auto gemm = [dtype = z.dtype()](auto... arguments) { kernels::hgemm_batched(dtype, arguments...); };
       return run<uint16_t, float>(gemm, x, y, z, alpha, beta);
     }
+    case DType::Complex64:
+    case DType::Complex128: return complex_product_into(z, x, y, alpha, beta);
     default: break;
   }
   // Integers, one matrix after the other.
@@ -181,8 +195,8 @@ Tensor matmul_nd(const Tensor& x, const Tensor& y) {
   Tensor z = empty(product_shape("matmul", x, y), x.dtype());
   product_into(z, x, y);
   const auto rule = [](const Tensor& dz, const Saved& saved) {
-    return Grads{saved.needs(0) ? matmul_nd(dz, transposed(saved[1])) : Tensor(),
-                 saved.needs(1) ? matmul_nd(transposed(saved[0]), dz) : Tensor()};
+    return Grads{saved.needs(0) ? matmul_nd(dz, transposed(conj(saved[1]))) : Tensor(),
+                 saved.needs(1) ? matmul_nd(transposed(conj(saved[0])), dz) : Tensor()};
   };
   if (z.dim() == 2) return record("matmul", std::move(z), inputs(x, y), save(x, y), rule);
   return record("matmul", std::move(z), broadcast(x, y), save(x, y), rule);
@@ -237,7 +251,7 @@ Tensor dot(const Tensor& x, const Tensor& y) {
     product_into(z, unsqueeze(x, 0), unsqueeze(y, 1));
   }
   return record("dot", alias(z, {}, {}), inputs(x, y), save(x, y), [](const Tensor& dz, const Saved& saved) {
-    return Grads{saved.needs(0) ? dz * saved[1] : Tensor(), saved.needs(1) ? dz * saved[0] : Tensor()};
+    return Grads{saved.needs(0) ? dz * conj(saved[1]) : Tensor(), saved.needs(1) ? dz * conj(saved[0]) : Tensor()};
   });
 }
 
@@ -259,9 +273,9 @@ Tensor inner(const Tensor& x, const Tensor& y) {
 // ---- with an addend -----------------------------------------------------------------------------------------------
 
 static void require_whole(const char* op, DType dtype, Scalar beta, Scalar alpha) {
-  require<DTypeError>(is_floating(dtype) || (!beta.is_float() && !alpha.is_float()), op,
-                      ": beta and alpha must be integers for ", dtype, " tensors, got ", beta.to_double(), " and ",
-                      alpha.to_double(), "; convert the tensors with float() first");
+  require<DTypeError>(is_differentiable(dtype) || (!beta.is_inexact() && !alpha.is_inexact()), op,
+                      ": beta and alpha must be integers for ", dtype, " tensors, got ", beta, " and ", alpha,
+                      "; convert the tensors with float() first");
 }
 
 // beta * input + alpha * x @ y for stacks (or single) matrices.
@@ -270,7 +284,7 @@ static Tensor add_product(const char* op, const Tensor& input, const Tensor& x, 
   require_same_dtype(op, x, y);
   require<DTypeError>(input.dtype() == x.dtype(), op, ": input is ", input.dtype(), " but the matrices are ", x.dtype(),
                       "; convert it with input.to(", x.dtype(), ")");
-  if (is_integral(x.dtype())) {
+  if (!is_floating(x.dtype())) {
     require_whole(op, x.dtype(), beta, alpha);
     return add(mul(input, beta), mul(matmul_nd(x, y), alpha));
   }
@@ -306,7 +320,7 @@ Tensor addr(const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, 
   const DType dtype = result_type({input, x, y});
   require_whole("addr", dtype, beta, alpha);
   // NaN and infinity of an input that does not count do not pass, yet its shape does.
-  const Tensor addend = beta.to_double() != 0 ? mul(input, beta) : zeros(input.shape(), dtype);
+  const Tensor addend = beta.to_bool() ? mul(input, beta) : zeros(input.shape(), dtype);
   return cast(add(addend, mul(outer(x, y), alpha)), dtype);
 }
 
@@ -353,7 +367,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                       " (weight); convert the input: input.to(weight.dtype), or array.astype('float32') "
                       "before it becomes a tensor");
   require_same_dtype("linear", x, weight);
-  if (weight.dim() == 1 || is_integral(x.dtype())) {  // integers have no product that adds
+  if (weight.dim() == 1 || !is_floating(x.dtype())) {  // integers and complex numbers have no product that adds
     Tensor y = matmul(x, weight.dim() == 1 ? weight : transposed(weight));
     return bias.defined() ? add(y, bias) : y;
   }

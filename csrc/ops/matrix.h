@@ -2,11 +2,14 @@
 #pragma once
 
 #include "kernels/linalg/lapack.h"
+#include "ops/complex.h"
 #include "ops/view.h"
 
 namespace genesis::ops {
 
 inline Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
+// The conjugate transpose.
+inline Tensor adjoint(const Tensor& x) { return conj(transposed(x)); }
 
 // A stack of at least one dimension of rows and one of columns, of a type that LAPACK has.
 void require_matrix(const char* op, const char* argument, const Tensor& a, bool square_work = false);

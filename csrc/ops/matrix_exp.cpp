@@ -38,7 +38,7 @@ Tensor series(const Tensor& a, int halvings) {
 std::vector<int> halvings_of(const Tensor& stack) {
   const Tensor norms = cast(amax(sum(abs(stack), {-2}, false), {-1}, false), DType::Float64);
   // With these, what the series leaves out is below rounding.
-  const double most = stack.dtype() == DType::Float64 ? 0.75 : 2;
+  const double most = real_type(stack.dtype()) == DType::Float64 ? 0.75 : 2;
   std::vector<int> result(static_cast<size_t>(stack.size(0)));
   for (size_t i = 0; i < result.size(); ++i) {
     const double norm = norms.data<double>()[i];
@@ -72,8 +72,8 @@ Tensor linalg_matrix_exp(const char* op, const Tensor& a) {
   require_square(op, "A", a);
   Tensor y = a.numel() == 0 ? empty(a.shape(), a.dtype()) : exponentials(a);
   return record("linalg_matrix_exp", y, inputs(a), save(a), [op](const Tensor& dy, const Saved& saved) {
-    // The derivative of exp at a^T in the direction dy is a block of the exponential of [[a^T, dy], [0, a^T]].
-    const Tensor at = transposed(saved[0]);
+    // The derivative of exp at a^H in the direction dy is a block of the exponential of [[a^H, dy], [0, a^H]].
+    const Tensor at = adjoint(saved[0]);
     const int64_t n = at.size(-1);
     const Tensor top[] = {at, dy}, bottom[] = {zeros(at.shape(), at.dtype()), at};
     const Tensor rows[] = {cat(top, -1), cat(bottom, -1)};

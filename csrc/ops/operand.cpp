@@ -6,8 +6,10 @@ DType scalar_dtype(Scalar s) {
   switch (s.kind) {
     case Scalar::Bool: return DType::Bool;
     case Scalar::Int: return DType::Int64;
-    default: return default_dtype;
+    case Scalar::Float: return default_dtype;
+    case Scalar::Complex: return complex_type(default_dtype);
   }
+  return default_dtype;
 }
 
 DType result_type(std::initializer_list<Operand> operands) {

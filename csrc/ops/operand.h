@@ -18,6 +18,7 @@ struct Operand {
   template <class T>
     requires std::is_arithmetic_v<T>
   Operand(T value) : scalar(value) {}
+  Operand(std::complex<double> value) : scalar(value) {}
 
   bool is_scalar() const { return tensor == nullptr; }
   // A number is a 0-d view on itself: it needs no tensor.
@@ -37,10 +38,10 @@ struct Operand {
   const Dims& shape() const { return tensor ? tensor->shape() : scalar_shape(); }
 };
 
-DType scalar_dtype(Scalar s);  // bool, int64, or the default floating type
+DType scalar_dtype(Scalar s);  // bool, int64, or the default floating or complex type
 DType result_type(std::initializer_list<Operand> operands);
-// The same, as the type of a result that is always floating (div, exp, mean).
-inline DType floating_type(DType t) { return is_floating(t) ? t : default_dtype; }
+// The same, as the type of a result that is always floating or complex (div, exp, mean).
+inline DType floating_type(DType t) { return is_differentiable(t) ? t : default_dtype; }
 
 inline void require_floating(const char* op, const char* argument, const Tensor& x) {
   require<DTypeError>(is_floating(x.dtype()), op, ": ", argument, " must be floating, got ", x.dtype(), "; use ",

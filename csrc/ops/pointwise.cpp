@@ -1,12 +1,18 @@
 #include "ops/pointwise.h"
 
+#include "kernels/complex/complex.h"
 #include "kernels/elementwise/arithmetic.h"
 #include "kernels/elementwise/binary.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"
 #include "ops/power.h"
 
 namespace genesis::ops {
+
+static Tensor conjugate(const Operand& x) {
+  return x.tensor ? conj(*x.tensor) : scalar_tensor(x.scalar.conj(), scalar_dtype(x.scalar));
+}
 
 Tensor add(const Operand& x, const Operand& y, Out out) {
   Tensor z = zip("add", kernels::add, x, y, common_type(x, y), out);
@@ -30,8 +36,9 @@ Tensor sub(const Operand& x, const Operand& y, Out out) {
 
 static Tensor add_scaled(const char* op, const Operand& x, const Operand& y, Scalar alpha, Out out) {
   const DType dtype = common_type(x, y);
-  require<DTypeError>(is_floating(dtype) || !alpha.is_float(), op, ": alpha must be an integer for ", dtype,
-                      " tensors, got ", alpha.to_double(), "; convert a tensor with float() first");
+  require<DTypeError>(is_differentiable(dtype) || !alpha.is_inexact(), op, ": alpha must be an integer for ", dtype,
+                      " tensors, got ", alpha, "; convert a tensor with float() first");
+  if (is_complex(dtype)) return add(x, mul(y, alpha), out);
   const kernels::Factor factor{alpha.to_double(), alpha.is_float() ? 0 : alpha.i};
   Tensor z = zip(op, [&](View z, View a, View b) { kernels::add_scaled(z, a, b, factor); }, x, y, dtype, out);
   return record(
@@ -46,20 +53,21 @@ Tensor add(const Operand& x, const Operand& y, Scalar alpha, Out out) {
 Tensor sub(const Operand& x, const Operand& y, Scalar alpha, Out out) {
   if (alpha == Scalar(1)) return sub(x, y, out);
   refuse_bool_sub(x, y);
-  return add_scaled("sub", x, y, alpha.is_float() ? Scalar(-alpha.f) : Scalar(-alpha.i), out);
+  return add_scaled("sub", x, y, -alpha, out);
 }
 
 Tensor mul(const Operand& x, const Operand& y, Out out) {
   Tensor z = zip("mul", kernels::mul, x, y, common_type(x, y), out);
   if (y.is_scalar())
     return record("mul", std::move(z), inputs(x.or_undefined()), save(),
-                  [s = y.scalar](const Tensor& dz, const Saved&) { return Grads{mul(dz, s)}; });
+                  [s = y.scalar.conj()](const Tensor& dz, const Saved&) { return Grads{mul(dz, s)}; });
   if (x.is_scalar())
     return record("mul", std::move(z), inputs(*y.tensor), save(),
-                  [s = x.scalar](const Tensor& dz, const Saved&) { return Grads{mul(dz, s)}; });
+                  [s = x.scalar.conj()](const Tensor& dz, const Saved&) { return Grads{mul(dz, s)}; });
   return record("mul", std::move(z), broadcast(*x.tensor, *y.tensor), save(*x.tensor, *y.tensor),
                 [](const Tensor& dz, const Saved& saved) {
-                  return Grads{saved.needs(0) ? dz * saved[1] : Tensor(), saved.needs(1) ? dz * saved[0] : Tensor()};
+                  return Grads{saved.needs(0) ? dz * conj(saved[1]) : Tensor(),
+                               saved.needs(1) ? dz * conj(saved[0]) : Tensor()};
                 });
 }
 
@@ -67,10 +75,10 @@ Tensor div(const Operand& x, const Operand& y, Out out) {
   Tensor z = zip("div", kernels::div, x, y, floating_type(common_type(x, y)), out);
   if (y.is_scalar())
     return record("div", std::move(z), inputs(x.or_undefined()), save(),
-                  [s = y.scalar](const Tensor& dz, const Saved&) { return Grads{div(dz, s)}; });
+                  [s = y.scalar.conj()](const Tensor& dz, const Saved&) { return Grads{div(dz, s)}; });
   return record_zip("div", std::move(z), x, y, [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
-    const Tensor dx = dz / y;
-    return Grads{dx, saved.needs(1) ? -(dx * div(x, y)) : Tensor()};
+    const Tensor dx = dz / conjugate(y);
+    return Grads{dx, saved.needs(1) ? -(dx * conj(div(x, y))) : Tensor()};
   });
 }
 
@@ -82,6 +90,12 @@ Tensor neg(const Tensor& x, Out out) {
 }
 
 Tensor abs(const Tensor& x, Out out) {
+  if (is_complex(x.dtype())) {
+    Tensor y = result_memory("abs", x, real_type(x.dtype()), out);
+    kernels::complex_abs(y.view(), Source(x, y));
+    return record("abs", deliver("abs", std::move(y), out), inputs(x), save(x),
+                  [](const Tensor& dy, const Saved& saved) { return Grads{dy * sgn(saved[0])}; });
+  }
   Tensor y = map("abs", kernels::abs, x, x.dtype(), out);
   return record("abs", std::move(y), inputs(x), save(x), [](const Tensor& dy, const Saved& saved) {
     return Grads{dy * sign(saved[0])};  // 0 at 0
@@ -89,6 +103,8 @@ Tensor abs(const Tensor& x, Out out) {
 }
 
 Tensor sign(const Tensor& x, Out out) {
+  require<DTypeError>(!is_complex(x.dtype()), "sign: not defined for complex numbers, got ", x.dtype(),
+                      "; use sgn(), which is z / |z|");
   Tensor y = map("sign", kernels::sign, x, x.dtype(), out);
   return record("sign", std::move(y), inputs(x), save(),
                 [](const Tensor& dy, const Saved&) { return Grads{zeros_like(dy)}; });
@@ -98,20 +114,21 @@ Tensor square(const Tensor& x, Out out) {
   const DType dtype = x.dtype() == DType::Bool ? DType::Int64 : x.dtype();
   Tensor y = map("square", kernels::square, x, dtype, out);
   return record("square", std::move(y), inputs(x), save(x),
-                [](const Tensor& dy, const Saved& saved) { return Grads{pow_backward(dy, saved[0], 2)}; });
+                [](const Tensor& dy, const Saved& saved) { return Grads{pow_backward(dy, conj(saved[0]), 2)}; });
 }
 
 Tensor reciprocal(const Tensor& x, Out out) {
   Tensor y = map("reciprocal", kernels::reciprocal, x, floating_type(x.dtype()), out);
   return record("reciprocal", y, inputs(x), save(output(y)),
-                [](const Tensor& dy, const Saved& saved) { return Grads{-(dy * square(saved[0]))}; });
+                [](const Tensor& dy, const Saved& saved) { return Grads{-(dy * square(conj(saved[0])))}; });
 }
 
 Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, Scalar value, Out out) {
   const DType dtype = result_type({x, a, b});
   require<DTypeError>(dtype != DType::Bool, "addcmul: not defined for bool; convert a tensor first");
-  require<DTypeError>(is_floating(dtype) || !value.is_float(), "addcmul: value must be an integer for ", dtype,
-                      " tensors, got ", value.to_double(), "; convert a tensor with float() first");
+  require<DTypeError>(is_differentiable(dtype) || !value.is_inexact(), "addcmul: value must be an integer for ", dtype,
+                      " tensors, got ", value, "; convert a tensor with float() first");
+  if (is_complex(dtype)) return add(x, mul(mul(a, b), value), out);
   const auto kernel = [&](View y, View x, View a, View b) {
     if (is_floating(dtype)) kernels::addcmul(y, x, a, b, value.to_double());
     else kernels::addcmul_integer(y, x, a, b, value.i);
@@ -125,6 +142,7 @@ Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, Scalar valu
 
 Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, Scalar value, Out out) {
   const DType dtype = result_type({x, a, b});
+  if (is_complex(dtype)) return add(x, mul(div(a, b), value), out);
   require<DTypeError>(is_floating(result_type({a, b})), "addcdiv: division of integers, ", result_type({a, b}),
                       "; convert one of the tensors with float() first");
   const auto kernel = [&](View y, View x, View a, View b) { kernels::addcdiv(y, x, a, b, value.to_double()); };
@@ -139,6 +157,7 @@ Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, Scalar valu
 
 Tensor lerp(const Operand& x, const Operand& y, const Operand& weight, Out out) {
   const DType dtype = result_type({x, y, weight});
+  if (is_complex(dtype)) return add(x, mul(weight, sub(y, x)), out);
   require<DTypeError>(is_floating(result_type({x, y})), "lerp: the ends must be floating, got ", result_type({x, y}),
                       "; use float()");
   return record_zip("lerp", zip("lerp", kernels::lerp, x, y, weight, dtype, out), x, y, weight,
@@ -161,6 +180,8 @@ Tensor sub_(const Tensor& x, const Operand& y, Scalar alpha) {
 Tensor mul_(const Tensor& x, const Operand& y) { return inplace_zip<mul>("mul_", x, y); }
 Tensor div_(const Tensor& x, const Operand& y) { return inplace_zip<div>("div_", x, y); }
 
-void add_into(const Tensor& y, const Tensor& a, const Tensor& b) { kernels::add(y.view(), a.view(), b.view()); }
+void add_into(const Tensor& y, const Tensor& a, const Tensor& b) {
+  (is_complex(y.dtype()) ? kernels::complex_add : kernels::add)(y.view(), a.view(), b.view());
+}
 
 }  // namespace genesis::ops

@@ -4,16 +4,22 @@
 
 #include "kernels/elementwise/power.h"
 #include "ops/compare.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"
 #include "ops/pointwise.h"
 #include "ops/select.h"
+#include "ops/unary.h"
 
 namespace genesis::ops {
 
 Tensor pow_backward(const Tensor& dy, const Tensor& x, Scalar exponent) {
+  if (exponent == Scalar(0)) return zeros_like(dy);
+  if (is_complex(dy.dtype()) || is_complex(x.dtype())) {
+    const std::complex<double> p = std::conj(exponent.to_complex());
+    return dy * (pow(x, exponent.is_complex() ? Operand(p - 1.0) : Operand(p.real() - 1)) * Scalar(p));
+  }
   const double p = exponent.to_double();
-  if (p == 0) return zeros_like(dy);
   if (grad_mode.enabled) return dy * (pow(x, p - 1) * p);
   Tensor dx = empty_like(dy);
   kernels::pow_scalar_backward(dx.view(), dy.view(), x.view(), p);
@@ -22,6 +28,12 @@ Tensor pow_backward(const Tensor& dy, const Tensor& x, Scalar exponent) {
 
 static Tensor tensor_to_scalar(const Tensor& x, Scalar exponent, Out out) {
   const DType dtype = common_type(x, exponent);
+  if (is_complex(dtype)) {
+    Tensor y = zip("pow", kernels::pow, x, exponent, dtype, out);
+    return record("pow", std::move(y), inputs(x), save(x), [exponent](const Tensor& dy, const Saved& saved) {
+      return Grads{pow_backward(dy, conj(saved[0]), exponent)};
+    });
+  }
   require(is_floating(dtype) || exponent.i >= 0,
           "pow: integers to negative integer powers are not integers; "
           "convert the tensor with float() first, got exponent ",
@@ -35,6 +47,11 @@ static Tensor tensor_to_scalar(const Tensor& x, Scalar exponent, Out out) {
 static Tensor scalar_to_tensor(Scalar base, const Tensor& y, Out out) {
   Tensor z = zip("pow", kernels::pow, base, y, common_type(base, y), out);
   return record("pow", z, inputs(y), save(y, output(z)), [base](const Tensor& dz, const Saved& saved) {
+    if (is_complex(dz.dtype())) {
+      const std::complex<double> s = base.to_complex();
+      if (s == 0.0) return Grads{zeros_like(dz)};
+      return Grads{dz * (conj(saved[1]) * Scalar(std::conj(std::log(s))))};
+    }
     const double s = base.to_double();
     if (s != 0) return Grads{dz * (saved[1] * std::log(s))};
     // 0^y is constant for y >= 0, where log(0) would make 0 * inf of it.
@@ -49,8 +66,14 @@ Tensor pow(const Operand& x, const Operand& y, Out out) {
   Tensor z = zip("pow", kernels::pow, x, y, common_type(x, y), out);
   return record("pow", z, broadcast(x.or_undefined(), y.or_undefined()),
                 save(x.or_undefined(), y.or_undefined(), output(z)), [](const Tensor& dz, const Saved& saved) {
-                  const Tensor x = saved[0], y = saved[1];
+                  const Tensor x = conj(saved[0]), y = conj(saved[1]);
                   Tensor dx, dy;
+                  if (is_complex(dz.dtype())) {
+                    const Tensor zero = eq(x, 0), power = eq(y, 0);
+                    if (saved.needs(0)) dx = dz * where(power, 0.0, y * pow(x, y - 1));
+                    if (saved.needs(1)) dy = dz * where(zero, 0.0, conj(saved[2]) * log(where(zero, 1.0, x)));
+                    return Grads{dx, dy};
+                  }
                   if (saved.needs(0)) {
                     // y x^(y - 1) is 0 for y = 0, also at x = 0, where it would be 0 * inf.
                     const Tensor one = logical_and(eq(y, 0), logical_not(gt(abs(x), 0)));
@@ -69,9 +92,10 @@ Tensor pow_(const Tensor& x, const Operand& y) { return inplace_zip<pow>("pow_",
 
 Tensor float_power(const Operand& x, const Operand& y, Out out) {
   const auto wide = [](const Operand& o) {
-    return o.tensor ? cast(*o.tensor, DType::Float64) : scalar_tensor(o.scalar, DType::Float64);
+    const auto type = [](DType t) { return is_complex(t) ? DType::Complex128 : DType::Float64; };
+    return o.tensor ? cast(*o.tensor, type(o.tensor->dtype())) : scalar_tensor(o.scalar, type(scalar_dtype(o.scalar)));
   };
-  if (y.is_scalar() && x.tensor) return pow(wide(x), y.scalar.to_double(), out);
+  if (y.is_scalar() && x.tensor) return pow(wide(x), y.scalar.is_complex() ? y.scalar : y.scalar.to_double(), out);
   return pow(wide(x), wide(y), out);
 }
 

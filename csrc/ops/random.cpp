@@ -6,6 +6,7 @@
 #include "kernels/elementwise/convert.h"
 #include "kernels/random/random.h"
 #include "kernels/random/sampling.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/inplace.h"
 #include "ops/operand.h"
@@ -29,7 +30,14 @@ static void require_probability(const char* op, double p) {
   require(p >= 0 && p <= 1, op, ": p must be between 0 and 1, got ", p);
 }
 
+// The same for both parts of complex numbers.
+static Dims pairs(Dims shape) {
+  shape.push_back(2);
+  return shape;
+}
+
 Tensor rand(const Dims& shape, DType dtype, Generator& g) {
+  if (is_complex(dtype)) return complex_of_pairs(rand(pairs(shape), real_type(dtype), g));
   require_floating_dtype("rand", dtype);
   Tensor y = empty(shape, dtype);
   kernels::uniform(y.view(), reserve(g, y.numel(), words_for(dtype)), 0, 1);
@@ -37,6 +45,10 @@ Tensor rand(const Dims& shape, DType dtype, Generator& g) {
 }
 
 Tensor randn(const Dims& shape, DType dtype, Generator& g) {
+  if (is_complex(dtype)) {  // of variance 1, a half of it in each part
+    const Tensor parts = randn(pairs(shape), real_type(dtype), g);
+    return complex_of_pairs(mul_(parts, std::sqrt(0.5)));
+  }
   require_floating_dtype("randn", dtype);
   Tensor y = empty(shape, dtype);
   kernels::normal(y.view(), reserve(g, y.numel(), words_for(dtype)), 0, 1);
@@ -244,6 +256,11 @@ Tensor uniform_(const Tensor& x, double from, double to, Generator& g) {
 }
 
 Tensor normal_(const Tensor& x, double mean, double std, Generator& g) {
+  if (is_complex(x.dtype())) {
+    const WithGradMode off(false);
+    normal_(view_as_real(x), mean, std * std::sqrt(0.5), g);
+    return x;
+  }
   require_floating_dtype("normal_", x.dtype());
   require(std >= 0, "normal_: std must not be negative, got ", std);
   return refill("normal_", x,

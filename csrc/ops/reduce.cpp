@@ -4,9 +4,12 @@
 #include <limits>
 
 #include "autograd/record.h"
+#include "kernels/elementwise/convert.h"
 #include "kernels/reduce/reduce.h"
 #include "ops/compare.h"
+#include "ops/complex.h"
 #include "ops/create.h"
+#include "ops/elementwise.h"
 #include "ops/extreme.h"
 #include "ops/pointwise.h"
 #include "ops/power.h"
@@ -57,11 +60,24 @@ static DType sum_type(const Tensor& x, std::optional<DType> dtype) {
   return dtype.value_or(is_integral(x.dtype()) ? DType::Int64 : x.dtype());
 }
 
+// f(parts, dims) of the parts of a complex tensor, which have one dimension more than it at the end.
+template <class F>
+static Tensor reduce_parts(const char* op, const Tensor& x, DType type, const Dims& dims, F&& f) {
+  Dims all;
+  for (int d = 0; d < (dims.empty() ? x.dim() : dims.size()); ++d)
+    all.push_back(dims.empty() ? d : wrap_dim(op, dims[d], x.dim()));
+  const Tensor z = cast(x, type);
+  return x.dim() == 0 ? clone(z) : over_parts(z, [&](const Tensor& parts) { return f(parts, all); });
+}
+
 // ---- sums -----------------------------------------------------------------------------------------------------------
 
 Tensor sum(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
   const DType type = sum_type(x, dtype);
   if (type == DType::Bool) return any(x, dims, keepdim);
+  if (is_complex(type))
+    return reduce_parts("sum", x, type, dims,
+                        [&](const Tensor& parts, const Dims& d) { return sum(parts, d, keepdim); });
   const Reduction r("sum", x, dims, keepdim);
   Tensor y = result(r, type, 0);
   if (r.count > 0) kernels::sum(r.view(y), x.view(), 1);
@@ -83,8 +99,11 @@ Tensor sum_to(const Tensor& x, const Dims& shape) {
 
 Tensor mean(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
   const DType type = dtype.value_or(x.dtype());
-  require<DTypeError>(is_floating(type), "mean: the result must be floating, got ", type,
+  require<DTypeError>(is_differentiable(type), "mean: the result must be floating, got ", type,
                       dtype ? "; pass a floating dtype" : "; use x.float(), or pass dtype=genesis.float32");
+  if (is_complex(type))
+    return reduce_parts("mean", x, type, dims,
+                        [&](const Tensor& parts, const Dims& d) { return mean(parts, d, keepdim); });
   const Reduction r("mean", x, dims, keepdim);
   Tensor y = result(r, type, std::numeric_limits<double>::quiet_NaN());
   const double n = static_cast<double>(r.count);
@@ -112,10 +131,16 @@ Tensor nanmean(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DT
 static Tensor prod_along(const Tensor& x, int64_t dim, bool keepdim, DType type) {
   const Reduction r("prod", x, {dim}, keepdim);
   Tensor y = result(r, type, 1);
-  if (r.count > 0) kernels::prod(r.view(y), x.view());
+  if (r.count > 0 && is_complex(type)) {
+    const WithGradMode off(false);
+    const Tensor all = cumprod(x, dim, type);
+    kernels::copy(r.view(y), (x.dim() == 0 ? all : slice(all, dim, r.count - 1, r.count, 1)).view());
+  } else if (r.count > 0) {
+    kernels::prod(r.view(y), x.view());
+  }
   return record("prod", std::move(y), inputs(x), save(x),
                 [kept = r.kept, dim, type](const Tensor& dy, const Saved& saved) {
-                  const Tensor x = cast(saved[0], type);
+                  const Tensor x = conj(cast(saved[0], type));
                   const Tensor others = cumprod_before(x, dim, false) * cumprod_before(x, dim, true);
                   return Grads{restore(dy, kept) * others};
                 });
@@ -127,7 +152,7 @@ Tensor prod(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType
   if (dims.size() == 1) return prod_along(x, wrap_dim("prod", dims[0], x.dim()), keepdim, type);
   // Bring what is reduced together into one dimension at the end.
   const Reduction r("prod", x, dims, keepdim);
-  if (!tracked(x)) {
+  if (!tracked(x) && !is_complex(type)) {
     Tensor y = result(r, type, 1);
     if (r.count > 0) kernels::prod(r.view(y), x.view());
     return untracked(std::move(y));
@@ -171,8 +196,8 @@ Tensor count_nonzero(const Tensor& x, const Dims& dims) {
 }
 
 static bool any_of(const Tensor& condition) { return *any(condition, {}, false).data<bool>(); }
-bool has_nan(const Tensor& x) { return is_floating(x.dtype()) && any_of(isnan(x)); }
-bool has_inf(const Tensor& x) { return is_floating(x.dtype()) && any_of(isinf(x)); }
+bool has_nan(const Tensor& x) { return is_differentiable(x.dtype()) && any_of(isnan(x)); }
+bool has_inf(const Tensor& x) { return is_differentiable(x.dtype()) && any_of(isinf(x)); }
 
 // ---- moments --------------------------------------------------------------------------------------------------------
 
@@ -204,7 +229,13 @@ static Tensor half_over(const Tensor& dy, const Tensor& y) {
 }
 static double degrees(const Reduction& r, double correction) { return static_cast<double>(r.count) - correction; }
 
+// The variance of a complex number is that of its parts, together.
+static Tensor complex_var(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+  return var(real(x), dims, correction, keepdim) + var(imag(x), dims, correction, keepdim);
+}
+
 Tensor var(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+  if (is_complex(x.dtype())) return complex_var(x, dims, correction, keepdim);
   const Reduction r("var", x, dims, keepdim);
   Tensor y = moment("var", x, r, correction, false, nullptr);
   return record("var", std::move(y), inputs(x), save(x),
@@ -214,6 +245,7 @@ Tensor var(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
 }
 
 Tensor std(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+  if (is_complex(x.dtype())) return sqrt(complex_var(x, dims, correction, keepdim));
   const Reduction r("std", x, dims, keepdim);
   Tensor y = moment("std", x, r, correction, true, nullptr);
   return record("std", y, inputs(x), save(x, output(y)),
@@ -227,6 +259,7 @@ static Tensor mean_backward(const Tensor& dmean, const Dims& kept, const Dims& f
 }
 
 std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+  if (is_complex(x.dtype())) return {var(x, dims, correction, keepdim), mean(x, dims, keepdim)};
   const Reduction r("var_mean", x, dims, keepdim);
   Tensor y[2];
   y[0] = moment("var_mean", x, r, correction, false, &y[1]);
@@ -245,6 +278,7 @@ std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims, double cor
 }
 
 std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+  if (is_complex(x.dtype())) return {std(x, dims, correction, keepdim), mean(x, dims, keepdim)};
   const Reduction r("std_mean", x, dims, keepdim);
   Tensor y[2];
   y[0] = moment("std_mean", x, r, correction, true, &y[1]);
@@ -284,6 +318,11 @@ static Tensor norm_backward(const Tensor& dy_flat, const Tensor& x, const Tensor
 }
 
 Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  if (is_complex(input.dtype())) {
+    require<DTypeError>(!dtype || is_complex(*dtype), "norm: dtype must be complex for a complex input, got ",
+                        dtype.value_or(DType::Float32));
+    return norm(abs(cast(input, dtype.value_or(input.dtype()))), p, dims, keepdim, {});
+  }
   require_floating("norm", "input", input);
   require<DTypeError>(!dtype || is_floating(*dtype), "norm: dtype must be floating, got ",
                       dtype.value_or(DType::Float32));
@@ -314,6 +353,7 @@ Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::
 // ---- logsumexp ------------------------------------------------------------------------------------------------------
 
 Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
+  if (is_complex(input.dtype())) refuse_complex("logsumexp", input.dtype());
   const Tensor x = cast(input, floating_type(input.dtype()));
   const Reduction r("logsumexp", x, dims, keepdim);
   Tensor y = result(r, x.dtype(), -std::numeric_limits<double>::infinity());

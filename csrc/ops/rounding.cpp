@@ -19,7 +19,7 @@ namespace genesis::ops {
 template <class Kernel>
 static Tensor step(const char* op, const Kernel& kernel, const Tensor& x, Out out) {
   require<DTypeError>(x.dtype() != DType::Bool, op, ": not defined for bool");
-  const auto run = [&](View y, View v) { is_floating(v.dtype) ? kernel(y, v) : kernels::copy(y, v); };
+  const auto run = [&](View y, View v) { is_integral(v.dtype) ? kernels::copy(y, v) : kernel(y, v); };
   Tensor y = map(op, run, x, x.dtype(), out);
   return record(op, std::move(y), inputs(x), save(),
                 [](const Tensor& dy, const Saved&) { return Grads{zeros_like(dy)}; });

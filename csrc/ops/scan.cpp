@@ -3,11 +3,14 @@
 #include <limits>
 
 #include "autograd/record.h"
+#include "kernels/complex/complex.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/reduce/scan.h"
 #include "ops/compare.h"
+#include "ops/complex.h"
 #include "ops/create.h"
+#include "ops/elementwise.h"
 #include "ops/operand.h"
 #include "ops/pointwise.h"
 #include "ops/scatter.h"
@@ -39,10 +42,11 @@ static Tensor shift(const Tensor& x, int d, bool back, double fill) {
 // the gradient of b is the same recurrence the other way round.
 static Tensor linear_scan(const Tensor& a, const Tensor& b, int d, bool reverse) {
   Tensor y = empty(b.shape(), b.dtype());
-  kernels::linear_scan(y.view(), a.view(), b.view(), d, reverse);
+  if (is_complex(b.dtype())) kernels::complex_linear_scan(y.view(), a.view(), b.view(), d, reverse);
+  else kernels::linear_scan(y.view(), a.view(), b.view(), d, reverse);
   return record("linear_scan", y, inputs(a, b), save(a, output(y)), [d, reverse](const Tensor& dy, const Saved& saved) {
-    const Tensor db = linear_scan(shift(saved[0], d, !reverse, 0), dy, d, !reverse);
-    return Grads{saved.needs(0) ? db * shift(saved[1], d, reverse, 0) : Tensor(), db};
+    const Tensor db = linear_scan(shift(conj(saved[0]), d, !reverse, 0), dy, d, !reverse);
+    return Grads{saved.needs(0) ? db * shift(conj(saved[1]), d, reverse, 0) : Tensor(), db};
   });
 }
 // Half precision is too coarse for what accumulates: these run in float32.
@@ -54,6 +58,12 @@ static Tensor linear_scan_wide(const Tensor& a, const Tensor& b, int d, bool rev
 // ---- cumsum ---------------------------------------------------------------------------------------------------------
 
 static Tensor cumsum_along(const Tensor& x, int d, bool reverse, DType type, Out out) {
+  if (is_complex(type)) {
+    const Tensor y = over_parts(cast(x, type), [&](const Tensor& parts) {
+      return x.dim() == 0 ? clone(parts) : cumsum_along(parts, d, reverse, parts.dtype(), {});
+    });
+    return deliver("cumsum", y, out);
+  }
   Tensor y = destination("cumsum", x.shape(), type, out);
   if (x.numel() > 0) kernels::cumsum(y.view(), x.view(), d, reverse);
   y = deliver("cumsum", std::move(y), out);
@@ -71,10 +81,15 @@ Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype, Out out)
 // sum in brackets follows a linear recurrence from the end: zeros in x need no care.
 static Tensor cumprod_along(const Tensor& x, int d, bool reverse, DType type, Out out) {
   Tensor y = destination("cumprod", x.shape(), type, out);
-  if (x.numel() > 0) kernels::cumprod(y.view(), x.view(), d, reverse);
+  if (x.numel() > 0 && is_complex(type)) {
+    const WithGradMode off(false);
+    kernels::complex_cumprod(y.view(), cast(x, type).view(), d, reverse);
+  } else if (x.numel() > 0) {
+    kernels::cumprod(y.view(), x.view(), d, reverse);
+  }
   y = deliver("cumprod", std::move(y), out);
   return record("cumprod", std::move(y), inputs(x), save(x), [d, reverse](const Tensor& dy, const Saved& saved) {
-    const Tensor x = cast(saved[0], kernels::compute_type(dy.dtype()));
+    const Tensor x = conj(cast(saved[0], kernels::compute_type(dy.dtype())));
     const Tensor before = cumprod_along(shift(x, d, reverse, 1), d, reverse, x.dtype(), {});
     return Grads{before * linear_scan_wide(shift(x, d, !reverse, 0), dy, d, !reverse)};
   });
@@ -100,6 +115,7 @@ Tensor cumprod_(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
 
 template <class Kernel>
 static WithIndices running_extreme(const char* op, const Kernel& kernel, const Tensor& x, int64_t dim) {
+  if (is_complex(x.dtype())) refuse_complex(op, x.dtype());
   const int d = wrap_dim(op, dim, x.dim());
   const DType type = x.dtype(), compute = is_floating(type) ? kernels::compute_type(type) : DType::Int64;
   WithIndices y{empty(x.shape(), compute), empty(x.shape(), DType::Int64)};

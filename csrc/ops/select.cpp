@@ -18,7 +18,9 @@ Tensor where(const Tensor& condition, const Operand& x, const Operand& y, Out ou
   const DType dtype = common_type(x, y);
   for (const Operand* side : {&x, &y})
     if (side->is_scalar()) require_representable("where", side->scalar, dtype);
-  Tensor z = zip("where", kernels::where, condition, x, y, dtype, out);
+  Tensor z = result_memory("where", condition, x, y, dtype, out);
+  kernels::where(z.view(), Source(condition, z), Source(x, z), Source(y, z));  // of any dtype: values are only moved
+  z = deliver("where", std::move(z), out);
   return record("where", std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(condition),
                 [](const Tensor& dz, const Saved& saved) {
                   const Tensor condition = saved[0];

@@ -7,7 +7,9 @@
 #include "core/parallel.h"
 #include "kernels/elementwise/unary.h"
 #include "ops/compare.h"
+#include "ops/complex.h"
 #include "ops/create.h"
+#include "ops/elementwise.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "ops/select.h"
@@ -15,10 +17,14 @@
 
 namespace genesis::ops {
 
+// In rules, f' is computed from the conjugate of what was saved: all of these functions map conjugates to conjugates.
+
 static Tensor map(const char* op, const kernels::Unary& kernel, const Tensor& x, Out out) {
   const DType dtype = floating_type(x.dtype());
   Tensor y = out ? destination(op, x.shape(), dtype, out) : empty_like(x, dtype);
-  kernel(y.view(), x.view());
+  if (is_complex(dtype)) [[unlikely]]
+    complex_map(op, y.view(), x.view());
+  else kernel(y.view(), x.view());
   return deliver(op, std::move(y), out);
 }
 
@@ -26,14 +32,14 @@ static Tensor map(const char* op, const kernels::Unary& kernel, const Tensor& x,
 template <class Rule>
 static Tensor of_input(const char* op, const kernels::Unary& kernel, const Tensor& x, Out out, Rule derivative) {
   return record(op, map(op, kernel, x, out), inputs(x), save(x),
-                [derivative](const Tensor& dy, const Saved& saved) { return Grads{derivative(dy, saved[0])}; });
+                [derivative](const Tensor& dy, const Saved& saved) { return Grads{derivative(dy, conj(saved[0]))}; });
 }
 // f' from y = f(x), where that is simpler.
 template <class Rule>
 static Tensor of_output(const char* op, const kernels::Unary& kernel, const Tensor& x, Out out, Rule derivative) {
   Tensor y = map(op, kernel, x, out);
   return record(op, y, inputs(x), save(output(y)),
-                [derivative](const Tensor& dy, const Saved& saved) { return Grads{derivative(dy, saved[0])}; });
+                [derivative](const Tensor& dy, const Saved& saved) { return Grads{derivative(dy, conj(saved[0]))}; });
 }
 
 using std::numbers::inv_sqrtpi, std::numbers::ln10, std::numbers::ln2;
@@ -157,7 +163,7 @@ Tensor mvlgamma(const char* op, const Tensor& x, int64_t p) {
 // out in operators.
 Tensor tanh(const Tensor& x, Out out) {
   return of_output("tanh", kernels::tanh, x, out, [](const Tensor& dy, const Tensor& y) {
-    if (grad_mode.enabled) return dy * sub(1, y * y);
+    if (grad_mode.enabled || is_complex(dy.dtype())) return dy * sub(1, y * y);
     Tensor dx = empty_like(dy);
     kernels::tanh_backward(dx.view(), dy.view(), y.view());
     return dx;
@@ -166,7 +172,7 @@ Tensor tanh(const Tensor& x, Out out) {
 
 Tensor sigmoid(const Tensor& x, Out out) {
   return of_output("sigmoid", kernels::sigmoid, x, out, [](const Tensor& dy, const Tensor& y) {
-    if (grad_mode.enabled) return dy * y * sub(1, y);
+    if (grad_mode.enabled || is_complex(dy.dtype())) return dy * y * sub(1, y);
     Tensor dx = empty_like(dy);
     kernels::sigmoid_backward(dx.view(), dy.view(), y.view());
     return dx;

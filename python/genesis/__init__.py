@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from genesis import _C, _tensor
 from genesis._C import *  # noqa: F403
-from genesis._C import float16, float32, float64, int16, int32, int64
+from genesis._C import complex64, complex128, float16, float32, float64, int16, int32, int64
 from genesis._missing import MissingName
 from genesis._tensor import allclose as allclose  # type: ignore[assignment]
 from genesis._version import __version__ as __version__
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from genesis import distributed as distributed
     from genesis import distributions as distributions
     from genesis import dtypes as dtypes
+    from genesis import fft as fft
     from genesis import func as func
     from genesis import function as function
     from genesis import functional as functional
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from genesis import random as random
     from genesis import report as report
     from genesis import serialization as serialization
+    from genesis import signal as signal
     from genesis import signals as signals
     from genesis import sparse as sparse
     from genesis import special as special
@@ -118,6 +120,13 @@ if TYPE_CHECKING:
     from genesis._settings import set_num_interop_threads as set_num_interop_threads
     from genesis._settings import set_warn_always as set_warn_always
     from genesis._settings import use_deterministic_algorithms as use_deterministic_algorithms
+    from genesis._spectral import bartlett_window as bartlett_window
+    from genesis._spectral import blackman_window as blackman_window
+    from genesis._spectral import hamming_window as hamming_window
+    from genesis._spectral import hann_window as hann_window
+    from genesis._spectral import istft as istft
+    from genesis._spectral import kaiser_window as kaiser_window
+    from genesis._spectral import stft as stft
     from genesis._symbolic import SymBool as SymBool
     from genesis._symbolic import SymFloat as SymFloat
     from genesis._symbolic import SymInt as SymInt
@@ -200,6 +209,7 @@ _SUBMODULES = {
     "distributed",
     "distributions",
     "dtypes",
+    "fft",
     "func",
     "function",
     "functional",
@@ -228,6 +238,7 @@ _SUBMODULES = {
     "random",
     "report",
     "serialization",
+    "signal",
     "signals",
     "sparse",
     "special",
@@ -246,6 +257,8 @@ _HOME = {
     "BoolStorage": "storage",
     "ByteStorage": "storage",
     "CharStorage": "storage",
+    "ComplexDoubleStorage": "storage",
+    "ComplexFloatStorage": "storage",
     "DoubleStorage": "storage",
     "Event": "cuda",
     "FloatStorage": "storage",
@@ -280,7 +293,9 @@ _HOME = {
     "alpha_dropout": "nn.functional",
     "are_deterministic_algorithms_enabled": "_settings",
     "autocast": "amp",
+    "bartlett_window": "_spectral",
     "bilinear": "nn.functional",
+    "blackman_window": "_spectral",
     "channel_shuffle": "nn.functional",
     "clear_autocast_cache": "amp",
     "compile": "compiler",
@@ -301,6 +316,8 @@ _HOME = {
     "get_signal_config": "config",
     "gpu_workers": "client",
     "gradient": "_numeric",
+    "hamming_window": "_spectral",
+    "hann_window": "_spectral",
     "histogramdd": "_numeric",
     "iinfo": "_dtype_info",
     "is_anomaly_check_nan_enabled": "autograd._anomaly",
@@ -311,6 +328,8 @@ _HOME = {
     "is_integer": "dtypes",
     "is_storage": "functional",
     "is_warn_always_enabled": "_settings",
+    "istft": "_spectral",
+    "kaiser_window": "_spectral",
     "load": "serialization",
     "load_config": "config",
     "nonzero_static": "_numeric",
@@ -340,6 +359,7 @@ _HOME = {
     "sparse_coo_tensor": "sparse",
     "sparse_csc_tensor": "sparse",
     "sparse_csr_tensor": "sparse",
+    "stft": "_spectral",
     "svd_lowrank": "_lowrank",
     "sym_float": "_symbolic",
     "sym_int": "_symbolic",
@@ -397,6 +417,8 @@ __all__ = sorted({
     *_SUBMODULES,
     *(name for name in _HOME if not name.startswith("_") and name != "range"),
     "__version__",
+    "cdouble",
+    "cfloat",
     "double",
     "e",
     "enable_autocast",
@@ -441,3 +463,4 @@ _C._watch_autocast_flag(globals())
 # PyTorch's other names of dtypes. They shadow builtins from here on, so they come last.
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
+cfloat, cdouble = complex64, complex128

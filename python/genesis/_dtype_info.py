@@ -13,10 +13,13 @@ _FLOATS = {
     "float32": (23, -126, 127),
     "float64": (52, -1022, 1023),
 }
-_INTS = {"uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_INTS = {
+    "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64,
+    "int8": 8, "int16": 16, "int32": 32, "int64": 64,
+}  # fmt: skip
 
 
-# Of dtypes that there are no tensors of: largest, smallest, eps, smallest normal.
+# Of eight bits: largest, smallest, eps, smallest normal.
 _NAMED_FLOATS = {
     "float8_e4m3fn": (448.0, -448.0, 0.125, 2.0**-6),
     "float8_e4m3fnuz": (240.0, -240.0, 0.125, 2.0**-7),
@@ -24,13 +27,12 @@ _NAMED_FLOATS = {
     "float8_e5m2fnuz": (57344.0, -57344.0, 0.125, 2.0**-15),
     "float8_e8m0fnu": (2.0**127, 2.0**-127, 1.0, 2.0**-127),
 }
-_NAMED_INTS = {"uint16": 16, "uint32": 32, "uint64": 64}
 _PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 
 def _name(what: str, type: Any, allowed: dict[str, Any]) -> str:
     given = type.name if isinstance(type, _C.dtype) else None
-    if given in _NAMED_FLOATS or given in _NAMED_INTS or given in _PARTS:
+    if given in _NAMED_FLOATS or given in _PARTS:
         name: str = _PARTS.get(given, given)
     else:
         name = _C._as_dtype(type).name
@@ -82,8 +84,8 @@ class iinfo:
     """
 
     def __init__(self, type: Any) -> None:
-        self.dtype = _name("iinfo", type, _INTS | _NAMED_INTS)
-        self.bits = (_INTS | _NAMED_INTS)[self.dtype]
+        self.dtype = _name("iinfo", type, _INTS)
+        self.bits = _INTS[self.dtype]
         signed = not self.dtype.startswith("uint")
         self.max = 2 ** (self.bits - signed) - 1
         self.min = -(2 ** (self.bits - 1)) if signed else 0

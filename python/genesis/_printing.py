@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PLAIN = ("Tensor", "Parameter")  # any other class is a user's, and shows its own name
 _HALF = ("float16", "bfloat16")
-_FLOATING = ("float16", "bfloat16", "float32", "float64")
+_INFERRED = ("int64", "bool")  # what `tensor(...)` infers by itself, beside the default dtype
 
 
 @dataclass
@@ -109,11 +109,15 @@ def tensor_str(t: Tensor) -> str:
     else:
         summarize = t.numel() > _options.threshold
         values = _shown(t.detach(), 0, dtype in _HALF, summarize)
-        style = _Style(list(_leaves(values)), dtype in _FLOATING)
+        shown = list(_leaves(values))
+        style: _Style | _ComplexStyle = (
+            _ComplexStyle(shown) if t.is_complex() else _Style(shown, t.is_floating_point())
+        )
         text = _layout(values, len(t.shape), len(prefix), style)
         if not _options.edgeitems:  # "[...]" alone says nothing
             suffixes.append(f"size={tuple(t.shape)}")
-        if dtype not in (default, "int64", "bool"):  # what `tensor(...)` infers by itself
+        inferred = str(get_default_dtype().to_complex()).rpartition(".")[2]
+        if dtype not in (default, inferred, *_INFERRED):
             suffixes.append(f"dtype=genesis.{dtype}")
     if t.grad_fn is not None:
         suffixes.append(f"grad_fn=<{t.grad_fn.name()}>")
@@ -179,6 +183,20 @@ class _Style:
         return shown.rjust(self.width)
 
 
+class _ComplexStyle:
+    """The same for complex numbers: each part has a style of its own."""
+
+    def __init__(self, values: list[complex]) -> None:
+        self.real = _Style([v.real for v in values], True)
+        self.imag = _Style([v.imag for v in values], True)
+        self.width = self.real.width + self.imag.width + 1
+
+    def text(self, value: complex) -> str:
+        imaginary = self.imag.text(value.imag).lstrip()
+        sign = "" if imaginary.startswith("-") else "+"
+        return f"{self.real.text(value.real)}{sign}{imaginary}j"
+
+
 def _is_scientific(magnitudes: list[float]) -> bool:
     if not magnitudes:
         return False
@@ -188,7 +206,7 @@ def _is_scientific(magnitudes: list[float]) -> bool:
     return high / low > 1000.0 or high > 1e8 or low < 1e-4
 
 
-def _layout(values: Any, ndim: int, indent: int, style: _Style) -> str:
+def _layout(values: Any, ndim: int, indent: int, style: _Style | _ComplexStyle) -> str:
     if ndim == 0:
         return style.text(values)
     if ndim > 1:

@@ -325,8 +325,6 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "_is_view": _is_view,
     "share_memory_": _share_memory,
     "is_shared": _no,
-    "is_conj": _no,
-    "is_neg": _no,
     "__copy__": _copy,
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,

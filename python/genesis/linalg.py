@@ -1,4 +1,4 @@
-"""Linear algebra over stacks of matrices, in float32 and float64, differentiable to second order.
+"""Linear algebra over stacks of matrices, real and complex, differentiable to second order.
 
 >>> genesis.linalg.solve(genesis.tensor([[2.0, 0.0], [0.0, 4.0]]), genesis.tensor([2.0, 2.0]))
 tensor([1.0000, 0.5000])

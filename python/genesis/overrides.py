@@ -67,6 +67,7 @@ _MODULES = (
     "genesis.nn.init",
     "genesis.linalg",
     "genesis.special",
+    "genesis.fft",
 )
 # Slots that belong to Python's object model rather than to tensors.
 _OBJECT = {"__delattr__", "__getattribute__", "__hash__", "__init__", "__setattr__"}

@@ -229,7 +229,7 @@ _CLASSES = {
     for name, dtype in {
         "Double": _C.float64, "Float": _C.float32, "Half": _C.float16, "BFloat16": _C.bfloat16,
         "Long": _C.int64, "Int": _C.int32, "Short": _C.int16, "Char": _C.int8, "Byte": _C.uint8,
-        "Bool": _C.bool,
+        "Bool": _C.bool, "ComplexFloat": _C.complex64, "ComplexDouble": _C.complex128,
     }.items()
 }  # fmt: skip
 globals().update({kind.__name__: kind for kind in _CLASSES.values()})

@@ -33,7 +33,6 @@ class Producer:
 def test_from_numpy_says_when_it_cannot_share():
     for unshared in (
         np.arange(6)[::-1],
-        np.ones(3, np.uint16),
         np.ones(3, ">f4"),
         np.frombuffer(b"\0" * 9, np.uint8)[1:].view(np.float32),
     ):
@@ -41,12 +40,23 @@ def test_from_numpy_says_when_it_cannot_share():
             genesis.from_numpy(unshared)
         np.testing.assert_array_equal(genesis.tensor(unshared).numpy(), unshared)
         np.testing.assert_array_equal(genesis.as_tensor(unshared).numpy(), unshared)
-    for foreign in (np.array(["a"]), np.array([object()]), np.ones(2, complex)):
+    for foreign in (np.array(["a"]), np.array([object()])):
         with pytest.raises(TypeError):
             genesis.tensor(foreign)
-    with pytest.raises(TypeError, match="uint64"):
-        genesis.tensor(np.array([2**63], np.uint64))
-    assert genesis.tensor(np.array([2**62], np.uint64)).item() == 2**62
+    assert genesis.tensor(np.array([2**63], np.uint64)).item() == 2**63
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128", "uint16", "uint32", "uint64"])
+def test_arrays_of_other_dtypes_are_shared(name):
+    array = np.arange(6).reshape(2, 3).astype(name)
+    shared = genesis.from_numpy(array)
+    assert shared.dtype.name == name
+    array[1, 2] = 7
+    assert shared[1, 2].item() == 7
+    assert shared.numpy().dtype == array.dtype
+    np.testing.assert_array_equal(shared.T.contiguous().numpy(), array.T)
+    np.testing.assert_array_equal(genesis.from_dlpack(array).numpy(), array)
+    np.testing.assert_array_equal(np.from_dlpack(shared), array)
 
 
 def test_read_only_memory_stays_as_it_is():
@@ -75,7 +85,7 @@ def test_array_follows_the_protocol_of_numpy_2():
 
 def test_bfloat16_becomes_an_array_only_where_numpy_knows_it():
     t = genesis.tensor([1.5, -2.0], dtype=genesis.bfloat16)
-    with pytest.raises(BufferError, match="bfloat16"):
+    with pytest.raises(BufferError, match="no format"):
         memoryview(t)
     try:
         import ml_dtypes
@@ -215,7 +225,7 @@ def test_dlpack_refuses_what_it_cannot_do():
     with pytest.raises(ValueError, match="strides"):
         genesis.from_dlpack(np.arange(4.0)[::-1])
     with pytest.raises(TypeError, match="code"):
-        genesis.from_dlpack(np.ones(2, np.uint32))
+        genesis.from_dlpack(np.ones(2, np.longdouble))
     assert t.__dlpack_device__() == (1, 0)
     assert t.__dlpack__(copy=True) is not None
 

@@ -129,13 +129,29 @@ def test_a_whole_model_is_refused_or_comes_as_data(tmp_path):
 def test_dtypes_without_a_counterpart_are_named(tmp_path):
     torch = pytest.importorskip("torch")
     for dtype, name in (
-        (torch.complex64, "Complex"),
-        (torch.uint16, "uint16"),
-        (torch.float8_e5m2, "float8"),
+        (torch.complex32, "Complex"),
+        (torch.float8_e5m2fnuz, "float8"),
     ):
         torch.save([torch.zeros(2).to(dtype)], tmp_path / "x.pt")
         with pytest.raises(FileFormatError, match=name):
             genesis.load(tmp_path / "x.pt")
+
+
+@pytest.mark.parametrize(
+    "name", ["complex64", "complex128", "uint16", "uint64", "float8_e4m3fn", "float8_e5m2"]
+)
+def test_other_dtypes_come_and_go(tmp_path, name):
+    torch = pytest.importorskip("torch")
+    theirs = torch.tensor([1.0, 2.0, 3.0]).to(getattr(torch, name))
+    torch.save({"x": theirs}, tmp_path / "x.pt")
+    ours = genesis.load(tmp_path / "x.pt")["x"]
+    assert ours.dtype.name == name
+    assert ours.tolist() == theirs.tolist()
+    for file in ("y.pt", "y.safetensors"):
+        genesis.save({"x": ours}, tmp_path / file)
+        again = genesis.load(tmp_path / file)["x"]
+        assert (again.dtype, again.tolist()) == (ours.dtype, ours.tolist())
+    assert torch.load(tmp_path / "y.pt")["x"].dtype == theirs.dtype
 
 
 def test_programs_are_refused(tmp_path):

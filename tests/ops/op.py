@@ -86,6 +86,7 @@ class _Options:
     # what must hold
     grad: bool = True  # first and second derivative by finite differences
     dtypes: str = "float"  # a key of DTYPES
+    complex: bool = False  # defined for complex numbers too, by the same reference
     result: str | Callable[[str], str] = "promote"  # promote, float, sum, or a dtype's name
     check: Callable[..., None] | None = None  # check(outputs, sample) in place of a reference
     method: bool = True  # there is Tensor.<name>
@@ -183,6 +184,11 @@ class Op(_Options):
             found[f"operator.{self.operator.__name__}"] = self.operator
         assert found, f"{self.name}: no such function or method"
         return {form: self.wrap(f) for form, f in found.items()} if self.wrap else found
+
+    def complex_leaves(self, sample: Sample) -> list[np.ndarray]:
+        """The leaves with imaginary parts."""
+        rng = self.rng()
+        return [np.asarray(a + 1j * rng.uniform(-1, 1, a.shape)) for a in self.leaves(sample)]
 
     def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The outputs of the first form."""

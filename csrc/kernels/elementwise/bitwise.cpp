@@ -61,11 +61,13 @@ Inner with_bits(DType t, F&& f) {
     case DType::Int8: return f.template operator()<int8_t>();
     case DType::Int16: return f.template operator()<int16_t>();
     case DType::Int32: return f.template operator()<int32_t>();
-    default: return f.template operator()<int64_t>();
+    case DType::Int64: return f.template operator()<int64_t>();
+    default: unsupported(t);
   }
 }
 template <class F>
 Inner with_integer(DType t, F&& f) {
+  if (!is_integral(t)) unsupported(t);
   return compute_type(t) == DType::Int64 ? f.template operator()<int64_t>() : f.template operator()<int32_t>();
 }
 template <class Op>

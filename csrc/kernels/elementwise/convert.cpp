@@ -26,8 +26,8 @@ namespace {
 // ---- conversion -----------------------------------------------------------------------------------------------------
 //
 // Lines that lie one after another are converted; strided ones are collected first or spread afterwards, by the width
-// of an element alone. A half type becomes float32 and nothing else, and comes from float32: the other dtypes go that
-// way.
+// of an element alone. Common types convert to each other directly. The others go through one of them (bridge): half
+// types through float32, complex ones through their parts.
 
 template <class To, class From>
 [[gnu::always_inline]] inline To cast(From x) {
@@ -46,12 +46,29 @@ template <class To, class From>
   }
 }
 
+template <class T>
+inline constexpr bool is_pair = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
 template <class To, class From>
 void convert(void* dst, const void* src, int64_t n) {
   To* const out = static_cast<To*>(dst);
   const From* const in = static_cast<const From*>(src);
   if constexpr (is_half<From>) {
     widen(in, out, n);
+  } else if constexpr (std::is_same_v<From, Float8E4M3> || std::is_same_v<From, Float8E5M2>) {
+    for (int64_t i = 0; i < n; ++i) out[i] = to_float(in[i]);
+  } else if constexpr (std::is_same_v<To, Float8E4M3>) {
+    for (int64_t i = 0; i < n; ++i) out[i] = to_float8_e4m3(in[i]);
+  } else if constexpr (std::is_same_v<To, Float8E5M2>) {
+    for (int64_t i = 0; i < n; ++i) out[i] = to_float8_e5m2(in[i]);
+  } else if constexpr (is_pair<From> && is_pair<To>) {
+    for (int64_t i = 0; i < n; ++i) out[i] = To(in[i]);
+  } else if constexpr (is_pair<From>) {  // a number is true unless both parts are zero; else the imaginary part is lost
+    for (int64_t i = 0; i < n; ++i)
+      if constexpr (std::is_same_v<To, bool>) out[i] = in[i] != From(0);
+      else out[i] = in[i].real();
+  } else if constexpr (is_pair<To>) {
+    for (int64_t i = 0; i < n; ++i) out[i] = To(in[i]);
   } else if constexpr (is_half<To>) {
     narrow(in, out, n);
   } else {
@@ -77,24 +94,96 @@ Convert from(DType dtype) {
   }
 }
 
-// Null if the way is through float32.
+// The conversions to and from a type that is not common; null where there is none.
+Convert special(DType to, DType source) {
+  using C64 = std::complex<float>;
+  using C128 = std::complex<double>;
+  struct Row {
+    DType to, source;
+    Convert convert;
+  };
+  using enum DType;
+  static constexpr Row rows[] = {
+      {Float32, Float16, convert<float, Half>},
+      {Float16, Float32, convert<Half, float>},
+      {Float32, BFloat16, convert<float, genesis::BFloat16>},
+      {BFloat16, Float32, convert<genesis::BFloat16, float>},
+      {Complex128, Complex64, convert<C128, C64>},
+      {Complex64, Complex128, convert<C64, C128>},
+      {Float32, Complex64, convert<float, C64>},
+      {Complex64, Float32, convert<C64, float>},
+      {Float64, Complex128, convert<double, C128>},
+      {Complex128, Float64, convert<C128, double>},
+      {Bool, Complex64, convert<bool, C64>},
+      {Bool, Complex128, convert<bool, C128>},
+      {Int64, UInt16, convert<int64_t, uint16_t>},
+      {UInt16, Int64, convert<uint16_t, int64_t>},
+      {Int64, UInt32, convert<int64_t, uint32_t>},
+      {UInt32, Int64, convert<uint32_t, int64_t>},
+      {Int64, UInt64, convert<int64_t, uint64_t>},
+      {UInt64, Int64, convert<uint64_t, int64_t>},
+      {Float32, UInt64, convert<float, uint64_t>},
+      {Float64, UInt64, convert<double, uint64_t>},
+      {Float32, Float8E4M3, convert<float, genesis::Float8E4M3>},
+      {Float8E4M3, Float32, convert<genesis::Float8E4M3, float>},
+      {Float32, Float8E5M2, convert<float, genesis::Float8E5M2>},
+      {Float8E5M2, Float32, convert<genesis::Float8E5M2, float>},
+  };
+  for (const Row& row : rows)
+    if (row.to == to && row.source == source) return row.convert;
+  return nullptr;
+}
+
+// The common type that a type is converted to first.
+DType bridge(DType t) {
+  if (is_complex(t)) return real_type(t);
+  return genesis::is_half(t) || info(t).storage_only ? compute_type(t) : t;
+}
+
+// Null if there is no direct way.
 Convert converter(DType to, DType source) {
-  if (to == DType::Float32 && source == DType::Float16) return convert<float, Half>;
-  if (to == DType::Float32 && source == DType::BFloat16) return convert<float, BFloat16>;
   switch (to) {
-    case DType::Bool: return from<bool>(source);
+    case DType::Bool:
+      if (is_complex(source)) break;
+      return from<bool>(source);
     case DType::UInt8: return from<uint8_t>(source);
     case DType::Int8: return from<int8_t>(source);
     case DType::Int16: return from<int16_t>(source);
     case DType::Int32: return from<int32_t>(source);
-    case DType::Int64: return from<int64_t>(source);
-    case DType::Float16: return source == DType::Float32 ? convert<Half, float> : nullptr;
-    case DType::BFloat16: return source == DType::Float32 ? convert<BFloat16, float> : nullptr;
-    case DType::Float32: return from<float>(source);
-    case DType::Float64: return from<double>(source);
+    case DType::Int64:
+      if (!is_common(source)) break;
+      return from<int64_t>(source);
+    case DType::Float32:
+      if (!is_common(source) || genesis::is_half(source)) break;
+      return from<float>(source);
+    case DType::Float64:
+      if (!is_common(source)) break;
+      return from<double>(source);
+    default: break;
   }
-  return nullptr;
+  return special(to, source);
 }
+
+// From one type to another, in at most three steps.
+struct Path {
+  Convert steps[3];
+  int length = 0;
+
+  Path(DType to, DType source) {
+    if (!converter(to, source)) {
+      go(bridge(source), source);
+      if (!converter(to, source)) go(bridge(to), source);
+    }
+    go(to, source);
+  }
+
+ private:
+  void go(DType next, DType& at) {
+    if (next == at) return;
+    steps[length++] = converter(next, at);
+    at = next;
+  }
+};
 
 template <class T>
 void move(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) {
@@ -109,7 +198,8 @@ void move(int64_t item, char* dst, int64_t dst_stride, const char* src, int64_t 
     case 1: return move<uint8_t>(dst, dst_stride, src, src_stride, n);
     case 2: return move<uint16_t>(dst, dst_stride, src, src_stride, n);
     case 4: return move<uint32_t>(dst, dst_stride, src, src_stride, n);
-    default: return move<uint64_t>(dst, dst_stride, src, src_stride, n);
+    case 8: return move<uint64_t>(dst, dst_stride, src, src_stride, n);
+    default: return move<std::complex<double>>(dst, dst_stride, src, src_stride, n);
   }
 }
 
@@ -120,24 +210,23 @@ void convert(char* dst, int64_t dst_stride, DType to, const char* src, int64_t s
   if (to == source) return move(dst_item, dst, dst_stride, src, src_stride, n);
   const Convert direct = converter(to, source);
   if (direct && (n == 1 || (dst_stride == dst_item && src_stride == src_item))) return direct(dst, src, n);
-  const Convert widened = direct ? nullptr : converter(DType::Float32, source);
-  const Convert last = direct ? direct : converter(to, DType::Float32);
+  const Path path(to, source);
   constexpr int64_t most = 256;
-  alignas(64) char in[most * 8], out[most * 8];
-  alignas(64) float middle[most];
+  alignas(64) char buffers[4][most * kMaxItemSize];
   for (int64_t i = 0; i < n; i += most) {
     const int64_t m = std::min(most, n - i);
     const void* from = src + i * src_stride;
     if (src_stride != src_item) {
-      move(src_item, in, src_item, src + i * src_stride, src_stride, m);
-      from = in;
+      move(src_item, buffers[3], src_item, src + i * src_stride, src_stride, m);
+      from = buffers[3];
     }
-    if (widened) {
-      widened(middle, from, m);
-      from = middle;
+    for (int k = 0; k < path.length; ++k) {
+      void* const next = k + 1 == path.length && dst_stride == dst_item ? dst + i * dst_item : buffers[k];
+      path.steps[k](next, from, m);
+      from = next;
     }
-    last(dst_stride == dst_item ? dst + i * dst_item : out, from, m);
-    if (dst_stride != dst_item) move(dst_item, dst + i * dst_stride, dst_stride, out, dst_item, m);
+    if (dst_stride != dst_item)
+      move(dst_item, dst + i * dst_stride, dst_stride, static_cast<const char*>(from), dst_item, m);
   }
 }
 
@@ -345,13 +434,14 @@ void copy_same(const View& dst, const View& src) {
   if (loop.src[last] != 1 && loop.dst[last] == 1)
     for (int d = 0; d < last; ++d)
       if (loop.src[d] == 1) across = d;
+  if constexpr (sizeof(T) == 16) return copy_rows(loop, out, in);
   if (across < 0 || loop.shape[across] < 8 || loop.shape[last] < 8) return copy_rows(loop, out, in);
   for (int d = across; d + 1 < last; ++d) {  // bring it next to the last
     std::swap(loop.shape[d], loop.shape[d + 1]);
     std::swap(loop.dst[d], loop.dst[d + 1]);
     std::swap(loop.src[d], loop.src[d + 1]);
   }
-  transpose_copy(loop, out, in);
+  if constexpr (sizeof(T) < 16) transpose_copy(loop, out, in);
 }
 
 }  // namespace
@@ -373,7 +463,8 @@ void copy(View dst, View src) {
       case 1: return copy_same<uint8_t>(dst, src);
       case 2: return copy_same<uint16_t>(dst, src);
       case 4: return copy_same<uint32_t>(dst, src);
-      default: return copy_same<uint64_t>(dst, src);
+      case 8: return copy_same<uint64_t>(dst, src);
+      default: return copy_same<std::complex<double>>(dst, src);
     }
   }
   const int64_t item = itemsize(dst.dtype);
@@ -382,7 +473,7 @@ void copy(View dst, View src) {
     elementwise({{dst, dst.dtype}, {src, dst.dtype}}, convert_inner, &item);
     return;
   }
-  alignas(8) char value[8];
+  alignas(16) char value[kMaxItemSize];
   gather(value, dst.dtype, src.data, 0, src.dtype, 1);
   copy(dst, View{value, dst.dtype, 0, nullptr, nullptr});
 }

@@ -4,8 +4,10 @@
 #include "kernels/elementwise/elementwise.h"
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 
+#include "core/error.h"
 #include "core/isa.h"
 #include "core/parallel.h"
 #include "kernels/elementwise/convert.h"
@@ -202,7 +204,7 @@ void run_direct_rows(const Loop& loop, char* const* data, int64_t rows) {
 
 // One stretch along the innermost dimension, in tiles.
 void run_stretch(const Loop& loop, char* const* data, int64_t n) {
-  alignas(64) char buffers[kMaxOperands][kTile * 8];
+  alignas(64) char buffers[kMaxOperands][kTile * kMaxItemSize];
   const int last = loop.ndim - 1;
   char* at[kMaxOperands];
   for (int k = 0; k < loop.n; ++k) {
@@ -260,7 +262,9 @@ void move_rows(int64_t item, char* here, char* there, int64_t rows, int64_t cols
     case 1: return move_rows<uint8_t, Collect>(here, there, rows, cols, row_stride, col_stride);
     case 2: return move_rows<uint16_t, Collect>(here, there, rows, cols, row_stride, col_stride);
     case 4: return move_rows<uint32_t, Collect>(here, there, rows, cols, row_stride, col_stride);
-    default: return move_rows<uint64_t, Collect>(here, there, rows, cols, row_stride, col_stride);
+    case 8: return move_rows<uint64_t, Collect>(here, there, rows, cols, row_stride, col_stride);
+    case 16: return move_rows<std::complex<double>, Collect>(here, there, rows, cols, row_stride, col_stride);
+    default: __builtin_unreachable();
   }
 }
 
@@ -275,15 +279,17 @@ void spread_rows(int64_t item, char* to, const char* values, int64_t rows, int64
     case 1: return spread_rows<uint8_t>(to, values, rows, cols);
     case 2: return spread_rows<uint16_t>(to, values, rows, cols);
     case 4: return spread_rows<uint32_t>(to, values, rows, cols);
-    default: return spread_rows<uint64_t>(to, values, rows, cols);
+    case 8: return spread_rows<uint64_t>(to, values, rows, cols);
+    case 16: return spread_rows<std::complex<double>>(to, values, rows, cols);
+    default: __builtin_unreachable();
   }
 }
 
 // Rows of the innermost dimension, which is short: as many to a tile as fit. An operand that is the same in every row
 // (a vector that is added to each) is laid out once.
 void run_rows(const Loop& loop, char* const* data, int64_t rows) {
-  alignas(64) char buffers[kMaxOperands][kTile * 8];
-  alignas(64) char raw[kTile * 8];
+  alignas(64) char buffers[kMaxOperands][kTile * kMaxItemSize];
+  alignas(64) char raw[kTile * kMaxItemSize];
   const int last = loop.ndim - 1;
   const int64_t cols = loop.shape[last], per_tile = std::min(rows, kTile / cols);
   enum { Direct, Once, Converted, Spread, Gathered } way[kMaxOperands];
@@ -388,6 +394,12 @@ void run(const Loop& loop, int64_t begin, int64_t end) {
 }
 
 }  // namespace
+
+void unsupported(DType t) {
+  fail<DTypeError>("not defined for ", t, " tensors",
+                   is_complex(t) ? "; it may be for their real or imaginary parts, x.real and x.imag"
+                                 : "; convert them first, e.g. with float()");
+}
 
 void elementwise(std::initializer_list<Operand> operands, Inner inner, Params params, int64_t grain, bool fetches) {
   if (note) [[unlikely]]

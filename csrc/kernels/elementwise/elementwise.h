@@ -59,10 +59,10 @@ using Note = void (*)(std::initializer_list<Operand> operands, Inner inner, Para
 inline constinit Note note = nullptr;
 
 // float16 and bfloat16 compute in float32, small integers in int32, bool in uint8.
-inline DType compute_type(DType t) {
-  constexpr DType types[kNumDTypes] = {DType::UInt8, DType::Int32,   DType::Int32,   DType::Int32,   DType::Int32,
-                                       DType::Int64, DType::Float32, DType::Float32, DType::Float32, DType::Float64};
-  return types[static_cast<int>(t)];
-}
+constexpr DType compute_type(DType t) { return info(t).compute; }
+
+// A kernel was called for a dtype that it is not written for. The name of the operator is added to the message where
+// the error reaches Python.
+[[noreturn, gnu::cold]] void unsupported(DType t);
 
 }  // namespace genesis::kernels

@@ -152,13 +152,18 @@ auto with_compute_type(DType t, F&& f) {
     case DType::UInt8: return f.template operator()<uint8_t>();
     case DType::Int32: return f.template operator()<int32_t>();
     case DType::Int64: return f.template operator()<int64_t>();
+    case DType::Float32: return f.template operator()<float>();
     case DType::Float64: return f.template operator()<double>();
-    default: return f.template operator()<float>();
+    default: unsupported(t);
   }
 }
 template <class F>
 auto with_floating_compute_type(DType t, F&& f) {
-  return compute_type(t) == DType::Float64 ? f.template operator()<double>() : f.template operator()<float>();
+  switch (compute_type(t)) {
+    case DType::Float32: return f.template operator()<float>();
+    case DType::Float64: return f.template operator()<double>();
+    default: unsupported(t);
+  }
 }
 
 // The same, but small integers as they are: for operations that may wrap around in the small type as well as in int32.

@@ -207,7 +207,9 @@ bool divide(View y, View a, View b) {
     case DType::Float64: inner = division_loop<Op, double>; break;
     case DType::Float32: inner = division_loop<Op, float>; break;
     case DType::Int64: inner = binary_loop<OnIntegers<Op>, int64_t, int64_t>; break;
-    default: inner = binary_loop<OnIntegers<Op>, int32_t, int32_t>; break;
+    case DType::UInt8:
+    case DType::Int32: inner = binary_loop<OnIntegers<Op>, int32_t, int32_t>; break;
+    default: unsupported(y.dtype);
   }
   elementwise({{y, t}, {a, t}, {b, t}}, inner, &zero, kGrain);
   return zero.met;
@@ -230,6 +232,7 @@ bool div_trunc(View y, View a, View b) {
     zip_floating<DivTrunc>(y, a, b);
     return false;
   }
+  if (!is_integral(y.dtype)) unsupported(y.dtype);
   const Zero zero;
   const DType t = compute_type(y.dtype);
   elementwise({{y, t}, {a, t}, {b, t}},

@@ -98,6 +98,8 @@ struct Within {
 
 }  // namespace
 
+using Wide = std::complex<double>;
+
 // Only the width of an element matters: values are moved, not computed with.
 void where(View y, View c, View a, View b) {
   Inner inner = nullptr;
@@ -105,7 +107,8 @@ void where(View y, View c, View a, View b) {
     case 1: inner = ternary_loop<Where, uint8_t, uint8_t, uint8_t, uint8_t>; break;
     case 2: inner = ternary_loop<Where, uint8_t, uint16_t, uint16_t, uint16_t>; break;
     case 4: inner = ternary_loop<Where, uint8_t, uint32_t, uint32_t, uint32_t>; break;
-    default: inner = ternary_loop<Where, uint8_t, uint64_t, uint64_t, uint64_t>; break;
+    case 8: inner = ternary_loop<Where, uint8_t, uint64_t, uint64_t, uint64_t>; break;
+    default: inner = ternary_loop<Where, uint8_t, Wide, Wide, Wide>; break;
   }
   elementwise({{y, y.dtype}, {c, DType::Bool}, {a, y.dtype}, {b, y.dtype}}, inner);
 }

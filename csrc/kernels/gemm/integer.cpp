@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/parallel.h"
+#include "kernels/elementwise/elementwise.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -37,7 +38,8 @@ void integer_gemm(View c, View a, View b) {
     case DType::Int8: return product<int8_t>(c, a, b);
     case DType::Int16: return product<int16_t>(c, a, b);
     case DType::Int32: return product<int32_t>(c, a, b);
-    default: return product<int64_t>(c, a, b);
+    case DType::Int64: return product<int64_t>(c, a, b);
+    default: unsupported(c.dtype);
   }
 }
 GENESIS_KERNEL(integer_gemm)

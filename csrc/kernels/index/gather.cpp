@@ -486,7 +486,8 @@ auto with_element_type(DType t, F&& f) {
     case DType::Int32: return f.template operator()<int32_t>();
     case DType::Int64: return f.template operator()<int64_t>();
     case DType::Float32: return f.template operator()<float>();
-    default: return f.template operator()<double>();
+    case DType::Float64: return f.template operator()<double>();
+    default: unsupported(t);
   }
 }
 // The same with an unsigned integer as wide as the element, for what is only moved.
@@ -496,12 +497,17 @@ auto with_item(int64_t item, F&& f) {
     case 1: return f.template operator()<uint8_t>();
     case 2: return f.template operator()<uint16_t>();
     case 4: return f.template operator()<uint32_t>();
-    default: return f.template operator()<uint64_t>();
+    case 8: return f.template operator()<uint64_t>();
+    default: return f.template operator()<std::complex<double>>();
   }
 }
 
 template <class Op>
 const Combiner& combiner(DType t) {
+  if constexpr (std::is_same_v<Op, Add> || std::is_same_v<Op, Mul>) {
+    if (t == DType::Complex64) return combiner_of<Op, std::complex<float>>;
+    if (t == DType::Complex128) return combiner_of<Op, std::complex<double>>;
+  }
   return *with_element_type(t, []<class T>() { return &combiner_of<Op, T>; });
 }
 

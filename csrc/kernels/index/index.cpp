@@ -146,7 +146,9 @@ void with_width(DType t, F&& f) {
     case 1: return f.template operator()<uint8_t>();
     case 2: return f.template operator()<uint16_t>();
     case 4: return f.template operator()<uint32_t>();
-    default: return f.template operator()<uint64_t>();
+    case 8: return f.template operator()<uint64_t>();
+    case 16: return f.template operator()<std::complex<double>>();
+    default: unsupported(t);
   }
 }
 
@@ -282,6 +284,9 @@ void index_add(View table, View values, int at, const int64_t* places, int64_t s
     case DType::BFloat16: return add_places<BFloat16>(table, values, loop, num_places);
     case DType::Float32: return add_places<float>(table, values, loop, num_places);
     case DType::Float64: return add_places<double>(table, values, loop, num_places);
+    case DType::Complex64: return add_places<std::complex<float>>(table, values, loop, num_places);
+    case DType::Complex128: return add_places<std::complex<double>>(table, values, loop, num_places);
+    default: unsupported(table.dtype);
   }
 }
 GENESIS_KERNEL(index_add)

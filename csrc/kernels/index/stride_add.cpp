@@ -31,7 +31,9 @@ void stride_add(View dst, View src) {
     case DType::Float16: return loop<Half>(dst, src, [](Half& a, Half b) { a = to_half(to_float(a) + to_float(b)); });
     case DType::BFloat16:
       return loop<BFloat16>(dst, src, [](BFloat16& a, BFloat16 b) { a = to_bfloat16(to_float(a) + to_float(b)); });
-    default: return;  // only floating tensors have gradients
+    case DType::Complex64: return loop<std::complex<float>>(dst, src, [](auto& a, auto b) { a += b; });
+    case DType::Complex128: return loop<std::complex<double>>(dst, src, [](auto& a, auto b) { a += b; });
+    default: unsupported(dst.dtype);  // only floating and complex tensors have gradients
   }
 }
 

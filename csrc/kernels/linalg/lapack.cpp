@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
+#include "kernels/elementwise/elementwise.h"
 
 namespace genesis::kernels {
 
@@ -30,10 +32,26 @@ constexpr const char* kLibrary = "/lib/libscipy_openblas.dylib";
 constexpr const char* kLibrary = "/lib/libscipy_openblas.so";
 #endif
 
-// Fortran passes everything by address, and the lengths of strings by value at the end.
+template <class T>
+struct PartOf {
+  using type = T;
+};
+template <class T>
+struct PartOf<std::complex<T>> {
+  using type = T;
+};
+// The type of the real and imaginary parts.
+template <class T>
+using Part = typename PartOf<T>::type;
+template <class T>
+inline constexpr bool kComplex = !std::is_same_v<T, Part<T>>;
+
+// Fortran passes everything by address, and the lengths of strings by value at the end. Routines of complex matrices
+// that have more arguments than those of real ones are called through `eigen`, `singular` and `general`.
 template <class T>
 struct Routines {
   using In = const int*;
+  using P = Part<T>;
   void (*getrf)(In m, In n, T* a, In lda, int* pivots, int* info);
   void (*getrs)(const char* trans, In n, In nrhs, const T* a, In lda, In pivots, T* b, In ldb, int* info, size_t);
   void (*getri)(In n, T* a, In lda, In pivots, T* work, In lwork, int* info);
@@ -44,15 +62,49 @@ struct Routines {
                const T* a, In lda, T* b, In ldb, size_t, size_t, size_t, size_t);
   void (*geqrf)(In m, In n, T* a, In lda, T* tau, T* work, In lwork, int* info);
   void (*orgqr)(In m, In n, In k, T* a, In lda, const T* tau, T* work, In lwork, int* info);
-  void (*syevd)(const char* jobz, const char* uplo, In n, T* a, In lda, T* w, T* work, In lwork, int* iwork, In liwork,
-                int* info, size_t, size_t);
-  void (*gesdd)(const char* jobz, In m, In n, T* a, In lda, T* s, T* u, In ldu, T* vt, In ldvt, T* work, In lwork,
-                int* iwork, int* info, size_t);
+  void (*syevd)();
+  void (*gesdd)();
+  void (*geev)();
+
+  void eigen(const char* jobz, const char* uplo, In n, T* a, T* w_work, In lwork, P* w, P* rwork, In lrwork, int* iwork,
+             In liwork, int* info) const {
+    if constexpr (kComplex<T>) {
+      using F = void (*)(const char*, const char*, In, T*, In, P*, T*, In, P*, In, int*, In, int*, size_t, size_t);
+      reinterpret_cast<F>(syevd)(jobz, uplo, n, a, n, w, w_work, lwork, rwork, lrwork, iwork, liwork, info, 1, 1);
+    } else {
+      using F = void (*)(const char*, const char*, In, T*, In, T*, T*, In, int*, In, int*, size_t, size_t);
+      reinterpret_cast<F>(syevd)(jobz, uplo, n, a, n, w, w_work, lwork, iwork, liwork, info, 1, 1);
+    }
+  }
+  void singular(const char* jobz, In m, In n, T* a, P* s, T* u, In ldu, T* vt, In ldvt, T* work, In lwork, P* rwork,
+                int* iwork, int* info) const {
+    if constexpr (kComplex<T>) {
+      using F = void (*)(const char*, In, In, T*, In, P*, T*, In, T*, In, T*, In, P*, int*, int*, size_t);
+      reinterpret_cast<F>(gesdd)(jobz, m, n, a, m, s, u, ldu, vt, ldvt, work, lwork, rwork, iwork, info, 1);
+    } else {
+      using F = void (*)(const char*, In, In, T*, In, T*, T*, In, T*, In, T*, In, int*, int*, size_t);
+      reinterpret_cast<F>(gesdd)(jobz, m, n, a, m, s, u, ldu, vt, ldvt, work, lwork, iwork, info, 1);
+    }
+  }
+  // `values` are the eigenvalues; of a real matrix, the real parts and then the imaginary ones.
+  void general(const char* jobvr, In n, T* a, T* values, T* vectors, T* work, In lwork, P* rwork, int* info) const {
+    const int one = 1;
+    if constexpr (kComplex<T>) {
+      using F = void (*)(const char*, const char*, In, T*, In, T*, T*, In, T*, In, T*, In, P*, int*, size_t, size_t);
+      reinterpret_cast<F>(geev)("N", jobvr, n, a, n, values, nullptr, &one, vectors, n, work, lwork, rwork, info, 1, 1);
+    } else {
+      using F = void (*)(const char*, const char*, In, T*, In, T*, T*, T*, In, T*, In, T*, In, int*, size_t, size_t);
+      reinterpret_cast<F>(geev)("N", jobvr, n, a, n, values, values + *n, nullptr, &one, vectors, n, work, lwork, info,
+                                1, 1);
+    }
+  }
 };
 
 struct Library {
   Routines<float> single;
   Routines<double> wide;
+  Routines<std::complex<float>> complex_single;
+  Routines<std::complex<double>> complex_wide;
 
   Library() {
     Dl_info self;
@@ -69,6 +121,8 @@ struct Library {
     }
     fill(single, 's');
     fill(wide, 'd');
+    fill(complex_single, 'c');
+    fill(complex_wide, 'z');
     // Threads are ours: matrices of a stack run in parallel, and results do not depend on how many there are.
     void (*set_threads)(int);
     find(set_threads, "scipy_openblas_set_num_threads");
@@ -94,9 +148,10 @@ struct Library {
     find(r.sytrs, prefix + "sytrs_");
     find(r.trsm, prefix + "trsm_");
     find(r.geqrf, prefix + "geqrf_");
-    find(r.orgqr, prefix + "orgqr_");
-    find(r.syevd, prefix + "syevd_");
+    find(r.orgqr, prefix + (kComplex<T> ? "ungqr_" : "orgqr_"));
+    find(r.syevd, prefix + (kComplex<T> ? "heevd_" : "syevd_"));
     find(r.gesdd, prefix + "gesdd_");
+    find(r.geev, prefix + "geev_");
   }
   void* handle_;
 };
@@ -105,7 +160,9 @@ template <class T>
 const Routines<T>& lapack() {
   static const Library library;
   if constexpr (std::is_same_v<T, float>) return library.single;
-  else return library.wide;
+  else if constexpr (std::is_same_v<T, double>) return library.wide;
+  else if constexpr (std::is_same_v<T, std::complex<float>>) return library.complex_single;
+  else return library.complex_wide;
 }
 
 // ---- stacks of matrices ---------------------------------------------------------------------------------------------
@@ -159,11 +216,12 @@ void store(const Matrix<T>& m, const T* from, int64_t ld) {
 }
 template <class T>
 void store_identity(const Matrix<T>& m) {
-  tiles(m, [](int64_t i, int64_t j, T& value) { value = i == j; });
+  tiles(m, [](int64_t i, int64_t j, T& value) { value = T(i == j); });
 }
 template <class T>
 bool finite(const T* values, int64_t n) {
-  return std::all_of(values, values + n, [](T v) { return std::isfinite(v); });
+  return std::all_of(values, values + n,
+                     [](T v) { return std::isfinite(std::real(v)) && std::isfinite(std::imag(v)); });
 }
 
 size_t area(int64_t a, int64_t b) { return static_cast<size_t>(a * b); }
@@ -192,14 +250,21 @@ LapackFailure each(int64_t n, double operations, const Worker& worker, int* info
 // A routine told how much work space it wants, as a number in work[0]; float32 may have rounded it down.
 template <class T>
 int work_size(T answer, int64_t least) {
-  const double wanted = static_cast<double>(answer) * (1 + 2 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+  const double eps = static_cast<double>(std::numeric_limits<Part<T>>::epsilon());
+  const double wanted = static_cast<double>(std::real(answer)) * (1 + 2 * eps);
   return static_cast<int>(
       std::clamp<int64_t>(static_cast<int64_t>(std::ceil(wanted)), std::max<int64_t>(least, 1), INT_MAX));
 }
 
 template <class F>
 auto by_type(const View& a, F f) {
-  return a.dtype == DType::Float32 ? f(float{}) : f(double{});
+  switch (a.dtype) {
+    case DType::Float32: return f(float{});
+    case DType::Float64: return f(double{});
+    case DType::Complex64: return f(std::complex<float>{});
+    case DType::Complex128: return f(std::complex<double>{});
+    default: unsupported(a.dtype);
+  }
 }
 
 double cube(int n) { return static_cast<double>(n) * n * n; }
@@ -239,7 +304,7 @@ LapackFailure lu_factor(View a, View lu, View pivots, int* infos) {
   });
 }
 
-void lu_solve(View lu, View pivots, View b, View x, bool transposed) {
+void lu_solve(View lu, View pivots, View b, View x, bool adjoint) {
   by_type(b, [&]<class T>(T) {
     const auto& routine = lapack<T>();
     const int n = rows(b), nrhs = cols(b);
@@ -247,7 +312,7 @@ void lu_solve(View lu, View pivots, View b, View x, bool transposed) {
     each(count(b), static_cast<double>(n) * n * nrhs, [&, right = std::vector<T>(area(n, nrhs))](int64_t i) mutable {
       load(right.data(), matrix<T>(b, i));
       int info = 0;
-      routine.getrs(transposed ? "T" : "N", &n, &nrhs, start<T>(lu, i), &n, start<int>(pivots, i, 1), right.data(), &n,
+      routine.getrs(adjoint ? "C" : "N", &n, &nrhs, start<T>(lu, i), &n, start<int>(pivots, i, 1), right.data(), &n,
                     &info, 1);
       store(matrix<T>(x, i), right.data(), n);
       return info;
@@ -261,19 +326,20 @@ void lu_determinant(View lu, View pivots, View determinant, View logarithm) {
     for (int64_t i = 0; i < count(lu); ++i) {
       const T* factors = start<T>(lu, i);
       const int* swaps = start<int>(pivots, i, 1);
-      T product = 1, log = 0;
+      T product = 1;
+      Part<T> log = 0;
       for (int64_t k = 0; k < n; ++k) {
         const T pivot = factors[k * (n + 1)];
         if (swaps[k] != k + 1) product = -product;
         if (!logarithm.data) {
           product *= pivot;
         } else {
-          product *= pivot > 0 ? T(1) : pivot < 0 ? T(-1) : pivot;  // a zero or nan stays
+          product *= std::abs(pivot) > 0 ? pivot / std::abs(pivot) : pivot;  // a zero or nan stays
           log += std::log(std::abs(pivot));
         }
       }
       *start<T>(determinant, i, 0) = product;
-      if (logarithm.data) *start<T>(logarithm, i, 0) = log;
+      if (logarithm.data) *start<Part<T>>(logarithm, i, 0) = log;
     }
   });
 }
@@ -286,7 +352,7 @@ double lu_pivot_ratio(View lu) {
       const T* factors = start<T>(lu, i);
       double least = std::numeric_limits<double>::infinity(), most = 0;
       for (int64_t k = 0; k < n; ++k) {
-        const double pivot = std::abs(static_cast<double>(factors[k * (n + 1)]));
+        const double pivot = static_cast<double>(std::abs(factors[k * (n + 1)]));
         least = std::min(least, pivot);
         most = std::max(most, pivot);
       }
@@ -427,7 +493,7 @@ void qr(View a, View q, View r) {
     int info = 0;
     routine.geqrf(&m, &n, nullptr, &m, nullptr, &first, &kQuery, &info);
     routine.orgqr(&m, &q_cols, &k, nullptr, &m, nullptr, &second, &kQuery, &info);
-    const int lwork = work_size(std::max(first, second), std::max(n, q_cols));
+    const int lwork = work_size(std::max(std::real(first), std::real(second)), std::max(n, q_cols));
     each(count(a), 4.0 * m * n * k,
          [&, lwork, f = std::vector<T>(area(m, std::max(n, q_cols))), tau = std::vector<T>(area(k, 1)),
           work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
@@ -471,25 +537,80 @@ LapackFailure eigh(View a, View w, View v, bool upper) {
     const bool vectors = v.data != nullptr;
     const char *jobz = vectors ? "V" : "N", *uplo = upper ? "U" : "L";
     T answer = 0;
+    Part<T> real_answer = 0;
     int int_answer = 0, info = 0;
-    routine.syevd(jobz, uplo, &n, nullptr, &n, nullptr, &answer, &kQuery, &int_answer, &kQuery, &info, 1, 1);
-    const int lwork = work_size(answer, vectors ? 1 + 6 * int64_t{n} + 2 * int64_t{n} * n : 2 * int64_t{n} + 1);
+    routine.eigen(jobz, uplo, &n, nullptr, &answer, &kQuery, nullptr, &real_answer, &kQuery, &int_answer, &kQuery,
+                  &info);
+    const int64_t wide = n, most = 1 + 6 * wide + 2 * wide * wide;
+    const int lwork = work_size(answer, vectors ? most : 2 * wide + 1);
+    const int lrwork = kComplex<T> ? work_size(real_answer, vectors ? most : wide) : 1;
     const int liwork = std::max(int_answer, vectors ? 3 + 5 * n : 1);
     return each(
         count(a), (vectors ? 9 : 2) * cube(n),
-        [&, jobz, uplo, vectors, lwork, liwork, m = std::vector<T>(area(n, n)), values = std::vector<T>(area(n, 1)),
-         work = std::vector<T>(area(lwork, 1)), iwork = std::vector<int>(area(liwork, 1))](int64_t i) mutable {
+        [&, jobz, uplo, vectors, lwork, lrwork, liwork, m = std::vector<T>(area(n, n)),
+         values = std::vector<Part<T>>(area(n, 1)), work = std::vector<T>(area(lwork, 1)),
+         rwork = std::vector<Part<T>>(area(lrwork, 1)), iwork = std::vector<int>(area(liwork, 1))](int64_t i) mutable {
           load(m.data(), matrix<T>(a, i));
           for (int64_t j = 0; j < n; ++j)  // of the triangle that is read
             if (!finite(m.data() + j * n + (upper ? 0 : j), upper ? j + 1 : n - j)) return LapackFailure::kNotFinite;
           int info = 0;
-          routine.syevd(jobz, uplo, &n, m.data(), &n, values.data(), work.data(), &lwork, iwork.data(), &liwork, &info,
-                        1, 1);
-          T* to = start<T>(w, i, 1);
+          routine.eigen(jobz, uplo, &n, m.data(), work.data(), &lwork, values.data(), rwork.data(), &lrwork,
+                        iwork.data(), &liwork, &info);
+          Part<T>* to = start<Part<T>>(w, i, 1);
           for (int k = 0; k < n; ++k) to[k * w.strides[w.ndim - 1]] = values[static_cast<size_t>(k)];
           if (vectors) store(matrix<T>(v, i), m.data(), n);
           return info;
         });
+  });
+}
+
+// From the columns of LAPACK's answer for a real matrix: of a conjugate pair, the real part and the imaginary part.
+template <class T>
+static void store_vectors(const Matrix<std::complex<T>>& m, const T* imaginary, const T* from) {
+  const int64_t n = m.rows;
+  for (int64_t j = 0; j < n; ++j) {
+    const bool pair = imaginary[j] != 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const T re = from[i + j * n], im = pair ? from[i + (j + 1) * n] : T(0);
+      m.data[i * m.row_step + j * m.col_step] = {re, im};
+      if (pair) m.data[i * m.row_step + (j + 1) * m.col_step] = {re, -im};
+    }
+    j += pair;
+  }
+}
+
+LapackFailure eig(View a, View w, View v) {
+  return by_type(a, [&]<class T>(T) {
+    using Z = std::complex<Part<T>>;
+    const auto& routine = lapack<T>();
+    const int n = rows(a);
+    if (n == 0) return LapackFailure{};
+    const bool vectors = v.data != nullptr;
+    const char* jobvr = vectors ? "V" : "N";
+    T answer = 0;
+    int info = 0;
+    routine.general(jobvr, &n, nullptr, &answer, nullptr, &answer, &kQuery, nullptr, &info);
+    const int lwork = work_size(answer, 4 * int64_t{n});
+    return each(count(a), (vectors ? 25 : 10) * cube(n),
+                [&, jobvr, vectors, lwork, m = std::vector<T>(area(n, n)), values = std::vector<T>(area(n, 2)),
+                 columns = std::vector<T>(area(n, vectors ? n : 1)), work = std::vector<T>(area(lwork, 1)),
+                 rwork = std::vector<Part<T>>(area(n, 2))](int64_t i) mutable {
+                  load(m.data(), matrix<T>(a, i));
+                  if (!finite(m.data(), int64_t{n} * n)) return LapackFailure::kNotFinite;
+                  int info = 0;
+                  routine.general(jobvr, &n, m.data(), values.data(), columns.data(), work.data(), &lwork, rwork.data(),
+                                  &info);
+                  Z* to = start<Z>(w, i, 1);
+                  for (int64_t k = 0; k < n; ++k) {
+                    Z& value = to[k * w.strides[w.ndim - 1]];
+                    if constexpr (kComplex<T>) value = values[area(k, 1)];
+                    else value = Z(values[area(k, 1)], values[area(n + k, 1)]);
+                  }
+                  if (!vectors) return info;
+                  if constexpr (kComplex<T>) store(matrix<T>(v, i), columns.data(), n);
+                  else store_vectors(matrix<Z>(v, i), values.data() + n, columns.data());
+                  return info;
+                });
   });
 }
 
@@ -510,20 +631,22 @@ LapackFailure svd(View a, View s, View u, View vh) {
     const int ldu = vectors ? m : 1;
     T answer = 0;
     int info = 0;
-    routine.gesdd(jobz, &m, &n, nullptr, &m, nullptr, nullptr, &ldu, nullptr, &vh_rows, &answer, &kQuery, nullptr,
-                  &info, 1);
-    const int64_t least = 4 * int64_t{k} * k + 7 * int64_t{k} + std::max(m, n);
+    routine.singular(jobz, &m, &n, nullptr, nullptr, nullptr, &ldu, nullptr, &vh_rows, &answer, &kQuery, nullptr,
+                     nullptr, &info);
+    const int64_t side = k, least = 4 * side * side + 7 * side + std::max(m, n);
     const int lwork = work_size(answer, least);
+    const int64_t lrwork = kComplex<T> ? side * std::max(5 * side + 7, 2 * std::max<int64_t>(m, n) + 2 * side + 1) : 1;
     return each(count(a), (vectors ? 20.0 : 4.0) * m * n * k,
-                [&, jobz, vectors, lwork, f = std::vector<T>(area(m, n)), values = std::vector<T>(area(k, 1)),
+                [&, jobz, vectors, lwork, f = std::vector<T>(area(m, n)), values = std::vector<Part<T>>(area(k, 1)),
                  left = std::vector<T>(area(ldu, u_cols)), right = std::vector<T>(area(vh_rows, vectors ? n : 1)),
-                 work = std::vector<T>(area(lwork, 1)), iwork = std::vector<int>(area(8, k))](int64_t i) mutable {
+                 work = std::vector<T>(area(lwork, 1)), rwork = std::vector<Part<T>>(area(lrwork, 1)),
+                 iwork = std::vector<int>(area(8, k))](int64_t i) mutable {
                   load(f.data(), matrix<T>(a, i));
                   if (!finite(f.data(), m * int64_t{n})) return LapackFailure::kNotFinite;
                   int info = 0;
-                  routine.gesdd(jobz, &m, &n, f.data(), &m, values.data(), left.data(), &ldu, right.data(), &vh_rows,
-                                work.data(), &lwork, iwork.data(), &info, 1);
-                  T* to = start<T>(s, i, 1);
+                  routine.singular(jobz, &m, &n, f.data(), values.data(), left.data(), &ldu, right.data(), &vh_rows,
+                                   work.data(), &lwork, rwork.data(), iwork.data(), &info);
+                  Part<T>* to = start<Part<T>>(s, i, 1);
                   for (int j = 0; j < k; ++j) to[j * s.strides[s.ndim - 1]] = values[static_cast<size_t>(j)];
                   if (vectors) {
                     store(matrix<T>(u, i), left.data(), m);

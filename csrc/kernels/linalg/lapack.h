@@ -1,6 +1,7 @@
 // Matrix decompositions by LAPACK, which comes with the OpenBLAS that is bundled beside the module and opened at the
-// first use. Every argument is a stack of matrices, float32 or float64: leading dimensions of equal shape (step 0 where
-// one matrix serves many), then rows and columns, in any layout. The matrices of a stack are worked on in parallel.
+// first use. Every argument is a stack of matrices, float32, float64 or complex: leading dimensions of equal shape
+// (step 0 where one matrix serves many), then rows and columns, in any layout. The matrices of a stack are worked on in
+// parallel.
 #pragma once
 
 #include "core/view.h"
@@ -21,19 +22,19 @@ struct LapackFailure {
 // wants it. pivots: int32 (..., min(m, n)). A zero on U's diagonal is a failure of which the factors are still
 // complete.
 LapackFailure lu_factor(View a, View lu, View pivots, int* info = nullptr);
-// A x = b, or A.T x = b.
-void lu_solve(View lu, View pivots, View b, View x, bool transposed);
-// The determinant (logarithm.data null), or its sign and the logarithm of its size.
+// A x = b, or A.H x = b.
+void lu_solve(View lu, View pivots, View b, View x, bool adjoint);
+// The determinant (logarithm.data null), or its sign and the logarithm of its size, which is real.
 void lu_determinant(View lu, View pivots, View determinant, View logarithm);
 // The smallest of U's diagonal over the largest, of the worst matrix: near zero where A is nearly singular.
 double lu_pivot_ratio(View lu);
 
 // NaN where A is singular.
 LapackFailure inverse(View a, View y, int* info = nullptr);
-// A = L L.T, from the lower triangle of A; zeros above the diagonal of L.
+// A = L L.H, from the lower triangle of A; zeros above the diagonal of L.
 LapackFailure cholesky(View a, View l, int* info = nullptr);
-// A = L D L.T, from the lower triangle of A, D of blocks of one or two rows (Bunch and Kaufman). `factors` (..., n, n) is
-// contiguous, each matrix column after column.
+// A = L D L.T, from the lower triangle of A, D of blocks of one or two rows (Bunch and Kaufman). `factors` (..., n, n)
+// is contiguous, each matrix column after column.
 LapackFailure ldl_factor(View a, View factors, View pivots, int* info = nullptr);
 void ldl_solve(View factors, View pivots, View b, View x);
 // A x = b for the upper or lower triangle of A; `unit` takes the diagonal as ones.
@@ -42,10 +43,12 @@ void solve_triangular(View a, View b, View x, bool upper, bool unit);
 void qr(View a, View q, View r);
 // The reflections that make Q: R in and above the diagonal of `factors`, vectors below it; tau (..., min(m, n)).
 void reflections(View a, View factors, View tau);
-// A = V diag(w) V.T from one triangle of A, w ascending. Without vectors where v.data is null.
+// A = V diag(w) V.H from one triangle of A, w real and ascending. Without vectors where v.data is null.
 LapackFailure eigh(View a, View w, View v, bool upper);
-// A = U diag(s) Vh, s descending; U has k = min(m, n) columns and Vh k rows, or both are square. Without vectors where
-// u.data is null.
+// A V = V diag(w) for any square A; w and V are complex. Without vectors where v.data is null.
+LapackFailure eig(View a, View w, View v);
+// A = U diag(s) Vh, s real and descending; U has k = min(m, n) columns and Vh k rows, or both are square. Without
+// vectors where u.data is null.
 LapackFailure svd(View a, View s, View u, View vh);
 
 // Raises where LAPACK's 32-bit integers cannot count rows or work space; `square_work`: the routine (eigh, svd) wants

@@ -143,7 +143,7 @@ struct WithIndex {
 // All integers are compared in int64: one loop less for every narrower type.
 template <class F>
 void with_type(DType t, F&& f) {
-  if (!is_floating(t)) f.template operator()<int64_t>();
+  if (is_integral(t)) f.template operator()<int64_t>();
   else with_floating_compute_type(t, f);
 }
 

@@ -258,7 +258,10 @@ void running_in(View y, View x, int dim, bool reverse) {
   switch (compute_type(y.dtype)) {
     case DType::Float32: return running<Op, float, double>(y, x, dim, reverse);
     case DType::Float64: return running<Op, double, double>(y, x, dim, reverse);
-    default: return running<Op, int64_t, uint64_t>(y, x, dim, reverse);
+    case DType::UInt8:
+    case DType::Int32:
+    case DType::Int64: return running<Op, int64_t, uint64_t>(y, x, dim, reverse);
+    default: unsupported(y.dtype);
   }
 }
 
@@ -312,7 +315,8 @@ void extreme(View values, View indices, View x, int dim) {
     });
   };
   if (is_floating(x.dtype)) with_floating_compute_type(x.dtype, run);
-  else run.template operator()<int64_t>();
+  else if (is_integral(x.dtype)) run.template operator()<int64_t>();
+  else unsupported(x.dtype);
 }
 
 }  // namespace

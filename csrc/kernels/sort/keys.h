@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "kernels/elementwise/elementwise.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -253,6 +254,7 @@ void with_elements(DType t, F&& f) {
     case DType::BFloat16: return f(static_cast<BFloat16*>(nullptr));
     case DType::Float32: return f(static_cast<float*>(nullptr));
     case DType::Float64: return f(static_cast<double*>(nullptr));
+    default: unsupported(t);
   }
 }
 

@@ -67,7 +67,8 @@ void with_computed(DType t, F&& f) {
     case DType::Int32: return f(static_cast<int32_t*>(nullptr));
     case DType::Int64: return f(static_cast<int64_t*>(nullptr));
     case DType::Float32: return f(static_cast<float*>(nullptr));
-    default: return f(static_cast<double*>(nullptr));
+    case DType::Float64: return f(static_cast<double*>(nullptr));
+    default: unsupported(t);
   }
 }
 
@@ -93,6 +94,7 @@ void with_comparable(DType t, F&& f) {
     case DType::BFloat16: return f(static_cast<const BFloat16Value*>(nullptr));
     case DType::Float32: return f(static_cast<const float*>(nullptr));
     case DType::Float64: return f(static_cast<const double*>(nullptr));
+    default: unsupported(t);
   }
 }
 

@@ -2,6 +2,8 @@
 
 Everything runs in float64 on copies of the inputs: in float32 a difference of 1e-6 drowns in
 rounding. Inputs are perturbed through their NumPy buffers: an evaluation is one function call.
+A complex tensor is checked as the real numbers that are its parts: its gradient is the gradient of
+the real parts, plus i times that of the imaginary ones.
 """
 
 from __future__ import annotations
@@ -60,12 +62,12 @@ def gradcheck(
 ) -> bool:
     """Check the gradients of ``func(*inputs)`` against central differences of half-width ``eps``.
 
-    ``inputs`` is a tensor or a tuple; those that require grad are checked, in float64 whatever
-    their dtype (of a module, a copy in float64 is run). ``fast_mode`` compares random projections
-    of the Jacobian, and looks at every element only if one is off. ``order=2`` also checks the
-    gradient of the gradient. Two backward passes over one graph may differ by ``nondet_tol``. With
-    ``check_undefined_grad``, an output whose gradient is missing must count as one whose gradient
-    is zero. Returns True, or raises :class:`GradcheckError` (returns False if
+    ``inputs`` is a tensor or a tuple; those that require grad are checked, in float64 (or
+    complex128) whatever their dtype (of a module, a copy in float64 is run). ``fast_mode`` compares
+    random projections of the Jacobian, and looks at every element only if one is off. ``order=2``
+    also checks the gradient of the gradient. Two backward passes over one graph may differ by
+    ``nondet_tol``. With ``check_undefined_grad``, an output whose gradient is missing must count as
+    one whose gradient is zero. Returns True, or raises :class:`GradcheckError` (returns False if
     ``raise_exception=False``).
 
     >>> x = genesis.tensor([1.0, 2.0], requires_grad=True)
@@ -162,7 +164,7 @@ def _seeds(f: _Function, given: Any, gaps: bool) -> list[Tensor]:
             )
         return seeds
     rng = np.random.default_rng(0)
-    seeds = [_like(out, rng.standard_normal(out.shape)) for out in outputs]
+    seeds = [_like(out, rng.standard_normal(_shape(out))) for out in outputs]
     if gaps:
         seeds = [_C.stack([seed, seed], -1)[..., 0] for seed in seeds]
     return [seed.requires_grad_() for seed in seeds]
@@ -173,9 +175,10 @@ class _Function:
 
     def __init__(self, func: Callable[..., Any], inputs: Any) -> None:
         def copied(arg: Any) -> Any:
-            if not (isinstance(arg, Tensor) and arg.is_floating_point()):
+            if not _differentiable(arg):
                 return arg
-            return arg.detach().clone().double().requires_grad_(arg.requires_grad)
+            wide = arg.detach().clone().to(_C.complex128 if arg.is_complex() else _C.float64)
+            return wide.requires_grad_(arg.requires_grad)
 
         inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
         # a module has tensors of its own, which are to be as exact as the inputs
@@ -183,8 +186,7 @@ class _Function:
         is_module = hasattr(module, "state_dict")
         self.func: Callable[..., Any] = copy.deepcopy(module).double() if is_module else func
         self.converted = any(
-            isinstance(x, Tensor) and x.is_floating_point() and x.dtype != _C.float64
-            for x in inputs
+            _differentiable(x) and x.dtype not in (_C.float64, _C.complex128) for x in inputs
         )
         self.args = tuple(copied(arg) for arg in inputs)
         self.grad_inputs = [
@@ -192,7 +194,7 @@ class _Function:
         ]
 
     def outputs(self, args: tuple[Any, ...]) -> _Outputs:
-        """The floating outputs, each with its number among all outputs."""
+        """The floating and complex outputs, each with its number among all outputs."""
         try:
             result = self.func(*args)
         except _C.DTypeError as error:
@@ -209,7 +211,7 @@ class _Function:
                     "gradcheck: the function must return a tensor or a tuple of tensors, got "
                     f"{type(out).__name__} as output {i}"
                 )
-        return [(i, out) for i, out in enumerate(several) if out.is_floating_point()]
+        return [(i, out) for i, out in enumerate(several) if _differentiable(out)]
 
     def differentiable(self, args: tuple[Any, ...]) -> list[Tensor]:
         return [out for _, out in self.outputs(args) if out.requires_grad]
@@ -223,7 +225,7 @@ class _Function:
         """
         tensors = [self.args[i] for i in self.grad_inputs]
         live = [
-            (out, _like(out, seed if n == number else np.zeros(())))
+            (out, _like(out, seed if n == number else np.zeros(_shape(out))))
             for n, out in outputs
             if out.requires_grad and (others or n == number)
         ]
@@ -243,27 +245,49 @@ class _Function:
                     f"gradcheck: output {number}: the gradient of input {i} is {g.dtype} of shape "
                     f"{tuple(g.shape)}, the input is {x.dtype} of shape {tuple(x.shape)}"
                 )
-            flat.append(np.zeros(x.numel()) if g is None else g.detach().numpy().flatten())
+            flat.append(np.zeros(_shape(x)).flatten() if g is None else _parts(g.detach().numpy()))
         return flat
 
     def difference(self, i: int, step: Array) -> list[Array]:
         """f(x + step) - f(x - step) for each floating output, flat, where x is input i."""
         buffer = self.args[i].detach().numpy()
+        if np.iscomplexobj(buffer):
+            buffer = buffer.reshape(-1).view(np.float64)
         x = buffer.copy()
         sides = []
         try:
             for sign in (1, -1):
                 buffer[...] = x + sign * step
                 outputs = self.outputs(self.args)
-                # flatten() copies: an output may be a view of the input that changes next
-                sides.append([out.detach().double().numpy().flatten() for _, out in outputs])
+                sides.append([_parts(_wide(out.detach()).numpy()) for _, out in outputs])
         finally:
             buffer[...] = x
         return [above - below for above, below in zip(*sides, strict=True)]
 
 
+def _differentiable(x: Any) -> bool:
+    return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
+
+
+def _wide(x: Tensor) -> Tensor:
+    return x.to(_C.complex128 if x.is_complex() else _C.float64)
+
+
+def _shape(t: Tensor) -> tuple[int, ...]:
+    """The shape of the real numbers that a tensor consists of: of a complex one, flat."""
+    return (2 * t.numel(),) if t.is_complex() else tuple(t.shape)
+
+
+def _parts(values: npt.NDArray[Any]) -> Array:
+    """The real numbers that an array consists of, flat: a copy, since it may change next."""
+    flat = values.flatten()
+    return flat.view(np.float64) if np.iscomplexobj(flat) else flat
+
+
 def _like(t: Tensor, values: Array) -> Tensor:
-    return _C.tensor(np.broadcast_to(values, tuple(t.shape)), dtype=t.dtype)
+    if t.is_complex():
+        return _C.tensor(values.view(np.complex128).reshape(tuple(t.shape)), dtype=t.dtype)
+    return _C.tensor(values.reshape(tuple(t.shape)), dtype=t.dtype)
 
 
 def _check_backward(f: _Function, checks: _Checks) -> None:
@@ -271,7 +295,7 @@ def _check_backward(f: _Function, checks: _Checks) -> None:
     rng = np.random.default_rng(0)
     outputs = f.outputs(f.args)
     for number, out in outputs:
-        seed = rng.standard_normal(out.shape)
+        seed = rng.standard_normal(_shape(out))
         if checks.check_undefined_grad and len(outputs) > 1:
             _check_undefined(f, outputs, number, seed, checks.nondet_tol)
         first, second = (
@@ -315,11 +339,11 @@ def _check_undefined(
 def _projections_agree(f: _Function, checks: _Checks) -> bool:
     rng = np.random.default_rng(1)
     outputs = f.outputs(f.args)
-    v = [rng.standard_normal(out.shape) for _, out in outputs]
+    v = [rng.standard_normal(_shape(out)) for _, out in outputs]
     others = not checks.check_undefined_grad
     grads = [f.backward(outputs, n, v[o], others) for o, (n, _) in enumerate(outputs)]
     for w, i in enumerate(f.grad_inputs):
-        u = rng.standard_normal(f.args[i].shape)
+        u = rng.standard_normal(_shape(f.args[i]))
         for o, difference in enumerate(f.difference(i, checks.eps * u)):
             numeric = float(v[o].ravel() @ difference) / (2 * checks.eps)
             # so tight that one wrong derivative among many shows
@@ -336,13 +360,13 @@ def _check_jacobian(f: _Function, checks: _Checks) -> None:
         return [row.reshape(shape) for row in np.eye(size)]
 
     columns = {
-        i: [f.difference(i, checks.eps * unit) for unit in basis(f.args[i].shape)]
+        i: [f.difference(i, checks.eps * unit) for unit in basis(_shape(f.args[i]))]
         for i in f.grad_inputs
     }
     outputs = f.outputs(f.args)
     others = not checks.check_undefined_grad
     for o, (number, out) in enumerate(outputs):
-        rows = [f.backward(outputs, number, unit, others) for unit in basis(out.shape)]
+        rows = [f.backward(outputs, number, unit, others) for unit in basis(_shape(out))]
         for w, i in enumerate(f.grad_inputs):
             if not rows or not columns[i]:
                 continue  # zero-size: nothing to compare
@@ -354,6 +378,13 @@ def _check_jacobian(f: _Function, checks: _Checks) -> None:
                 raise GradcheckError(_report(number, out, i, f.args[i], a, n, bad))
 
 
+def _place(number: int, t: Tensor) -> str:
+    """Which element of a tensor, and which part of it, one of its real numbers is."""
+    flat, part = divmod(number, 2) if t.is_complex() else (number, 0)
+    index = [int(k) for k in np.unravel_index(flat, tuple(t.shape))]
+    return f"{index}{('.real', '.imag')[part] if t.is_complex() else ''}"
+
+
 def _report(number: int, out: Tensor, i: int, x: Tensor, a: Array, n: Array, bad: Any) -> str:
     off = np.where(bad, np.nan_to_num(np.abs(a - n), nan=np.inf, posinf=np.inf), -1.0)
     table: list[tuple[str, ...]] = [
@@ -361,11 +392,8 @@ def _report(number: int, out: Tensor, i: int, x: Tensor, a: Array, n: Array, bad
     ]
     for place in np.argsort(-off, axis=None)[: min(_SHOWN, bad.sum())]:
         row, column = divmod(int(place), a.shape[1])
-        index = [
-            str([int(k) for k in np.unravel_index(flat, tuple(t.shape))])
-            for flat, t in ((row, out), (column, x))
-        ]
-        value = x.detach().numpy().flatten()[column]
+        index = [_place(flat, t) for flat, t in ((row, out), (column, x))]
+        value = _parts(x.detach().numpy())[column]
         numbers = (value, a[row, column], n[row, column], a[row, column] - n[row, column])
         table.append((*index, *(f"{number:.6g}" for number in numbers)))
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
@@ -378,6 +406,6 @@ def _report(number: int, out: Tensor, i: int, x: Tensor, a: Array, n: Array, bad
         f"{tuple(x.shape)}: {bad.sum()} of {bad.size} derivatives are off; the worst:\n  "
         + "\n  ".join(lines)
     )
-    if out.dtype != x.dtype:
+    if out.dtype.to_real() != x.dtype.to_real():
         text += f"\nThe output is {out.dtype}, too coarse for differences of float64 inputs."
     return text

@@ -112,16 +112,9 @@ def _read(source: Source, file: IO[bytes], where: str, size: int) -> Tensor:
         raise source.fail(f"{where}it ends after {len(data)} of {needed} bytes; it is cut short")
     array = np.frombuffer(bytearray(data), dtype=dtype)
     array = array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
-    if array.dtype.byteorder not in "=|<" or dtype.name in ("uint16", "uint32", "uint64"):
-        array = array.astype(_native(array))
+    if array.dtype.byteorder not in "=|<":
+        array = array.astype(array.dtype.newbyteorder("="))
     try:
         return _C.from_numpy(array)
     except (TypeError, RuntimeError) as error:
         raise source.fail(f"{where}{error}") from None
-
-
-def _native(array: np.ndarray[Any, Any]) -> str:
-    wider = {"uint16": "int32", "uint32": "int64"}
-    if array.dtype.name == "uint64" and (not array.size or int(array.max()) < 1 << 63):
-        return "int64"
-    return wider.get(array.dtype.name) or str(array.dtype.newbyteorder("=").str)

@@ -154,7 +154,6 @@ class Encoder:
         if not isinstance(x, (np.ndarray, np.generic)):
             self.refuse(x, path)
         names = {str(d).removeprefix("genesis."): code for code, d in DTYPES.items()}
-        names.update({name: code for code, name in safetensors.UNSIGNED.items()})
         code = names.get(x.dtype.name)
         if code is None:
             at = " -> ".join(path) or "the top"

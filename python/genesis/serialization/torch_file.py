@@ -34,16 +34,16 @@ _STORAGES = {
     "torch.BFloat16Storage": _C.bfloat16,
     "torch.FloatStorage": _C.float32,
     "torch.DoubleStorage": _C.float64,
+    "torch.ComplexFloatStorage": _C.complex64,
+    "torch.ComplexDoubleStorage": _C.complex128,
     "torch.UntypedStorage": _C.uint8,
     "torch.storage.UntypedStorage": _C.uint8,
 }
-_NO_COUNTERPART = [
-    *(f"complex{n}" for n in (32, 64, 128)),
-    *(f"uint{n}" for n in (16, 32, 64)),
-    *(f"float8_{n}" for n in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")),
-]
+_NO_COUNTERPART = ["complex32", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"]
+# Tensors of these refer to bytes, and name their dtype beside them.
+_BY_NAME = (_C.uint16, _C.uint32, _C.uint64, _C.float8_e4m3fn, _C.float8_e5m2)
 _VALUES: dict[str, Any] = {
-    **{f"torch.{str(d).removeprefix('genesis.')}": d for d in _STORAGES.values()},
+    **{f"torch.{d.name}": d for d in (*_STORAGES.values(), *_BY_NAME)},
     **{name: Name(name) for name in _STORAGES},
 }
 
@@ -127,7 +127,7 @@ def _rebuild_parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = N
 
     if not isinstance(data, Tensor) or not isinstance(requires_grad, bool):
         wrong("a parameter has no tensor")
-    if requires_grad and not data.is_floating_point():
+    if requires_grad and not (data.is_floating_point() or data.is_complex()):
         wrong(f"a parameter of dtype {data.dtype} requires grad")
     return Parameter(data, requires_grad)
 

@@ -28,6 +28,8 @@ _STORAGE = {
     "BF16": "BFloat16",
     "F32": "Float",
     "F64": "Double",
+    "C64": "ComplexFloat",
+    "C128": "ComplexDouble",
 }
 
 
@@ -194,19 +196,23 @@ class Pickler:
         if parameter:
             self.name("torch._utils", "_rebuild_parameter")
             self.out += b"("
-        self.name("torch._utils", "_rebuild_tensor_v2")
+        dtype = DTYPES[entry.code]
+        typed = entry.code in _STORAGE  # of the other dtypes there are bytes only
+        self.name("torch._utils", "_rebuild_tensor_v2" if typed else "_rebuild_tensor_v3")
         self.out += b"(("
         self.text("storage")
-        self.name("torch", f"{_STORAGE[entry.code]}Storage")
+        self.name("torch", f"{_STORAGE[entry.code]}Storage" if typed else "UntypedStorage")
         self.text(self.keys[entry.name])
         self.text("cpu")
-        self.integer(entry.nbytes // DTYPES[entry.code].itemsize)
+        self.integer(entry.nbytes // dtype.itemsize if typed else entry.nbytes)
         self.out += b"tQ"
         self.integer(row.get("offset", 0))
         self.values(shape)
         self.values(stride)
         self.plain(grad and not parameter)
         self.call("collections", "OrderedDict")
+        if not typed:
+            self.name("torch", dtype.name)
         self.out += b"tR"
         if parameter:
             self.plain(grad)

@@ -62,7 +62,7 @@ BAD_SIZES = [
     ((2.0,), {}, TypeError, "size"),
     (((1, 2.0),), {}, TypeError, "size"),
     ((1 << 62, 1 << 62), {}, ValueError, "elements"),
-    ((2,), {"dtype": "complex64"}, TypeError, "complex64"),
+    ((2,), {"dtype": "complex32"}, TypeError, "complex32"),
     ((2,), {"device": "cuda"}, RuntimeError, "cuda"),
     ((2,), {"dtype": genesis.int64, "requires_grad": True}, TypeError, "floating"),
     ((2,), {"layout": "sparse_coo"}, ValueError, "layout must be strided"),
@@ -281,7 +281,7 @@ OPS: list[Op] = [
                        Sample(2, dtype=genesis.bool)),
        raises=[((-1,), {}, ValueError, "negative"), ((2, -1), {}, ValueError, "negative")]),
     # --- copies
-    Op("clone", _one, dtypes="all", samples=PLAIN),
+    Op("clone", _one, dtypes="all", samples=PLAIN, complex=True),
     Op("contiguous", _one, dtypes="all", view=True, layouts=False, samples=PLAIN),
     Op("detach", _one, dtypes="all", grad=False, view=True, samples=PLAIN),
     Op("fill_", lambda x, value: np.full_like(x, value), dtypes="all", **FILLED,

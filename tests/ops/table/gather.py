@@ -321,7 +321,7 @@ OPS: list[Op] = [
            ((X, 2, AT), {}, IndexError, "(?i)dim"),
            ((X, 0, AT * 0.5), {}, *FLOAT_INDEX),
            ((np.ones((0, 2)), 0, _ints([[0, 0]])), {}, IndexError, "of size 0"),
-       ]),
+       ], complex=True),
     Op("index_select", _index_select, dtypes="all",
        samples=lambda rng: [Sample(*case) for case in _by_slices(rng, repeats=True)],
        raises=[
@@ -330,7 +330,7 @@ OPS: list[Op] = [
            ((X, 0, _ints([[0]])), {}, ValueError, "one dimension"),
            ((X, 0, np.array([True, False])), {}, TypeError, "got bool"),
            ((np.array(1.0), 0, _ints([0, 0])), {}, ValueError, "0-d"),
-       ]),
+       ], complex=True),
     Op("take", lambda x, index: x.reshape(-1)[index], dtypes="all",
        samples=lambda rng: [
            Sample(rng.normal(size=(2, 3)), _ints([[0, 5], [-1, 5]])),
@@ -429,7 +429,7 @@ OPS: list[Op] = [
     Op("masked_fill", _masked_fill, dtypes="all", inplace=True, samples=_masked_fill_samples,
        raises=[((X, X > 1, np.ones(2)), {}, ValueError, "masked_fill: value must be"),
                ((X, AT, 1.0), {}, TypeError, "mask must be bool, got int64"),
-               ((X, np.ones((3, 2), bool), 1.0), {}, ValueError, r"masked_fill.*\(2, 3\).*\(3, 2\)")]),
+               ((X, np.ones((3, 2), bool), 1.0), {}, ValueError, r"masked_fill.*\(2, 3\).*\(3, 2\)")], complex=True),
     Op("masked_select", lambda x, mask: np.broadcast_arrays(x, mask)[0][np.broadcast_arrays(x, mask)[1]], dtypes="all",
        samples=lambda rng: [Sample(*case) for case in _masks(rng)],
        raises=[((X, AT), {}, TypeError, "mask must be bool")]),

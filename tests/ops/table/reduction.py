@@ -149,16 +149,16 @@ def _sum_to_size(x, *size):
 
 OPS: list[Op] = [
     # --- sums
-    Op("sum", axis(np.sum), samples=reductions(), dtypes="all", result="sum", raises=DIM + TWICE),
+    Op("sum", axis(np.sum), samples=reductions(), dtypes="all", result="sum", raises=DIM + TWICE, complex=True),
     Op("sum", lambda x, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims),
        variant="axis",
        samples=lambda rng: [Sample(_x(rng, 2, 3), axis=1, keepdims=True),
                             Sample(_x(rng, 2, 3), axis=(0, 1))]),
-    Op("mean", axis(np.mean), samples=reductions(empty=False), raises=INTEGER + DIM + TWICE),
+    Op("mean", axis(np.mean), samples=reductions(empty=False), raises=INTEGER + DIM + TWICE, complex=True),
     Op("nansum", axis(np.nansum), samples=reductions(), dtypes="all", result="sum"),
     Op("nanmean", axis(np.nanmean), samples=reductions(empty=False), raises=INTEGER),
     Op("prod", axis(np.prod), samples=reductions(tuples=False), dtypes="all", result="sum",
-       raises=DIM + TWICE),
+       raises=DIM + TWICE, complex=True),
     Op("prod", axis(np.prod), variant="dims", unlike_torch="which takes one dim only",
        samples=lambda rng: [Sample(_x(rng, 2, 3, 2), dim=(0, 2)),
                             Sample(_x(rng, 2, 3, 2), dim=(-1, 0), keepdim=True),
@@ -193,8 +193,8 @@ OPS: list[Op] = [
            Sample(np.zeros(0)), Sample(np.array(np.inf)),
        ]),
     # --- moments
-    Op("var", _moment(np.var), samples=_moments, raises=INTEGER + DIM + TWICE + BOTH),
-    Op("std", _moment(np.std), samples=_moments, raises=INTEGER + DIM + TWICE + BOTH),
+    Op("var", _moment(np.var), samples=_moments, raises=INTEGER + DIM + TWICE + BOTH, complex=True),
+    Op("std", _moment(np.std), samples=_moments, raises=INTEGER + DIM + TWICE + BOTH, complex=True),
     Op("var_mean", _both(_moment(np.var), _moment(_mean)), samples=_moments, raises=INTEGER + DIM),
     Op("std_mean", _both(_moment(np.std), _moment(_mean)), samples=_moments, raises=INTEGER + DIM),
     # --- norms

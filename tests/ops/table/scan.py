@@ -73,9 +73,9 @@ INTEGER = [((np.ones(2, np.int64), 0), {}, TypeError, "float")]
 
 OPS: list[Op] = [
     Op("cumsum", _scan(np.cumsum), samples=_lines, dtypes="all", result="sum", inplace=True,
-       raises=DIM),
+       raises=DIM, complex=True),
     Op("cumprod", _scan(np.cumprod), samples=_lines, dtypes="all", result="sum", inplace=True,
-       raises=DIM),
+       raises=DIM, complex=True),
     Op("cumprod", _scan(np.cumprod), variant="zeros", samples=_zeros, inplace=True),
     Op("cummax", _extreme(np.maximum), samples=_distinct, dtypes="all", raises=DIM),
     Op("cummin", _extreme(np.minimum), samples=_distinct, dtypes="all", raises=DIM),

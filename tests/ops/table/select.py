@@ -43,7 +43,7 @@ def one_sided(name, bound, ref):
 OPS: list[Op] = [
     Op("where", np.where, method=False, dtypes="all", samples=_choices,
        raises=[((np.ones(2, np.float32), np.ones(2), np.ones(2)), {}, TypeError, "must be bool"),
-               ((np.ones(3, bool), np.ones(2), np.ones(2)), {}, ValueError, r"where.*\(3,\).*\(2,\)")]),
+               ((np.ones(3, bool), np.ones(2), np.ones(2)), {}, ValueError, r"where.*\(3,\).*\(2,\)")], complex=True),
     Op("maximum", np.maximum, nin=2, dtypes="all", at=EXTREMES),
     Op("minimum", np.minimum, nin=2, dtypes="all", at=EXTREMES),
     Op("fmax", np.fmax, nin=2, dtypes="all", at=EXTREMES),

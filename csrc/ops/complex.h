@@ -1,0 +1,40 @@
+// Complex numbers: their parts, and how other operators treat them.
+//
+// Gradients follow PyTorch: that of a real loss with respect to z is dL/dRe(z) + i dL/dIm(z). The rule of a holomorphic
+// function f multiplies by the conjugate of f'(z); conj() returns real tensors as they are, so rules are written once.
+// The gradient of a real input beside complex ones is the real part of what its rule returns: the engine converts
+// gradients to the dtype of their input, which drops the imaginary part.
+#pragma once
+
+#include "ops/inplace.h"
+#include "ops/operand.h"
+
+namespace genesis::ops {
+
+// Materialised: there are no lazy conjugates. A real tensor is returned as it is.
+Tensor conj_physical(const Tensor& x, Out out = {});
+inline Tensor conj(Tensor x) { return is_complex(x.dtype()) ? conj_physical(x) : x; }
+
+// Views on the same memory: (...) complex as (..., 2) real, and back.
+Tensor view_as_real(const Tensor& x);
+Tensor view_as_complex(const Tensor& x);
+// Views on the parts. real() of a real tensor is the tensor itself.
+Tensor real(const Tensor& x);
+Tensor imag(const Tensor& x);
+
+Tensor angle(const Tensor& x, Out out = {});
+Tensor sgn(const Tensor& x, Out out = {});  // z / |z|, and 0 at 0; the sign of real numbers
+Tensor complex(const Tensor& re, const Tensor& im, Out out = {});
+Tensor polar(const Tensor& size, const Tensor& angle, Out out = {});
+Tensor isreal(const Tensor& x);
+
+// view_as_complex of a tensor that nobody else sees.
+Tensor complex_of_pairs(const Tensor& x);
+// f applied to a complex tensor seen as pairs of real numbers: for what is linear over the reals. f returns new memory
+// and keeps the last dimension.
+template <class F>
+Tensor over_parts(const Tensor& x, F&& f) {
+  return complex_of_pairs(f(view_as_real(x)));
+}
+
+}  // namespace genesis::ops

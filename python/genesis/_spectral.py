@@ -1,0 +1,207 @@
+"""Short-time Fourier transforms, and the windows that they use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from genesis import _C, _overridable, fft
+from genesis._C import Tensor
+from genesis.signal import windows
+
+__all__ = [
+    "bartlett_window",
+    "blackman_window",
+    "hamming_window",
+    "hann_window",
+    "istft",
+    "kaiser_window",
+    "stft",
+]
+
+
+def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """The Hann window; one period of a longer signal if ``periodic``, else symmetric.
+
+    >>> genesis.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    return windows.hann(window_length, sym=not periodic, **options)
+
+
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    **options: Any,
+) -> Tensor:
+    """``alpha - beta * cos(2 * pi * k / N)``."""
+    return windows.general_cosine(window_length, a=[alpha, beta], sym=not periodic, **options)
+
+
+def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """The Blackman window."""
+    return windows.blackman(window_length, sym=not periodic, **options)
+
+
+def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """The triangular window, zero at both ends."""
+    return windows.bartlett(window_length, sym=not periodic, **options)
+
+
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any
+) -> Tensor:
+    """The Kaiser window of shape ``beta``."""
+    return windows.kaiser(window_length, beta=beta, sym=not periodic, **options)
+
+
+def _window(op: str, window: Tensor | None, win_length: int, n_fft: int, like: Tensor) -> Tensor:
+    """The window in the middle of n_fft values, zero beside it."""
+    if not 0 < win_length <= n_fft:
+        raise ValueError(f"{op}: win_length must be from 1 to n_fft={n_fft}, got {win_length}")
+    if window is None:
+        window = _C.ones(win_length, dtype=like.dtype.to_real())
+    elif tuple(window.shape) != (win_length,):
+        raise ValueError(
+            f"{op}: window must have shape ({win_length},), that of win_length, got "
+            f"{tuple(window.shape)}"
+        )
+    left = (n_fft - win_length) // 2
+    return _C.constant_pad_nd(window, [left, n_fft - win_length - left])
+
+
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
+    """The Fourier transforms of overlapping pieces of a signal: (..., frequencies, pieces).
+
+    Pieces of ``n_fft`` samples begin ``hop_length`` apart (a quarter of n_fft if not given) and are
+    multiplied by ``window``. With ``center`` the signal is padded so that pieces have their middle
+    at multiples of hop_length. ``onesided`` keeps the first half of the frequencies, which is all
+    that a real signal has.
+    """
+    if input.dim() not in (1, 2):
+        raise ValueError(f"stft: input must have 1 or 2 dimensions, got {tuple(input.shape)}")
+    if not input.is_complex() and not input.is_floating_point():
+        raise _C.DTypeError(f"stft: input must be floating or complex, got {input.dtype}")
+    if align_to_window is not None and center:
+        raise ValueError("stft: align_to_window is for center=False only")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    win_length = n_fft if win_length is None else win_length
+    complex_in = input.is_complex() or (window is not None and window.is_complex())
+    if return_complex is None:
+        if not complex_in:
+            raise ValueError("stft: return_complex must be given for a real input; pass True")
+        return_complex = True
+    x = input.unsqueeze(0) if input.dim() == 1 else input
+    if center:
+        from genesis.nn import functional as F
+
+        half = n_fft // 2
+        x = F.pad(x.unsqueeze(1), (half, half), mode=pad_mode).squeeze(1)
+    if not 0 < n_fft <= x.shape[-1]:
+        raise ValueError(
+            f"stft: n_fft must be from 1 to the length of the signal, {x.shape[-1]}, got {n_fft}"
+        )
+    if hop <= 0:
+        raise ValueError(f"stft: hop_length must be positive, got {hop}")
+    if align_to_window:  # the first window, not the first piece, begins where the signal does
+        left = (n_fft - win_length) // 2
+        x = _C.constant_pad_nd(x, [left, n_fft - win_length - left])
+    shaped = _window("stft", window, win_length, n_fft, x)
+    pieces = x.unfold(-1, n_fft, hop) * shaped
+    norm = "ortho" if normalized else None
+    if onesided is None:
+        onesided = not complex_in
+    if onesided and complex_in:
+        raise ValueError("stft: onesided=True is for real inputs and windows only")
+    spectrum = (fft.rfft if onesided else fft.fft)(pieces, norm=norm)
+    spectrum = spectrum.transpose(-1, -2)
+    if input.dim() == 1:
+        spectrum = spectrum.squeeze(0)
+    return spectrum if return_complex else _C.view_as_real(spectrum.contiguous())
+
+
+def istft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
+    """The signal that :func:`stft` transformed: the pieces, added up and divided by their windows.
+
+    ``length`` is that of the signal, if it is not the one that the pieces cover.
+    """
+    if not input.is_complex():
+        raise _C.DTypeError(f"istft: input must be complex, got {input.dtype}; use view_as_complex")
+    if input.dim() not in (2, 3):
+        raise ValueError(f"istft: input must have 2 or 3 dimensions, got {tuple(input.shape)}")
+    if input.numel() == 0:
+        raise ValueError("istft: input must not be empty")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    win_length = n_fft if win_length is None else win_length
+    if not 0 < hop <= win_length:
+        raise ValueError(f"istft: hop_length must be from 1 to win_length={win_length}, got {hop}")
+    x = input.unsqueeze(0) if input.dim() == 2 else input
+    frequencies, pieces = x.shape[-2], x.shape[-1]
+    if onesided is None:
+        onesided = frequencies != n_fft
+    wanted = n_fft // 2 + 1 if onesided else n_fft
+    if frequencies != wanted:
+        raise ValueError(f"istft: input must have {wanted} frequencies, got {tuple(input.shape)}")
+    if return_complex and onesided:
+        raise ValueError("istft: return_complex=True needs onesided=False")
+    shaped = _window("istft", window, win_length, n_fft, input)
+    if not return_complex and shaped.is_complex():
+        raise _C.DTypeError("istft: a complex window needs return_complex=True")
+    norm = "ortho" if normalized else None
+    x = x.transpose(-1, -2)
+    if return_complex:
+        frames = fft.ifft(x, norm=norm)
+    elif onesided:
+        frames = fft.irfft(x, n_fft, norm=norm)
+    else:
+        frames = fft.irfft(x[..., : n_fft // 2 + 1], n_fft, norm=norm)
+    covered = n_fft + hop * (pieces - 1)
+    place = _C.arange(n_fft) + hop * _C.arange(pieces).unsqueeze(1)
+
+    def added(values: Tensor) -> Tensor:
+        flat = values.reshape(values.shape[0], -1)
+        zeros = _C.zeros(values.shape[0], covered, dtype=values.dtype)
+        return zeros.index_add(-1, place.flatten(), flat)
+
+    signal = added(frames * shaped)
+    envelope = added((shaped * shaped).expand(1, pieces, n_fft))
+    start = n_fft // 2 if center else 0
+    end = start + length if length is not None else covered - (n_fft // 2 if center else 0)
+    stop = min(end, covered)
+    signal, envelope = signal[:, start:stop], envelope[:, start:stop]
+    if envelope.numel() and float(envelope.detach().abs().min()) < 1e-11:
+        raise RuntimeError(
+            "istft: the windows do not cover the signal: their sum of squares is zero somewhere; "
+            "use a smaller hop_length, another window, or center=True"
+        )
+    signal = signal / envelope
+    if end > covered:
+        signal = _C.constant_pad_nd(signal, [0, end - covered])
+    return signal.squeeze(0) if input.dim() == 2 else signal
+
+
+_overridable.make_overridable(__all__, globals())

@@ -1,0 +1,501 @@
+"""Discrete Fourier transforms, under PyTorch's names, differentiable to any order.
+
+>>> genesis.fft.rfft(genesis.tensor([1.0, 0.0, 0.0, 0.0]))
+tensor([1.+0.j, 1.+0.j, 1.+0.j])
+
+Transforms of real tensors return the first half of the values (``rfft``) or all of them (``fft``).
+Any length is possible; those whose prime factors are small are fastest. ``norm`` says which
+direction is divided by the number of values: ``"backward"`` (the inverse, the default),
+``"forward"``, or ``"ortho"`` (both, by its square root).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from genesis import _C, _overridable
+from genesis._C import Tensor
+
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "hfft2",
+    "hfftn",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "ihfft2",
+    "ihfftn",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+
+_Dims = int | Sequence[int] | None
+
+
+# ---- what all transforms share -------------------------------------------------------------------
+
+
+def _scale(op: str, norm: str | None, lengths: Sequence[int], inverse: bool) -> float:
+    count = 1
+    for n in lengths:
+        count *= n
+    if norm not in (None, "backward", "forward", "ortho"):
+        raise ValueError(
+            f"fft.{op}: norm must be 'backward', 'forward', 'ortho' or None, got {norm!r}"
+        )
+    if norm == "ortho":
+        return count**-0.5
+    return 1 / count if (norm == "forward") != inverse else 1.0
+
+
+def _floating(op: str, x: Tensor) -> Tensor:
+    """The input as a floating or complex tensor that there are kernels for."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"fft.{op}: input must be a Tensor, got {type(x).__name__}")
+    if x.is_complex() or x.dtype in (_C.float32, _C.float64):
+        return x
+    if x.is_floating_point():
+        raise _C.DTypeError(f"fft.{op}: input is {x.dtype}; use input.float()")
+    return x.to(_C.get_default_dtype())
+
+
+def _complex(x: Tensor) -> Tensor:
+    return x if x.is_complex() else x.to(x.dtype.to_complex())
+
+
+def _real(op: str, x: Tensor) -> Tensor:
+    x = _floating(op, x)
+    if x.is_complex():
+        raise _C.DTypeError(f"fft.{op}: input must be real, got {x.dtype}; use input.real")
+    return x
+
+
+def _wrapped(op: str, x: Tensor, dim: int) -> int:
+    if not -x.dim() <= dim < x.dim():
+        raise IndexError(f"fft.{op}: dim {dim} is out of range for shape {tuple(x.shape)}")
+    return dim % x.dim()
+
+
+def _with_length(op: str, x: Tensor, dim: int, n: int) -> Tensor:
+    """The tensor cut off, or filled up with zeros, to length n along dim."""
+    if n < 1:
+        raise ValueError(f"fft.{op}: a transform needs a length of at least 1, got {n}")
+    have = x.shape[dim]
+    if have > n:
+        return x.narrow(dim, 0, n)
+    if have == n:
+        return x
+    shape = list(x.shape)
+    shape[dim] = n - have
+    return _C.cat([x, _C.zeros(shape, dtype=x.dtype)], dim)
+
+
+def _given(out: Tensor | None, result: Tensor) -> Tensor:
+    if out is None:
+        return result
+    if not _C.can_cast(result.dtype, out.dtype):
+        raise _C.DTypeError(
+            f"fft: the result is {result.dtype} and cannot be stored in out, which is {out.dtype}"
+        )
+    with _C.no_grad():
+        return out.resize_(result.shape).copy_(result)
+
+
+def _lengths(
+    op: str, x: Tensor, s: int | Sequence[int] | None, dim: _Dims
+) -> tuple[list[int], list[int]]:
+    """The dimensions of an n-d transform, and the lengths that were asked for (-1: as it is)."""
+    sizes = None if s is None else [s] if isinstance(s, int) else list(s)
+    if dim is None:
+        count = x.dim() if sizes is None else len(sizes)
+        if count > x.dim():
+            raise ValueError(
+                f"fft.{op}: s has {count} sizes, but the input has shape {tuple(x.shape)}"
+            )
+        dims = list(range(x.dim() - count, x.dim()))
+    else:
+        dims = [_wrapped(op, x, d) for d in ([dim] if isinstance(dim, int) else dim)]
+    if len(set(dims)) != len(dims):
+        raise ValueError(f"fft.{op}: dim names a dimension twice: {dim}")
+    if sizes is not None and len(sizes) != len(dims):
+        raise ValueError(f"fft.{op}: s has {len(sizes)} sizes for {len(dims)} dimensions")
+    return dims, sizes if sizes is not None else [-1] * len(dims)
+
+
+def _resized(op: str, x: Tensor, dims: list[int], sizes: list[int]) -> Tensor:
+    for d, n in zip(dims, sizes, strict=True):
+        if n != -1:
+            x = _with_length(op, x, d, n)
+    return x
+
+
+def _c2c(
+    op: str, x: Tensor, s: Any, dim: _Dims, norm: str | None, inverse: bool, out: Tensor | None
+) -> Tensor:
+    x = _floating(op, x)
+    dims, sizes = _lengths(op, x, s, dim)
+    x = _resized(op, _complex(x), dims, sizes)
+    scale = _scale(op, norm, [x.shape[d] for d in dims], inverse)
+    return _given(out, _C._fft(x, dims, inverse, scale) if dims else x)
+
+
+def _r2c(
+    op: str, x: Tensor, s: Any, dim: _Dims, norm: str | None, inverse: bool, out: Tensor | None
+) -> Tensor:
+    x = _real(op, x)
+    dims, sizes = _lengths(op, x, s, dim)
+    if not dims:
+        raise ValueError(f"fft.{op}: at least one dimension must be transformed")
+    x = _resized(op, x, dims, sizes)
+    scale = _scale(op, norm, [x.shape[d] for d in dims], inverse)
+    y = _C._fft_real(x, dims[-1], scale)
+    if len(dims) > 1:
+        y = _C._fft(y, dims[:-1], False, 1.0)
+    return _given(out, y.conj() if inverse else y)
+
+
+def _c2r(
+    op: str, x: Tensor, s: Any, dim: _Dims, norm: str | None, inverse: bool, out: Tensor | None
+) -> Tensor:
+    x = _complex(_floating(op, x))
+    dims, sizes = _lengths(op, x, s, dim)
+    if not dims:
+        raise ValueError(f"fft.{op}: at least one dimension must be transformed")
+    last = sizes[-1] if sizes[-1] != -1 else 2 * (x.shape[dims[-1]] - 1)
+    if last < 1:
+        raise ValueError(f"fft.{op}: a transform needs a length of at least 1, got {last}")
+    x = _resized(op, x, dims, [*sizes[:-1], last // 2 + 1])
+    scale = _scale(op, norm, [*(x.shape[d] for d in dims[:-1]), last], inverse)
+    if not inverse:
+        x = x.conj()
+    if len(dims) > 1:
+        x = _C._fft(x, dims[:-1], True, 1.0)
+    return _given(out, _C._fft_to_real(x, dims[-1], last, scale))
+
+
+# ---- one dimension -------------------------------------------------------------------------------
+
+
+def fft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The Fourier transform along ``dim``: the sum of ``x[j] * exp(-2j * pi * j * k / n)``.
+
+    ``n`` is the length; the input is cut off or filled up with zeros.
+
+    >>> genesis.fft.fft(genesis.tensor([1.0, 2.0, 3.0, 4.0]))
+    tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
+    """
+    return _c2c("fft", input, n, dim, norm, False, out)
+
+
+def ifft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`fft`."""
+    return _c2c("ifft", input, n, dim, norm, True, out)
+
+
+def rfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The first ``n // 2 + 1`` values of the transform of a real tensor.
+
+    The others are the conjugates of these.
+    """
+    return _r2c("rfft", input, n, dim, norm, False, out)
+
+
+def irfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`rfft`: ``n`` real values (an even number of them if n is not given)."""
+    return _c2r("irfft", input, n, dim, norm, True, out)
+
+
+def hfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform, which is real, of a signal whose second half is the conjugate of the first."""
+    return _c2r("hfft", input, n, dim, norm, False, out)
+
+
+def ihfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`hfft`."""
+    return _r2c("ihfft", input, n, dim, norm, True, out)
+
+
+# ---- two dimensions ------------------------------------------------------------------------------
+
+
+def fft2(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """:func:`fftn` over the last two dimensions."""
+    return _c2c("fft2", input, s, dim, norm, False, out)
+
+
+def ifft2(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """:func:`ifftn` over the last two dimensions."""
+    return _c2c("ifft2", input, s, dim, norm, True, out)
+
+
+def rfft2(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """:func:`rfftn` over the last two dimensions."""
+    return _r2c("rfft2", input, s, dim, norm, False, out)
+
+
+def irfft2(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """:func:`irfftn` over the last two dimensions."""
+    return _c2r("irfft2", input, s, dim, norm, True, out)
+
+
+def hfft2(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """:func:`hfftn` over the last two dimensions."""
+    return _c2r("hfft2", input, s, dim, norm, False, out)
+
+
+def ihfft2(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """:func:`ihfftn` over the last two dimensions."""
+    return _r2c("ihfft2", input, s, dim, norm, True, out)
+
+
+# ---- any number of dimensions --------------------------------------------------------------------
+
+
+def fftn(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The Fourier transform along several dimensions; all of them if neither s nor dim is given.
+
+    ``s`` holds a length for each dimension, -1 for that of the input.
+    """
+    return _c2c("fftn", input, s, dim, norm, False, out)
+
+
+def ifftn(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`fftn`."""
+    return _c2c("ifftn", input, s, dim, norm, True, out)
+
+
+def rfftn(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """:func:`fftn` of a real tensor, of which the last transformed dimension is halved."""
+    return _r2c("rfftn", input, s, dim, norm, False, out)
+
+
+def irfftn(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`rfftn`."""
+    return _c2r("irfftn", input, s, dim, norm, True, out)
+
+
+def hfftn(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """:func:`hfft` along the last of several dimensions, and :func:`fft` along the others."""
+    return _c2r("hfftn", input, s, dim, norm, False, out)
+
+
+def ihfftn(
+    input: Tensor,
+    s: Sequence[int] | None = None,
+    dim: _Dims = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`hfftn`."""
+    return _r2c("ihfftn", input, s, dim, norm, True, out)
+
+
+# ---- frequencies ---------------------------------------------------------------------------------
+
+
+def fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies of a transform of ``n`` samples, ``d`` apart.
+
+    >>> genesis.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    counts = _C.cat([_C.arange(0, (n + 1) // 2), _C.arange(-(n // 2), 0)])
+    return _frequencies(counts, n * d, out, dtype, device, requires_grad)
+
+
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies of a transform of real samples, which are not negative.
+
+    >>> genesis.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
+    counts = _C.arange(0, n // 2 + 1)
+    return _frequencies(counts, n * d, out, dtype, device, requires_grad)
+
+
+def _frequencies(
+    counts: Tensor, span: float, out: Tensor | None, dtype: Any, device: Any, requires_grad: bool
+) -> Tensor:
+    values = counts.to(dtype or _C.get_default_dtype(), device=device) * (1 / span)
+    return _given(out, values).requires_grad_(requires_grad)
+
+
+def _shifted(op: str, input: Tensor, dim: _Dims, back: bool) -> Tensor:
+    dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = [_wrapped(op, input, d) for d in dims]
+    if not dims:
+        return input.clone()
+    halves = [input.shape[d] // 2 for d in dims]
+    return _C.roll(input, [-h for h in halves] if back else halves, dims)
+
+
+def fftshift(input: Tensor, dim: _Dims = None) -> Tensor:
+    """The values in the order of their frequencies: frequency 0 in the middle.
+
+    >>> genesis.fft.fftshift(genesis.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
+    return _shifted("fftshift", input, dim, False)
+
+
+def ifftshift(input: Tensor, dim: _Dims = None) -> Tensor:
+    """The inverse of :func:`fftshift`.
+
+    >>> genesis.fft.ifftshift(genesis.fft.fftshift(genesis.fft.fftfreq(4)))
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    return _shifted("ifftshift", input, dim, True)
+
+
+_overridable.make_overridable(__all__, globals())
