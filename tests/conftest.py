@@ -1,5 +1,6 @@
 """What every test gets: fixed seeds, and the number of threads put back."""
 
+import os
 import signal
 
 import genesis
@@ -20,6 +21,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("genesis")
+
+if os.environ.get("GENESIS_TEST_COMPILED") == "1":  # every call of a module, compiled and checked
+    from tests.compiler import mode
+
+    mode.install()
 
 
 @pytest.fixture

@@ -90,9 +90,8 @@ class Compiled {
   void add_external(const Source& s, const Tensor& t) {
     if (!t.defined()) return;
     const int64_t bytes = extent(t);
-    if (bytes == 0) return;
-    const uint32_t block = plan::add_external(t->storage, t->data, bytes);
-    if (block == plan::kNoBlock) return;  // whoever uses it ends the capture
+    const uint32_t block = bytes == 0 ? plan::kNoBlock : plan::add_external(t->storage, t->data, bytes);
+    if (block == plan::kNoBlock && bytes > 0) capture::interrupt("tensors that the function uses overlap in memory");
     externals.push_back({s, block, t.dtype(), t.shape(), t.strides(), requires_grad(t), bytes, false, false, t});
   }
   void add_source(Source s) {
@@ -209,7 +208,7 @@ struct Run {
       if (!t.defined() || t.dtype() != e.dtype || t.shape() != e.shape || t.strides() != e.strides ||
           requires_grad(t) != e.requires_grad)
         return false;
-      if (instance->set_base(e.block, t->data)) moved.push_back(i);
+      if (e.bytes > 0 && instance->set_base(e.block, t->data)) moved.push_back(i);
       externals.push_back(t);
       versions.push_back(t->storage->version);
     }
@@ -345,14 +344,17 @@ PyObject* end(Args& a) {
   c->kept.clear();
   for (Leaf& leaf : c->leaves) leaf.grad = Tensor();
   if (!c->plan->broken.empty()) return PyUnicode_FromString(c->plan->broken.c_str());
-  // Only what is used is kept.
+  // Of gradients, only those that are used are kept; of other tensors all are, since the function may have read shapes.
   std::vector<External> used;
   for (External& e : c->externals) {
-    bool shown = false;
-    for (const Result& r : c->results) shown |= r.kind == Result::Alias && r.block == e.block;
-    if (!shown && c->plan->homes[e.block] != plan::Home::External) continue;
-    for (const uint32_t b : c->plan->written) e.written |= b == e.block;
-    e.late = c->plan->late[e.block];
+    bool used_block = false;
+    for (const Result& r : c->results) used_block |= r.kind == Result::Alias && r.block == e.block;
+    if (e.bytes > 0) {
+      used_block |= c->plan->homes[e.block] == plan::Home::External;
+      for (const uint32_t b : c->plan->written) e.written |= b == e.block;
+      e.late = c->plan->late[e.block];
+    }
+    if (e.source.gradient && !used_block) continue;
     e.captured = Tensor();
     c->gradients_matter |= e.source.gradient;
     used.push_back(std::move(e));
@@ -460,12 +462,50 @@ PyObject* run_backward(Args& a) {
   return list_of(results);
 }
 
+// For pictures: what steps do, and where blocks are when.
+PyObject* steps(Args& a) {
+  const plan::Plan& p = *compiled(a[0]).plan;
+  Object list(PyList_New(0));
+  const auto add = [&](const char* kind, const std::string& names, int64_t elements) {
+    const Object item(Py_BuildValue("(ssL)", kind, names.c_str(), static_cast<long long>(elements)));
+    if (PyList_Append(list.get(), item.get()) < 0) throw_python();
+  };
+  for (const plan::Step& s : p.steps) {
+    if (s.kind == plan::Step::Host) {
+      add("host", "optimizer or scheduler", 0);
+    } else if (s.kind == plan::Step::Kernel) {
+      add("kernel", p.recording->calls[s.index].name, 0);
+    } else {
+      std::string names;
+      for (const uint32_t c : p.groups[s.index].calls)
+        names += std::string(names.empty() ? "" : " ") + p.recording->calls[c].name;
+      add("group", names, p.groups[s.index].total);
+    }
+  }
+  return list.release();
+}
+PyObject* blocks(Args& a) {
+  const plan::Plan& p = *compiled(a[0]).plan;
+  static constexpr const char* kHomes[] = {"tiles", "arena", "external", "output"};
+  Object list(PyList_New(0));
+  for (size_t b = 0; b < p.homes.size(); ++b) {
+    if (p.lives[b].first == UINT32_MAX) continue;
+    const Object item(Py_BuildValue("(nLsLII)", static_cast<Py_ssize_t>(b),
+                                    static_cast<long long>(p.recording->blocks[b].bytes),
+                                    kHomes[static_cast<int>(p.homes[b])], static_cast<long long>(p.offsets[b]),
+                                    p.lives[b].first, p.lives[b].second));
+    if (PyList_Append(list.get(), item.get()) < 0) throw_python();
+  }
+  return list.release();
+}
+
 // ---- guards --------------------------------------------------------------------------------------------------------
 
-// What a function read when it was captured, and must still find.
+// What a function read when it was captured, and must still find. The references are those of the list that the guards
+// were made from: the cycle collector must see them.
 struct Guard {
   enum Kind { Item, Cell, Element, Length, Attribute } kind;
-  Object container, key, value;
+  PyObject *container, *key, *value;
 };
 constexpr const char* kGuards = "genesis.guards";
 
@@ -481,25 +521,25 @@ bool same_value(PyObject* now, PyObject* then) {
 bool holds(const Guard& g) {
   switch (g.kind) {
     case Guard::Item: {
-      PyObject* now = PyDict_GetItemWithError(g.container.get(), g.key.get());
+      PyObject* now = PyDict_GetItemWithError(g.container, g.key);
       if (!now) PyErr_Clear();
-      return same_value(now, g.value.get());
+      return same_value(now, g.value);
     }
-    case Guard::Cell: return same_value(PyCell_GET(g.container.get()), g.value.get());
+    case Guard::Cell: return same_value(PyCell_GET(g.container), g.value);
     case Guard::Element: {
-      const Py_ssize_t i = PyLong_AsSsize_t(g.key.get());
-      PyObject* list = g.container.get();
-      return i < PyList_GET_SIZE(list) && same_value(PyList_GET_ITEM(list, i), g.value.get());
+      const Py_ssize_t i = PyLong_AsSsize_t(g.key);
+      PyObject* list = g.container;
+      return i < PyList_GET_SIZE(list) && same_value(PyList_GET_ITEM(list, i), g.value);
     }
     case Guard::Length: {
-      const Py_ssize_t n = PyObject_Size(g.container.get());
+      const Py_ssize_t n = PyObject_Size(g.container);
       if (n < 0) PyErr_Clear();
-      return n == PyLong_AsSsize_t(g.key.get());
+      return n == PyLong_AsSsize_t(g.key);
     }
     case Guard::Attribute: {
-      PyObject* now = PyObject_GetAttr(g.container.get(), g.key.get());
+      PyObject* now = PyObject_GetAttr(g.container, g.key);
       if (!now) PyErr_Clear();
-      const bool same = same_value(now, g.value.get());
+      const bool same = same_value(now, g.value);
       Py_XDECREF(now);
       return same;
     }
@@ -513,8 +553,7 @@ PyObject* make_guards(Args& a) {
     PyObject* t = PySequence_Fast_GET_ITEM(items.get(), i);
     const auto kind = static_cast<Guard::Kind>(PyLong_AsLong(PyTuple_GET_ITEM(t, 0)));
     PyObject* value = PyTuple_GET_ITEM(t, 3);
-    guards->push_back({kind, Object::borrow(PyTuple_GET_ITEM(t, 1)), Object::borrow(PyTuple_GET_ITEM(t, 2)),
-                       Object::borrow(value == Py_Ellipsis ? nullptr : value)});
+    guards->push_back({kind, PyTuple_GET_ITEM(t, 1), PyTuple_GET_ITEM(t, 2), value});
   }
   PyObject* capsule = PyCapsule_New(guards.get(), kGuards, [](PyObject* o) {
     delete static_cast<std::vector<Guard>*>(PyCapsule_GetPointer(o, kGuards));
@@ -560,6 +599,9 @@ static const Family family({.kind = Kind::Tool, .page = "settings"}, [] {
   def<"_plan_backward(Any run, Any arguments) -> Any", run_backward>(kFunction | kTool);
   def<"_plan_text(Any plan) -> str", [](Args& a) { return PyUnicode_FromString(compiled(a[0]).plan->text().c_str()); }>(
       kFunction | kTool);
+  def<"_plan_steps(Any plan) -> Any", steps>(kFunction | kTool, "(kind, names, elements) of each step.");
+  def<"_plan_blocks(Any plan) -> Any", blocks>(kFunction | kTool,
+                                               "(number, bytes, home, offset, first step, last step) of each block.");
   def<"_plan_memory(Any plan) -> int", [](Args& a) { return compiled(a[0]).plan->arena_bytes; }>(kFunction | kTool);
   def<"_plan_modes() -> int", [](Args&) -> int64_t {
     if (grad_mode.recorder || grad_mode.saved_hooks || dispatch_bit(kObserve | kModes)) return -1;

@@ -12,6 +12,8 @@
 namespace genesis::plan {
 
 namespace {
+constexpr int64_t kRecomputedBytes = 1 << 17;  // of a block that is worth it, at least
+constexpr int kMostRecomputed = 256;
 constexpr size_t kMostCalls = 256;           // in a group
 constexpr int64_t kRestoredBytes = 1 << 22;  // that are copied before a run, should a check fail
 }  // namespace
@@ -27,6 +29,7 @@ Plan::Plan(std::unique_ptr<Recording> r, Options options) : recording(std::move(
   late.assign(n, 0);
   remove_dead();
   check_writes();
+  if (options_.fuse) recompute();
   group();
   if (options_.fuse) merge_groups();
   lower();
@@ -66,6 +69,94 @@ void Plan::remove_dead() {
     if (!live) continue;
     for (const Reference& r : c.references) needed[r.place.block] = 1;
   }
+}
+
+// Where memory peaks, a block that is not touched for a while can be computed again instead of kept, if it is the
+// result of a pointwise call whose operands are kept anyway.
+void Plan::recompute() {
+  for (int i = 0; i < kMostRecomputed && recompute_one(); ++i) ++recomputed;
+}
+
+bool Plan::recompute_one() {
+  std::vector<Call>& calls = recording->calls;
+  std::vector<std::vector<std::pair<size_t, bool>>> accesses(recording->blocks.size());  // (call, whether it writes)
+  for (size_t i = 0; i < calls.size(); ++i)
+    if (live_[i])
+      for (const Reference& r : calls[i].references) {
+        auto& list = accesses[r.place.block];
+        if (!list.empty() && list.back().first == i) list.back().second |= r.written;
+        else list.emplace_back(i, r.written);
+      }
+  std::vector<int64_t> change(calls.size() + 1, 0);
+  for (size_t b = 0; b < accesses.size(); ++b) {
+    if (accesses[b].empty() || recording->blocks[b].external) continue;
+    change[accesses[b].front().first] += recording->blocks[b].bytes;
+    change[(output_[b] ? calls.size() : accesses[b].back().first + 1)] -= recording->blocks[b].bytes;
+  }
+  size_t peak = 0;
+  for (int64_t i = 0, now = 0, most = 0; i < static_cast<int64_t>(calls.size()); ++i) {
+    now += change[static_cast<size_t>(i)];
+    if (now > most) most = now, peak = static_cast<size_t>(i);
+  }
+
+  const auto unchanged = [&](uint32_t block, size_t from, size_t to, bool kept) {
+    for (const auto& [at, written] : accesses[block])
+      if (written && at > from && at < to) return false;
+    return kept || recording->blocks[block].external || output_[block] || accesses[block].back().first >= to;
+  };
+  uint32_t best = kNoBlock;
+  size_t source = 0, use = 0;
+  for (uint32_t b = 0; b < accesses.size(); ++b) {
+    const auto& list = accesses[b];
+    if (recording->blocks[b].external || output_[b] || recording->blocks[b].bytes < kRecomputedBytes) continue;
+    if (list.size() < 2 || !list.front().second ||
+        (best != kNoBlock && recording->blocks[b].bytes <= recording->blocks[best].bytes))
+      continue;
+    const auto next = std::upper_bound(list.begin(), list.end(), std::pair(peak, true));
+    if (next == list.begin() || next == list.end() || std::prev(next)->first == peak) continue;
+    const size_t from = list.front().first, to = next->first;
+    const Call& c = calls[from];
+    bool fits = c.loop && c.references.size() > 1;
+    for (const auto& [at, written] : list) fits &= at == from || !written;
+    for (size_t i = from; i < to && fits; ++i) fits = calls[i].host < 0;
+    for (const Reference& r : c.references) {
+      if (!fits) break;
+      fits = r.written ? r.place.block == b : r.place.block != b && unchanged(r.place.block, from, to, false);
+    }
+    if (fits) best = b, source = from, use = to;
+  }
+  if (best == kNoBlock) return false;
+
+  const auto copy = static_cast<uint32_t>(recording->blocks.size());
+  recording->blocks.push_back(recording->blocks[best]);
+  output_.push_back(0);
+  homes.push_back(Home::Nowhere);
+  offsets.push_back(0);
+  sites.emplace_back();
+  lives.push_back({UINT32_MAX, 0});
+  late.push_back(0);
+  const auto redirect = [&](Call& c) {
+    for (Reference& r : c.references)
+      if (r.place.block == best) r.place.block = copy;
+    if (c.loop)
+      for (LoopOperand& o : c.loop->operands)
+        if (o.place.block == best) o.place.block = copy;
+  };
+  for (size_t i = use; i < calls.size(); ++i) redirect(calls[i]);
+  const Call& original = calls[source];
+  Call again;
+  again.name = original.name;
+  again.fn = original.fn;
+  again.thunk = original.thunk;
+  again.pack = original.pack;
+  again.repeated = true;
+  again.references = original.references;
+  again.loop = std::make_unique<PointwiseLoop>(*original.loop);
+  redirect(again);
+  calls.insert(calls.begin() + static_cast<std::ptrdiff_t>(use), std::move(again));
+  live_.insert(live_.begin() + static_cast<std::ptrdiff_t>(use), 1);
+  if (options_.second_part != UINT32_MAX && use < options_.second_part) ++options_.second_part;
+  return true;
 }
 
 // Whether a call can be part of a group as far as memory goes that one of them writes: they must meet it element by
@@ -117,7 +208,7 @@ void Plan::group() {
       if (r.written) earliest = std::max(earliest, toucher[r.place.block]);
     }
     int64_t unit = -1;
-    if (totals_[i] > 0) {
+    if (totals_[i] > 0 && !c.repeated) {
       for (int64_t u = static_cast<int64_t>(units_.size()) - 1; u >= earliest && unit < 0; --u) {
         const Unit& candidate = units_[static_cast<size_t>(u)];
         if (candidate.total == totals_[i] && candidate.calls.size() < kMostCalls &&
@@ -428,8 +519,9 @@ std::string Plan::text() const {
   std::ostringstream s;
   size_t kernels = 0;
   for (const Step& step : steps) kernels += step.kind == Step::Kernel;
-  s << recording->calls.size() << " calls: " << dead << " dead, " << fused << " in " << groups.size() << " groups, "
-    << kernels << " by themselves; arena of " << arena_bytes << " bytes, " << saved_bytes << " bytes in tiles only\n";
+  s << recording->calls.size() << " calls: " << dead << " dead, " << recomputed << " repeated, " << fused << " in "
+    << groups.size() << " groups, " << kernels << " by themselves; arena of " << arena_bytes << " bytes, "
+    << saved_bytes << " bytes in tiles only\n";
   const auto shape = [&](const View& v) {
     s << "(";
     for (int d = 0; d < v.ndim; ++d) s << (d ? ", " : "") << v.shape[d];

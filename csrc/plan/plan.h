@@ -47,6 +47,7 @@ class Plan {
   std::vector<uint32_t> draws;                       // where seeds and counters are
   std::vector<char> arguments;                       // as recorded
   int64_t arena_bytes = 0;
+  size_t recomputed = 0;       // calls that are made a second time
   size_t dead = 0, fused = 0;  // calls that were removed, and that are in groups
   int64_t saved_bytes = 0;     // of blocks that live in tiles only
   std::string broken;          // why it cannot run; empty if it can
@@ -56,6 +57,8 @@ class Plan {
  private:
   void remove_dead();
   void check_writes();
+  void recompute();
+  bool recompute_one();
   void group();
   void merge_groups();
   void lower();

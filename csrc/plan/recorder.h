@@ -62,6 +62,7 @@ struct Call {
   bool checked = false;         // its result must recur
   int64_t value = 0;
   std::unique_ptr<PointwiseLoop> loop;  // if it is nothing else
+  bool repeated = false;                // computes again what a call before it did
   int host = -1;                        // no kernel call, but number `host` of the actions that the host repeats
 };
 

@@ -661,3 +661,85 @@ def test_error_in_a_captured_call() -> None:
             c(genesis.ones(2, 2))
         assert c(genesis.ones(2)).tolist() == [2.0, 2.0]
     assert not _C._capturing()
+
+
+def test_shapes_of_tensors_that_no_kernel_reads() -> None:
+    f = genesis.compile(lambda x: genesis.zeros(x.shape) + len(x.shape))
+    for shape in ((2,), (2,), (2,), (3, 1), (0, 2), (0, 2), (0, 2), (2, 0), (1, 2)):
+        assert f(genesis.ones(shape)).shape == shape
+
+
+def test_views_of_a_parameter_as_arguments() -> None:
+    w = genesis.randn(4, 3)
+    f = genesis.compile(lambda x: (x * 2).sum() + w.sum())
+    for x in (w[0], w[1], genesis.ones(3), w[0], genesis.ones(3), genesis.ones(3)):
+        assert bits(f(x)) == bits((x * 2).sum() + w.sum())
+
+
+def test_picture() -> None:
+    f = genesis.compile(lambda x: ((x @ x).exp() * 2).sum(0))
+    for _ in range(2):
+        f(genesis.ones(4, 4))
+    assert f.plan.svg().startswith("<svg")
+    assert "sgemm" in f.plan.html()
+    with pytest.raises(IndexError, match="plan"):
+        f.plan.svg(3)
+    g = genesis.compile(lambda x: x.item())
+    g(genesis.ones(()))
+    assert "graph break" in g.plan.svg()
+
+
+def test_no_grad_effects_are_lost() -> None:
+    """A function that computes gradients and hands them out, with create_graph inside."""
+    p = [genesis.randn(1, 8, requires_grad=True), genesis.randn(8, 1, requires_grad=True)]
+
+    def pinn(x: Any) -> Any:
+        u = genesis.tanh(x @ p[0]) @ p[1]
+        (du,) = genesis.autograd.grad(u.sum(), x, create_graph=True)
+        (d2,) = genesis.autograd.grad(du.sum(), x, create_graph=True)
+        loss = ((d2 + genesis.sin(x)) ** 2).mean()
+        return loss.detach(), *genesis.autograd.grad(loss, p)
+
+    c = genesis.compile(pinn)
+    for _ in range(4):
+        x = genesis.randn(5, 1, requires_grad=True)
+        assert [bits(t) for t in c(x)] == [bits(t) for t in pinn(x)]
+    assert plans(c)[0].uses == 2
+
+
+def test_a_function_kept_by_its_own_object_is_released() -> None:
+    import weakref
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+            self.__dict__["fast"] = genesis.compile(self.slow)
+
+        def slow(self, x: Any) -> Any:
+            return self.layer(x).exp()
+
+    model = Model()
+    for _ in range(4):
+        model.fast(genesis.ones(2, 3)).sum().backward()
+    assert plans(model.fast)
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+
+
+def test_large_activations_are_computed_again() -> None:
+    """Where memory peaks, results of pointwise calls are not kept if their operands are."""
+
+    def make() -> Any:
+        model = nn.Sequential(
+            nn.Linear(64, 512), nn.GELU(), nn.Linear(512, 64), nn.GELU(), nn.Linear(64, 8)
+        )
+        step = training(model, genesis.optim.SGD(model.parameters(), lr=0.01), F.mse_loss)
+        return model, step, batches((256, 64), (256, 8))
+
+    step = same_as_eager(make)
+    assert any(
+        " 0 repeated" not in str(line) for line in str(step.plan).splitlines() if "repeated" in line
+    )

@@ -21,6 +21,7 @@ from genesis._compile.state import State, bits, differences
 
 MOST_PLANS = 8
 _PLAIN = (int, float, bool, str, bytes, complex, type(None))
+_LEAVES = (Tensor, *_PLAIN)
 _lock = threading.RLock()  # one capture at a time
 
 
@@ -46,6 +47,7 @@ class Entry:
     key: Any  # structure of the arguments, numbers among them, modes
     walk: Walk
     guards: Any
+    only_tensors: bool = False  # among the arguments
     symbols: tuple[int, ...] = ()  # numbers among the arguments that are passed as tensors
     plan: Any = None  # None: eager
     reason: Break | None = None
@@ -102,7 +104,7 @@ class _Call:
         genesis.set_rng_state(self.generator)
         try:
             with genesis.enable_grad():
-                args, kwargs = _pytree.tree_unflatten(self.leaves, self.spec)
+                args, kwargs = _unflatten(self.leaves, self.spec)
                 result = self.owner.function(*args, **kwargs)
                 flat = [x for x in _pytree.tree_leaves(result) if isinstance(x, Tensor)]
                 outputs = [flat[i] for i in self.entry.differentiable]
@@ -208,12 +210,12 @@ class CompiledFunction:
         return Plans(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.eager is not None or _C._capturing() or _disabled():
+        if self.eager is not None or _stance != "default" or _C._capturing():
             return self.function(*args, **kwargs)
         modes = _C._plan_modes()
         if modes < 0:
             return self.function(*args, **kwargs)
-        leaves, spec = _pytree.tree_flatten((args, kwargs))
+        leaves, spec = _flatten(args, kwargs)
         if modes & 4:
             modes = (modes, genesis.get_autocast_dtype("cpu"))
         for entry in self.entries:
@@ -235,6 +237,8 @@ class CompiledFunction:
     # --- replay
 
     def _tensors(self, entry: Entry, leaves: list[Any]) -> list[Tensor]:
+        if entry.only_tensors:
+            return leaves
         return [
             x if isinstance(x, Tensor) else _symbol(x)
             for i, x in enumerate(leaves)
@@ -281,7 +285,7 @@ class CompiledFunction:
             replayed |= {f"input gradient {i}": bits(g) for i, g in enumerate(back)}
         del found, run
         state.restore()
-        args, kwargs = _pytree.tree_unflatten(leaves, spec)
+        args, kwargs = _unflatten(leaves, spec)
         result = self.function(*args, **kwargs)
         flat = [x for x in _pytree.tree_leaves(result) if isinstance(x, Tensor)]
         eager = {f"result {i}": bits(t) for i, t in enumerate(flat)}
@@ -305,7 +309,7 @@ class CompiledFunction:
         entry.reason = Break(
             f"the replay differs from the function in {', '.join(sorted(wrong)[:4])}"
         )
-        text = f"compile: {self._name()}: {entry.reason}; it runs eagerly from now on"
+        text = f"compile: {self.name()}: {entry.reason}; it runs eagerly from now on"
         if self.check or self.fullgraph:
             raise RuntimeError(text)
         warnings.warn(text, RuntimeWarning, stacklevel=4)
@@ -313,15 +317,20 @@ class CompiledFunction:
 
     # --- capture
 
-    def _name(self) -> str:
+    def name(self) -> str:
+        """What messages call the function."""
+        if self.roots[1] is not None:
+            return type(self.roots[1]).__name__
         return getattr(self.function, "__qualname__", type(self.function).__name__)
 
     def _capture(self, modes: Any, leaves: list[Any], spec: Any) -> Any:
-        args, kwargs = _pytree.tree_unflatten(leaves, spec)
+        args, kwargs = _unflatten(leaves, spec)
+        if os.environ.get("GENESIS_COMPILE", "1") == "0":
+            return self.function(*args, **kwargs)
         if len(self.entries) >= self.most_plans:
             self.eager = Break(f"it needs more than {self.most_plans} plans")
             warnings.warn(
-                f"compile: {self._name()} was captured for {self.most_plans} kinds of arguments "
+                f"compile: {self.name()} was captured for {self.most_plans} kinds of arguments "
                 "and state, and needs more; it runs eagerly from now on. Shapes, or values that it "
                 "reads, change from call to call; see genesis.compiler.explain",
                 RuntimeWarning,
@@ -343,7 +352,7 @@ class CompiledFunction:
         if self.fullgraph and reason is not None:
             self.entries.clear()
             self.eager = None
-            raise GraphBreak(f"compile: {self._name()} cannot be captured as a whole: {reason}")
+            raise GraphBreak(f"compile: {self.name()} cannot be captured as a whole: {reason}")
         return result
 
     def _symbols(self, modes: Any, leaves: list[Any], spec: Any) -> tuple[int, ...]:
@@ -374,7 +383,7 @@ class CompiledFunction:
     ) -> tuple[Entry | None, Any]:
         """A capture with tensors in place of numbers; no entry if that is not the same function."""
         given = [_symbol(x) if i in symbols else x for i, x in enumerate(leaves)]
-        args, kwargs = _pytree.tree_unflatten(leaves, spec)
+        args, kwargs = _unflatten(leaves, spec)
         walk = Walk([*self.roots, *(x for x in leaves if not isinstance(x, Tensor))])
         tensors = [x for x in leaves if isinstance(x, Tensor)]
         state = State([*walk.tensors.values(), *tensors], walk.owners)
@@ -397,8 +406,21 @@ class CompiledFunction:
         return None, None
 
 
-def _disabled() -> bool:
-    return os.environ.get("GENESIS_COMPILE", "1") == "0" or _stance == "force_eager"
+def _flatten(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+    """The leaves of arguments, and their structure; a number if they are leaves themselves."""
+    if not kwargs:
+        for x in args:
+            if not isinstance(x, _LEAVES):
+                break
+        else:
+            return list(args), len(args)
+    return _pytree.tree_flatten((args, kwargs))
+
+
+def _unflatten(leaves: list[Any], spec: Any) -> Any:
+    if type(spec) is int:
+        return tuple(leaves), {}
+    return _pytree.tree_unflatten(leaves, spec)
 
 
 _stance = "default"
@@ -442,7 +464,7 @@ def capture(
     The entry is None if it is never to be captured again.
     """
     given = leaves if given is None else given
-    args, kwargs = _pytree.tree_unflatten(given, spec)
+    args, kwargs = _unflatten(given, spec)
     key = (modes, spec, [Tensor if isinstance(x, Tensor) else x for x in leaves])
     tensors = [x for x in given if isinstance(x, Tensor)]
     try:
@@ -451,6 +473,7 @@ def capture(
         owner.eager = Break(str(error))
         return None, owner.function(*args, **kwargs)
     entry = Entry(key, walk, walk.checker())
+    entry.only_tensors = len(tensors) == len(leaves) and given is leaves
     ids = {id(t) for t in tensors}
     fixed = [t for t in walk.tensors.values() if id(t) not in ids]
     breaks: list[Break] = []

@@ -19,7 +19,7 @@ from genesis._C import Tensor
 ITEM, CELL, ELEMENT, LENGTH, ATTRIBUTE = range(5)
 _PLAIN = (int, float, bool, str, bytes, complex, type(None), type(Ellipsis), range, slice)
 _BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
-_MOST = 200_000  # guards of one function
+_MOST = 50_000  # guards of one function
 _STANDARD = frozenset(sys.stdlib_module_names) | {"genesis", "torch", "numpy", "builtins"}
 
 
