@@ -29,9 +29,17 @@ Plan::Plan(std::unique_ptr<Recording> r, Options options) : recording(std::move(
   late.assign(n, 0);
   remove_dead();
   check_writes();
-  if (options_.fuse) recompute();
   group();
-  if (options_.fuse) merge_groups();
+  if (options_.fuse) {
+    merge_groups();
+    find_homes();
+    recompute();
+  }
+  if (recomputed > 0) {
+    units_.clear();
+    group();
+    merge_groups();
+  }
   lower();
   place_checks();
   pack();
@@ -89,7 +97,7 @@ bool Plan::recompute_one() {
       }
   std::vector<int64_t> change(calls.size() + 1, 0);
   for (size_t b = 0; b < accesses.size(); ++b) {
-    if (accesses[b].empty() || recording->blocks[b].external) continue;
+    if (accesses[b].empty() || (homes[b] != Home::Arena && homes[b] != Home::Output)) continue;
     change[accesses[b].front().first] += recording->blocks[b].bytes;
     change[(output_[b] ? calls.size() : accesses[b].back().first + 1)] -= recording->blocks[b].bytes;
   }
@@ -99,16 +107,17 @@ bool Plan::recompute_one() {
     if (now > most) most = now, peak = static_cast<size_t>(i);
   }
 
-  const auto unchanged = [&](uint32_t block, size_t from, size_t to, bool kept) {
+  const auto unchanged = [&](uint32_t block, size_t from, size_t to) {
     for (const auto& [at, written] : accesses[block])
       if (written && at > from && at < to) return false;
-    return kept || recording->blocks[block].external || output_[block] || accesses[block].back().first >= to;
+    return homes[block] == Home::External || homes[block] == Home::Output ||
+           (homes[block] == Home::Arena && accesses[block].back().first >= to);
   };
   uint32_t best = kNoBlock;
   size_t source = 0, use = 0;
   for (uint32_t b = 0; b < accesses.size(); ++b) {
     const auto& list = accesses[b];
-    if (recording->blocks[b].external || output_[b] || recording->blocks[b].bytes < kRecomputedBytes) continue;
+    if (homes[b] != Home::Arena || recording->blocks[b].bytes < kRecomputedBytes) continue;
     if (list.size() < 2 || !list.front().second ||
         (best != kNoBlock && recording->blocks[b].bytes <= recording->blocks[best].bytes))
       continue;
@@ -121,7 +130,7 @@ bool Plan::recompute_one() {
     for (size_t i = from; i < to && fits; ++i) fits = calls[i].host < 0;
     for (const Reference& r : c.references) {
       if (!fits) break;
-      fits = r.written ? r.place.block == b : r.place.block != b && unchanged(r.place.block, from, to, false);
+      fits = r.written ? r.place.block == b : r.place.block != b && unchanged(r.place.block, from, to);
     }
     if (fits) best = b, source = from, use = to;
   }
@@ -130,7 +139,7 @@ bool Plan::recompute_one() {
   const auto copy = static_cast<uint32_t>(recording->blocks.size());
   recording->blocks.push_back(recording->blocks[best]);
   output_.push_back(0);
-  homes.push_back(Home::Nowhere);
+  homes.push_back(Home::Arena);
   offsets.push_back(0);
   sites.emplace_back();
   lives.push_back({UINT32_MAX, 0});
@@ -276,6 +285,30 @@ void Plan::merge_groups() {
   }
 }
 
+// Blocks that only one group touches live in its tiles; the others need memory.
+void Plan::find_homes() {
+  constexpr int64_t kSeveral = INT64_MAX;
+  std::vector<int64_t> only(recording->blocks.size(), -1);
+  for (size_t u = 0; u < units_.size(); ++u) {
+    const Unit& unit = units_[u];
+    if (unit.removed) continue;
+    const int64_t here = unit.total > 0 && unit.calls.size() > 1 ? static_cast<int64_t>(u) : kSeveral;
+    for (const uint32_t c : unit.calls)
+      for (const Reference& r : recording->calls[c].references) {
+        int64_t& one = only[r.place.block];
+        one = one == -1 || one == here ? here : kSeveral;
+      }
+  }
+  touched_.assign(only.size(), 0);
+  for (size_t b = 0; b < only.size(); ++b) {
+    homes[b] = Home::Nowhere;
+    touched_[b] = only[b] != -1;
+    if (only[b] == -1) continue;
+    homes[b] = recording->blocks[b].external ? Home::External : output_[b] ? Home::Output : Home::Arena;
+    if (homes[b] == Home::Arena && only[b] != kSeveral) homes[b] = Home::Nowhere;
+  }
+}
+
 void Plan::lower() {
   second_part = UINT32_MAX;
   for (const Unit& unit : units_) {
@@ -297,29 +330,9 @@ void Plan::lower() {
   }
   if (second_part == UINT32_MAX) second_part = static_cast<uint32_t>(steps.size());
 
-  // Blocks that only one group touches live in its tiles; the others need memory.
-  std::vector<int64_t> only(recording->blocks.size(), -1);
-  constexpr int64_t kSeveral = INT64_MAX;
-  for (size_t s = 0; s < steps.size(); ++s) {
-    const auto touch = [&](uint32_t c) {
-      for (const Reference& r : recording->calls[c].references) {
-        int64_t& step = only[r.place.block];
-        const int64_t here = steps[s].kind == Step::Tiles ? static_cast<int64_t>(s) : kSeveral;
-        step = step == -1 || step == here ? here : kSeveral;
-      }
-    };
-    if (steps[s].kind == Step::Kernel) touch(steps[s].index);
-    if (steps[s].kind == Step::Tiles)
-      for (const uint32_t c : groups[steps[s].index].calls) touch(c);
-  }
-  for (size_t b = 0; b < only.size(); ++b) {
-    if (only[b] == -1) continue;
-    homes[b] = recording->blocks[b].external ? Home::External : output_[b] ? Home::Output : Home::Arena;
-    if (homes[b] == Home::Arena && only[b] != kSeveral) {
-      homes[b] = Home::Nowhere;
-      saved_bytes += recording->blocks[b].bytes;
-    }
-  }
+  find_homes();
+  for (size_t b = 0; b < homes.size(); ++b)
+    if (homes[b] == Home::Nowhere && touched_[b]) saved_bytes += recording->blocks[b].bytes;
   for (Group& g : groups) lower_group(g);
 }
 
@@ -398,8 +411,10 @@ void Plan::lower_group(Group& group) {
     freed.erase(std::unique(freed.begin(), freed.end()), freed.end());
     unused.insert(unused.end(), freed.begin(), freed.end());
   }
+  // Slots stay in the first level of cache; large tiles cost fewer calls.
+  group.tile = group.slots <= 4 ? 2048 : group.slots <= 12 ? 1024 : 512;
   const int64_t share = group.grain / static_cast<int64_t>(group.calls.size());
-  group.grain = std::max<int64_t>(4 * kTileSize, share / kTileSize * kTileSize);
+  group.grain = std::max<int64_t>(4096, share / group.tile * group.tile);
 }
 
 // A check that fails sends the call back to the eager function, so nothing that outlives the plan may have changed: a

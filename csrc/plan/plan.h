@@ -61,6 +61,7 @@ class Plan {
   bool recompute_one();
   void group();
   void merge_groups();
+  void find_homes();
   void lower();
   void lower_group(Group& group);
   void place_checks();
@@ -81,6 +82,7 @@ class Plan {
   std::vector<std::vector<Meeting>> meetings_;  // of calls
   std::vector<int64_t> totals_;                 // of calls; 0: not pointwise
   std::vector<Unit> units_;
+  std::vector<char> touched_;  // blocks
 };
 
 // The state of runs that do not overlap.

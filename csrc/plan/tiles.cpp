@@ -20,6 +20,8 @@ bool meet(const PointwiseLoop& loop, std::vector<Meeting>& meetings, int64_t& to
     total *= out.shape[order[i]];
   }
   if (total == 0) return false;
+  for (const LoopOperand& o : loop.operands)
+    if (itemsize(o.view.dtype) > kMaxItem || itemsize(o.compute) > kMaxItem) return false;
   meetings.assign(loop.operands.size(), {});
   for (size_t k = 0; k < loop.operands.size(); ++k) {
     const View& v = loop.operands[k].view;
@@ -79,32 +81,57 @@ void collect(char* to, const char* from, int64_t stride, int64_t n) {
     for (int64_t i = 0; i < n; ++i) out[i] = *reinterpret_cast<const T*>(from + i * stride);
 }
 
+// Whole rows of a few elements each.
+template <class T>
+void collect_rows(char* to, const char* from, int64_t rows, int64_t columns, int64_t row_stride, int64_t stride) {
+  T* out = reinterpret_cast<T*>(to);
+  if (columns == 3 && stride == sizeof(T)) {  // points in space
+    for (int64_t r = 0; r < rows; ++r, out += 3, from += row_stride) {
+      const T* x = reinterpret_cast<const T*>(from);
+      out[0] = x[0], out[1] = x[1], out[2] = x[2];
+    }
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r, from += row_stride)
+    for (int64_t c = 0; c < columns; ++c) *out++ = *reinterpret_cast<const T*>(from + c * stride);
+}
+
 // Elements at .. at + n of a strided operand, one after another.
 template <class T>
 void fetch(const Load& load, const char* base, int64_t at, int64_t n, char* to) {
   const int last = static_cast<int>(load.shape.size()) - 1;
+  const int64_t *shape = load.shape.data(), *strides = load.strides.data();
   int64_t index[kMaxDims];
   for (int d = last; d >= 0; --d) {
-    const int64_t size = load.shape[static_cast<size_t>(d)];
-    index[d] = at % size;
-    at /= size;
-    base += index[d] * load.strides[static_cast<size_t>(d)];
+    index[d] = at % shape[d];
+    at /= shape[d];
+    base += index[d] * strides[d];
   }
-  const int64_t columns = load.shape[static_cast<size_t>(last)], stride = load.strides[static_cast<size_t>(last)];
-  while (n > 0) {
-    const int64_t run = std::min(columns - index[last], n);
-    collect<T>(to, base, stride, run);
-    to += run * static_cast<int64_t>(sizeof(T));
-    n -= run;
-    if (n == 0) break;
-    base -= index[last] * stride;
-    index[last] = 0;
-    for (int d = last - 1; d >= 0; --d) {
-      base += load.strides[static_cast<size_t>(d)];
-      if (++index[d] < load.shape[static_cast<size_t>(d)]) break;
-      base -= index[d] * load.strides[static_cast<size_t>(d)];
+  const int64_t columns = shape[last], stride = strides[last];
+  // Moves on by `by` along dimension d, and along the outer ones where it ends.
+  const auto advance = [&](int d, int64_t by) {
+    index[d] += by;
+    base += by * strides[d];
+    for (; d > 0 && index[d] == shape[d]; --d) {
+      base += strides[d - 1] - shape[d] * strides[d];
       index[d] = 0;
+      ++index[d - 1];
     }
+  };
+  while (n > 0) {
+    int64_t count;
+    if (last > 0 && index[last] == 0 && columns <= 32 && n >= columns) {
+      const int64_t rows = std::min(shape[last - 1] - index[last - 1], n / columns);
+      collect_rows<T>(to, base, rows, columns, strides[last - 1], stride);
+      count = rows * columns;
+      advance(last - 1, rows);
+    } else {
+      count = std::min(columns - index[last], n);
+      collect<T>(to, base, stride, count);
+      advance(last, count);
+    }
+    to += count * static_cast<int64_t>(sizeof(T));
+    n -= count;
   }
 }
 void fetch(const Load& load, const char* base, int64_t at, int64_t n, char* to) {
@@ -132,12 +159,12 @@ struct Buffer {
 };
 
 void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t end) {
-  constexpr int64_t kBytes = kTileSize * 8;
+  const int64_t bytes = group.tile * kMaxItem;
   static thread_local Buffer buffer;
   // Slots, then buffers for conversions of operands, then converted single values.
-  char* slots = buffer.get(static_cast<size_t>((group.slots + kernels::kMaxOperands) * kBytes) + 8 * 8 * 1024);
-  char* const converted = slots + group.slots * kBytes;
-  char* const singles = converted + kernels::kMaxOperands * kBytes;
+  char* slots = buffer.get(static_cast<size_t>((group.slots + kernels::kMaxOperands) * bytes) + 8 * 8 * 1024);
+  char* const converted = slots + group.slots * bytes;
+  char* const singles = converted + kernels::kMaxOperands * bytes;
   constexpr size_t kMostSingles = 8 * 1024;
   // Single values of another type.
   size_t next = 0;
@@ -147,13 +174,13 @@ void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t en
       if (o.kind != TileOperand::Single || o.dtype == o.compute || next == kMostSingles) continue;
       kernels::gather(singles + 8 * next++, o.compute, bases[o.base], 0, o.dtype, 1);
     }
-  for (int64_t at = begin; at < end; at += kTileSize) {
-    const int64_t n = std::min(kTileSize, end - at);
+  for (int64_t at = begin; at < end; at += group.tile) {
+    const int64_t n = std::min(group.tile, end - at);
     next = 0;
     for (const int step : group.order) {
       if (step < 0) {
         const Load& load = group.loads[static_cast<size_t>(-1 - step)];
-        fetch(load, bases[load.base], at, n, slots + load.slot * kBytes);
+        fetch(load, bases[load.base], at, n, slots + load.slot * bytes);
         continue;
       }
       const Instruction& i = group.code[static_cast<size_t>(step)];
@@ -165,17 +192,17 @@ void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t en
           data[k] = same ? bases[o.base] : singles + 8 * next++;
           continue;
         }
-        char* place = o.kind == TileOperand::Slot ? slots + o.slot * kBytes : bases[o.base] + at * itemsize(o.dtype);
+        char* place = o.kind == TileOperand::Slot ? slots + o.slot * bytes : bases[o.base] + at * itemsize(o.dtype);
         data[k] = place;
         if (same) continue;
-        data[k] = converted + static_cast<int64_t>(k) * kBytes;
+        data[k] = converted + static_cast<int64_t>(k) * bytes;
         if (k > 0) kernels::gather(data[k], o.compute, place, itemsize(o.dtype), o.dtype, n);
       }
       i.inner(data, i.singles, n, i.params);
       const TileOperand& out = i.operands[0];
       if (out.dtype != out.compute) {
         char* place =
-            out.kind == TileOperand::Slot ? slots + out.slot * kBytes : bases[out.base] + at * itemsize(out.dtype);
+            out.kind == TileOperand::Slot ? slots + out.slot * bytes : bases[out.base] + at * itemsize(out.dtype);
         kernels::scatter(place, itemsize(out.dtype), out.dtype, data[0], out.compute, n);
       }
     }

@@ -11,8 +11,7 @@
 
 namespace genesis::plan {
 
-inline constexpr int64_t kTileSize = 512;
-inline constexpr int kMaxSlots = 96;
+inline constexpr int64_t kMaxItem = 8;  // bytes of an element that fits a slot
 
 struct TileOperand {
   enum Kind : uint8_t { Direct, Single, Slot } kind;
@@ -35,6 +34,7 @@ struct Load {
 struct Group {
   std::vector<uint32_t> calls;
   int64_t total = 0, grain = 0;
+  int64_t tile = 512;  // elements
   int slots = 0;
   // What happens to a tile, in order: loads[i] if negative (-1 - i), else code[i].
   std::vector<int> order;
