@@ -164,8 +164,8 @@ def _train(
     try:
         history = trainer.train()
     except Interrupted as stop:
-        console.line(f"stopped at {stop}; all of it is saved. Go on with\n  {again}", "yellow")
-        console.data({"event": "stopped", "at": str(stop), "resume": again})
+        console.line(f"stopped at {stop.where} and saved. Go on with\n  {again}", "yellow")
+        console.data({"event": "stopped", "at": stop.where, "resume": again})
         return stop.status
     except KeyboardInterrupt:
         console.line(f"\nstopped at once; saved up to the last checkpoint. Go on with\n  {again}")

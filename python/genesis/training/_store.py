@@ -66,18 +66,18 @@ class Store:
         trainer = self.trainer
         trainer.step, trainer.stopped = found["step"], found["stopped"]
         trainer.history = History(found["losses"], found["epochs"])
-        trainer.seconds = found["seconds"]
         ranks = found["ranks"]
         if len(ranks) == self.job.size:
+            trainer.seconds, trainer.batches = found["seconds"], found["batches"]
             mine = ranks[self.job.rank]
             trainer.measures.load_state_dict(mine["measures"])
             trainer.losses = mine["losses"]
             if mine["loader"] is not None:
                 trainer.loader.load_state_dict(mine["loader"])
-        elif ranks[0]["measures"]["samples"]:
-            raise ValueError(
-                f"Trainer: {self.checkpoint.path} was saved in the middle of an epoch on "
-                f"{len(ranks)} ranks; resume it on as many, not on {self.job.size}"
+        elif found["batches"]:  # where the loaders stood means nothing for other shares
+            trainer.console.line(
+                f"saved on {len(ranks)} ranks, resumed on {self.job.size}: epoch "
+                f"{trainer.epoch + 1} starts again with the saved weights"
             )
         random_state.restore(ranks[self.job.rank % len(ranks)]["random"])
 
@@ -99,6 +99,7 @@ class Store:
                 losses=trainer.history.losses,
                 epochs=trainer.history.epochs,
                 seconds=trainer.seconds,
+                batches=trainer.batches,
                 stopped=trainer.stopped,
                 ranks=ranks,
             )

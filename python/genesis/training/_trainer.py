@@ -113,6 +113,7 @@ class Trainer:
         self.history = History()
         self.losses: list[float] = []  # of this rank, in the epoch so far
         self.step = 0  # updates of the model
+        self.batches = 0  # of the epoch so far
         self.epochs = 0  # how many the run has
         self.stopped = False
         self.seconds = 0.0  # of the epoch so far
@@ -249,7 +250,7 @@ class Trainer:
             self.console.line(f"resumed after epoch {self.epoch}, step {self.step}")
         self.console.data({"event": "begin", **self.settings()})
         with (
-            Signals(terminate=store is not None) as signals,
+            Signals(store is not None, patience=10 if self.job.size > 1 else 0) as signals,
             _progress.Progress(self.console, epochs, self._updates(steps)) as progress,
         ):
             self._call("on_fit_begin")
@@ -269,20 +270,18 @@ class Trainer:
         self._call("on_epoch_begin")
         self.model.train()
         start = time.perf_counter() - self.seconds
-        before = self.step - (self._updates(steps) or 0) * epoch
         pending = Measures({})  # of the batches since the last update
         count = 0
-        done = before * self.accumulate
         for batch in self.loader:
-            done += 1
+            self.batches += 1
             count += 1
-            last = count == self.accumulate or done == steps
+            last = count == self.accumulate or self.batches == steps
             self._train_batch(batch, pending, last or steps is None)
             self.seconds = time.perf_counter() - start
             if last:
                 self._update(count, pending)
                 count = 0
-                progress.step(epoch, done, self._so_far)
+                progress.step(epoch, self._updates(self.batches) or 0, self._so_far)
                 self._save_if_asked(store, signals, epoch)
         if count:  # fewer batches than usual are left, which only the end could tell
             self._update(count, pending)
@@ -354,7 +353,7 @@ class Trainer:
         self.console.data({"event": "epoch", "epoch": epoch + 1, **shown})
         self.history.epochs.append({**entry, "seconds": self.seconds, "samples_per_second": rate})
         self.measures.reset()
-        self.seconds = 0.0
+        self.seconds, self.batches = 0.0, 0
         self._call("on_epoch_end", dict(self.history.epochs[-1]))
         if store is not None and (self.epoch >= self.epochs or self.stopped):
             store.save()
@@ -381,7 +380,7 @@ class Trainer:
         if store is not None and (number or save):
             store.save()
         if number:
-            raise Interrupted(epoch, self.step, number)
+            raise Interrupted(epoch, self.step, number, self.checkpoint)
 
     def _call(self, event: str, *arguments: Any) -> None:
         for callback in self.callbacks:
