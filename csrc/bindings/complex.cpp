@@ -3,6 +3,7 @@
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "ops/create.h"
+#include "ops/view.h"
 
 namespace genesis::py {
 
@@ -34,6 +35,10 @@ static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   def<"view_as_complex(Tensor input) -> Tensor", [](Args& a) { return ops::view_as_complex(a.tensor(0)); }>(
       kFunction, "A real tensor whose last dimension has size 2 as a complex one, on the same memory.",
       {.kind = Kind::View});
+  def<"adjoint(Tensor input) -> Tensor", [](Args& a) {
+    require(a.tensor(0).dim() >= 2, "adjoint: needs at least 2 dimensions, got shape ", a.tensor(0).shape());
+    return ops::conj(ops::transpose(a.tensor(0), -2, -1));
+  }>(kBoth, "The last two dimensions swapped, conjugated.", {.kind = Kind::Move});
   def<"resolve_conj(Tensor input) -> Tensor", [](Args& a) { return a.tensor(0); }>(
       kBoth | kTool, "The tensor itself: conjugation is never lazy.");
   def<"resolve_neg(Tensor input) -> Tensor", [](Args& a) { return a.tensor(0); }>(

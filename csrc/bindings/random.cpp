@@ -324,7 +324,7 @@ const Family family({.kind = Kind::Random, .page = "creation"}, [] {
 
   def<"uniform_(Tensor input, float from_=0.0, float to=1.0, *, Generator? generator=None) -> Self", [](Args& a) {
     return ops::uniform_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
-  }>(kMethod, "Fills the tensor with uniform random numbers from [from_, to).");
+  }>(kMethod, "Fills the tensor with uniform random numbers from [from_, to).", {.takes = Takes::Complex});
   def<"normal_(Tensor input, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Self", [](Args& a) {
     return ops::normal_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
   }>(kMethod, "Fills the tensor with normal random numbers.", {.takes = Takes::Complex});

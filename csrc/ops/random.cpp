@@ -248,6 +248,11 @@ static Tensor refill(const char* op, const Tensor& x, F draw) {
 }
 
 Tensor uniform_(const Tensor& x, double from, double to, Generator& g) {
+  if (is_complex(x.dtype())) {
+    const WithGradMode off(false);
+    uniform_(view_as_real(x), from, to, g);
+    return x;
+  }
   require_floating_dtype("uniform_", x.dtype());
   require(from <= to && std::isfinite(to - from), "uniform_: the range must be finite and not empty, got from ", from,
           " to ", to);

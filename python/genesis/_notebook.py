@@ -54,7 +54,7 @@ def tensor_html(t: Tensor) -> str:
         return f"<div><pre>{escape(_printing.tensor_str(t.detach()))}</pre>{line}</div>"
     half = dtype in ("float16", "bfloat16")
     values = _printing._shown(t.detach(), 0, half, max(t.shape) > _MOST)
-    style = _printing._Style(list(_printing._leaves(values)), t.is_floating_point())
+    style = _printing.style_of(t, values)
 
     def cells(row: Any) -> list[str]:
         return ["…" if v is ... else style.text(v).strip() for v in row]

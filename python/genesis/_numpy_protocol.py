@@ -28,7 +28,7 @@ _UFUNCS = {
     "arctan2": "atan2",
     "arctanh": "atanh",
     "bitwise_count": "",
-    "conjugate": "positive",
+    "conjugate": "conj",
     "degrees": "rad2deg",
     "divide": "div",
     "equal": "eq",

@@ -109,10 +109,7 @@ def tensor_str(t: Tensor) -> str:
     else:
         summarize = t.numel() > _options.threshold
         values = _shown(t.detach(), 0, dtype in _HALF, summarize)
-        shown = list(_leaves(values))
-        style: _Style | _ComplexStyle = (
-            _ComplexStyle(shown) if t.is_complex() else _Style(shown, t.is_floating_point())
-        )
+        style = style_of(t, values)
         text = _layout(values, len(t.shape), len(prefix), style)
         if not _options.edgeitems:  # "[...]" alone says nothing
             suffixes.append(f"size={tuple(t.shape)}")
@@ -195,6 +192,12 @@ class _ComplexStyle:
         imaginary = self.imag.text(value.imag).lstrip()
         sign = "" if imaginary.startswith("-") else "+"
         return f"{self.real.text(value.real)}{sign}{imaginary}j"
+
+
+def style_of(t: Tensor, values: Any) -> _Style | _ComplexStyle:
+    """How the elements of a tensor look, from those that are shown."""
+    shown = list(_leaves(values))
+    return _ComplexStyle(shown) if t.is_complex() else _Style(shown, t.is_floating_point())
 
 
 def _is_scientific(magnitudes: list[float]) -> bool:

@@ -311,6 +311,10 @@ def _nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return _numeric.nonzero_static(self, size=size, fill_value=fill_value)
 
 
+def _as_complex(self: Tensor) -> complex:
+    return complex(self.item())
+
+
 def _no(self: Tensor) -> bool:
     return False
 
@@ -325,6 +329,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "_is_view": _is_view,
     "share_memory_": _share_memory,
     "is_shared": _no,
+    "__complex__": _as_complex,
     "__copy__": _copy,
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,

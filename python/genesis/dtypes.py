@@ -83,7 +83,7 @@ def is_integer(dtype: Any) -> Any:
     (True, False)
     """
     found = get_dtype(dtype)
-    return not found.is_floating_point and found != bool
+    return not (found.is_floating_point or found.is_complex or found == bool)
 
 
 def infer_dtype_from_data(array: Any) -> DType:

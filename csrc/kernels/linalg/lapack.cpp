@@ -588,8 +588,9 @@ LapackFailure eig(View a, View w, View v) {
     const bool vectors = v.data != nullptr;
     const char* jobvr = vectors ? "V" : "N";
     T answer = 0;
+    Part<T> real_answer = 0;
     int info = 0;
-    routine.general(jobvr, &n, nullptr, &answer, nullptr, &answer, &kQuery, nullptr, &info);
+    routine.general(jobvr, &n, nullptr, &answer, nullptr, &answer, &kQuery, &real_answer, &info);
     const int lwork = work_size(answer, 4 * int64_t{n});
     return each(count(a), (vectors ? 25 : 10) * cube(n),
                 [&, jobvr, vectors, lwork, m = std::vector<T>(area(n, n)), values = std::vector<T>(area(n, 2)),

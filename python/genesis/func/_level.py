@@ -42,14 +42,14 @@ class Level:
         return tree_unflatten(self.inputs, self.spec)
 
     def _stand_in(self, x: Any, i: int) -> Tensor:
-        if isinstance(x, float):
+        if isinstance(x, (float, complex)):
             x = _C.tensor(x)
-        if not isinstance(x, Tensor) or not x.is_floating_point():
+        if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):
             got = f"a tensor of {x.dtype}" if isinstance(x, Tensor) else type(x).__name__
             where = tree_paths(self.spec)[i]
             raise TypeError(
-                f"{self.name}: the inputs to differentiate must be floating tensors, got {got}"
-                f"{' at ' + where if where else ''}; choose others with argnums, or convert it"
+                f"{self.name}: the inputs to differentiate must be floating or complex tensors, "
+                f"got {got}{' at ' + where if where else ''}; choose others with argnums, or convert it"
             )
         if self._tracked:
             view = x.view_as(x)
@@ -174,7 +174,7 @@ def tensors(name: str, tree: Any) -> tuple[list[Tensor], TreeSpec]:
     """The outputs of a function, flat; they must be floating tensors."""
     leaves, spec = tree_flatten(tree)
     for x, where in zip(leaves, tree_paths(spec), strict=True):
-        if not isinstance(x, Tensor) or not x.is_floating_point():
+        if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):
             raise TypeError(
                 f"{name}: the function must return floating tensors, got {_described(x)}"
                 f"{' at ' + where if where else ''}; return what is not to be differentiated as "

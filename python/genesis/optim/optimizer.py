@@ -473,7 +473,7 @@ def _adapted(value: Any, param: Tensor | None, key: str | None) -> Any:
     """A copy of a state that was saved, as this parameter needs it."""
     if isinstance(value, Tensor):
         copied = value.detach().clone()
-        if param is None or key == "step" or not param.is_floating_point():
+        if param is None or key == "step" or not (param.is_floating_point() or param.is_complex()):
             return copied
         return copied.to(param.dtype)
     if isinstance(value, dict):

@@ -40,19 +40,24 @@ def make_tensor(
     low, high = lowest if low is None else low, beyond if high is None else high
     if not low < high:
         raise ValueError(f"make_tensor: low must be less than high, got low={low}, high={high}")
-    if requires_grad and not dtype.is_floating_point:
+    if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
         raise ValueError(f"make_tensor: requires_grad needs a floating dtype, got {dtype}")
 
     gaps = noncontiguous and _count(sizes) > 1
     made = (*sizes[:-1], 2 * sizes[-1]) if gaps else sizes
-    if dtype.is_floating_point:
+    if dtype.is_complex:
+        part = dtype.to_real()
+        re, im = (_C.empty(made, dtype=part, device=device).uniform_(low, high) for _ in range(2))
+        result = _C.complex(re, im)
+    elif dtype.is_floating_point:
         result = _C.empty(made, dtype=dtype, device=device).uniform_(low, high)
     else:
         result = _C.randint(_up(low), _up(high), made, device=device).to(dtype)
     if gaps:
         result = result[..., ::2]
     if exclude_zero:
-        smallest = finfo(dtype).tiny if dtype.is_floating_point else 1
+        exact = not (dtype.is_floating_point or dtype.is_complex)
+        smallest = 1 if exact else finfo(dtype).tiny
         result[result == 0] = smallest
     return result.requires_grad_() if requires_grad else result
 
@@ -60,7 +65,7 @@ def make_tensor(
 def _default_range(dtype: _C.dtype) -> tuple[float, float]:
     if dtype == _C.bool:
         return 0, 2
-    if dtype.is_floating_point:
+    if dtype.is_floating_point or dtype.is_complex:
         return -9, 9
     return (-9 if dtype.is_signed else 0), 10
 

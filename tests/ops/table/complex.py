@@ -95,6 +95,8 @@ OPS: list[Op] = [
        result=lambda d: {"float32": "complex64", "float64": "complex128"}[d],
        samples=lambda rng: [Sample(rng.normal(size=(*s, 2))) for s in [(), (3,), (2, 0), (2, 3)]],
        raises=[((np.ones((2, 3)),), {}, ValueError, "last dimension must have size 2")]),
+    _row("adjoint", lambda z: np.conj(np.swapaxes(z, -1, -2)),
+         samples=lambda rng: [Sample(rng.normal(size=s), rng.normal(size=s)) for s in [(2, 3), (2, 1, 3)]]),
     _row("sgn", lambda z: z / np.abs(z), variant="complex", samples=_shapes),
     Op("cfloat", lambda x: x.astype(np.complex64), dtypes="wide", result="complex64", rtol=1e-6, grad=False,
        unlike_torch="float32 beside float64"),

@@ -47,7 +47,12 @@ class ModuleConvert:
         return self
 
     def _cast(self, dtype: _C.dtype) -> Self:
-        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+        def cast(t: Tensor) -> Tensor:
+            if t.is_floating_point() or (t.is_complex() and dtype.is_complex):
+                return t.to(dtype)
+            return t
+
+        return self._apply(cast)
 
     def to(
         self,
