@@ -49,7 +49,8 @@ class Level:
             where = tree_paths(self.spec)[i]
             raise TypeError(
                 f"{self.name}: the inputs to differentiate must be floating or complex tensors, "
-                f"got {got}{' at ' + where if where else ''}; choose others with argnums, or convert it"
+                f"got {got}{' at ' + where if where else ''}; choose others with argnums, or "
+                "convert it"
             )
         if self._tracked:
             view = x.view_as(x)
