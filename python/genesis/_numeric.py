@@ -176,7 +176,6 @@ def _edges(points: Tensor, bins: Any, range: Sequence[float] | None) -> list[Ten
 def histogramdd(
     input: Tensor,
     bins: int | Sequence[int] | Sequence[Tensor],
-    *,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
     density: bool = False,
@@ -254,7 +253,9 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     return tuple(reversed(found))
 
 
-def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+def nonzero_static(
+    input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None
+) -> Tensor:
     """nonzero() cut or filled up to ``size`` rows.
 
     >>> genesis.nonzero_static(genesis.tensor([0, 3, 5]), size=3)
@@ -266,7 +267,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
         raise ValueError(f"nonzero_static: size must not be negative, got {size}")
     found = input.nonzero()[:size]
     rest = _C.full((size - found.shape[0], found.shape[1]), fill_value, dtype=_C.int64)
-    return _C.cat([found, rest])
+    return _C.cat([found, rest], out=out)
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:

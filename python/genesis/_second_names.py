@@ -126,15 +126,19 @@ def unsafe_split_with_sizes(
 
 
 @_public
-def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def frobenius_norm(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """The root of the sum of squares, of all elements or along one or two dimensions."""
-    return _C.linalg_vector_norm(input, 2, dim, keepdim)
+    return _C.linalg_vector_norm(input, 2, dim, keepdim, out=out)
 
 
 @_public
-def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+def nuclear_norm(
+    input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """The sum of the singular values."""
-    return _C.linalg_matrix_norm(input, "nuc", dim, keepdim)
+    return _C.linalg_matrix_norm(input, "nuc", dim, keepdim, out=out)
 
 
 @_public
@@ -213,6 +217,68 @@ def while_loop(
         result = body_fn(*values)
         values = tuple(result) if isinstance(result, (tuple, list)) else (result,)
     return values
+
+
+# ---- linear algebra ----------------------------------------------------------------------------
+
+
+@_public
+def lobpcg(
+    A: Tensor,
+    k: int | None = None,
+    B: Tensor | None = None,
+    X: Tensor | None = None,
+    n: int | None = None,
+    iK: Tensor | None = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,
+    method: str | None = None,
+    tracker: Any = None,
+    ortho_iparams: Any = None,
+    ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The k largest (or smallest) eigenvalues of a symmetric A, or of A x = e B x, and vectors.
+
+    They come from a whole decomposition, so there is no iteration to direct: ``X`` only gives k.
+
+    >>> values, vectors = genesis.lobpcg(genesis.diag(genesis.tensor([1.0, 5.0, 3.0])), k=2)
+    >>> values
+    tensor([5., 3.])
+    """
+    if tracker is not None:
+        raise ValueError("lobpcg: there is no iteration, so tracker would not be called")
+    count = k or n or (1 if X is None else X.shape[-1])
+    matrix = A.to_dense()
+    if not 1 <= count <= matrix.shape[-1]:
+        raise ValueError(f"lobpcg: k must be in 1..{matrix.shape[-1]}, got {count}")
+    if B is None:
+        values, vectors = _C.linalg_eigh(matrix)
+    else:
+        factor = _C.linalg_cholesky(B.to_dense())
+        half = _C.linalg_solve_triangular(factor, matrix, upper=False)
+        inner = _C.linalg_solve_triangular(factor, half.mT, upper=False)
+        values, turned = _C.linalg_eigh(inner)
+        vectors = _C.linalg_solve_triangular(factor.mT, turned, upper=True)
+    if largest is None or largest:
+        return values[..., -count:].flip(-1), vectors[..., -count:].flip(-1)
+    return values[..., :count], vectors[..., :count]
+
+
+def _product(name: str) -> Callable[..., Any]:
+    def multiply(*args: Any, **kwargs: Any) -> Any:
+        from genesis.sparse import _functions
+
+        return _functions.addmm(*args, **kwargs) if "addmm" in name else _functions.mm(*args)
+
+    multiply.__name__ = multiply.__qualname__ = name
+    multiply.__doc__ = "A product of sparse matrices. Use sparse.mm() or sparse.addmm()."
+    return _public(multiply)
+
+
+_PRODUCTS = ("dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm")
+globals().update({name: _product(name) for name in _PRODUCTS})
 
 
 # ---- functions of nn.functional ----------------------------------------------------------------
@@ -321,6 +387,15 @@ def instance_norm(
     return result
 
 
+def _written(results: Any, out: Any) -> Any:
+    """The results, copied to `out` where it is given."""
+    if out is None:
+        return results
+    for target, result in zip(out, results, strict=True):
+        target.resize_(tuple(result.shape)).copy_(result)
+    return tuple(out)
+
+
 def _statistics(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor]:
     mean = x.mean(dims, keepdim=True)
     return mean, (x.var(dims, correction=0, keepdim=True) + eps).rsqrt()
@@ -366,6 +441,8 @@ def native_batch_norm(
     training: bool,
     momentum: float,
     eps: float,
+    *,
+    out: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """batch_norm(), and in training the mean and 1 / standard deviation of each channel."""
     dims = [d for d in builtins.range(input.ndim) if d != 1]
@@ -374,7 +451,7 @@ def native_batch_norm(
     y = _functional().batch_norm(
         input, running_mean, running_var, weight, bias, training, momentum, eps
     )
-    return y, mean.reshape(-1), deviation.reshape(-1)
+    return _written((y, mean.reshape(-1), deviation.reshape(-1)), out)
 
 
 @_public

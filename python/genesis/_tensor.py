@@ -247,11 +247,18 @@ def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Te
 
 
 def _to_sparse(
-    self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None
+    self: Tensor,
+    sparse_dim: int | None = None,
+    *,
+    layout: Any = None,
+    blocksize: Any = None,
+    dense_dim: int | None = None,
 ) -> Tensor:
     """A sparse tensor with the elements that are not zero."""
     from genesis.sparse import _functions
 
+    if blocksize is not None or dense_dim:
+        raise ValueError("to_sparse: layouts of blocks and dense_dim are not supported")
     result: Tensor = _functions.to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize)
     return result
 
@@ -304,6 +311,98 @@ def _only_sparse(name: str) -> Callable[..., Any]:
     return refuse
 
 
+def _apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replaces each element by what a function of Python makes of it, in place. Slow."""
+    return _map_elements("apply_", self, (self,), callable)
+
+
+def _map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replaces each element by a function of it and of that of ``other``, in place. Slow."""
+    return _map_elements("map_", self, (self, other), callable)
+
+
+def _map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replaces each element by a function of it and of those of two tensors, in place. Slow."""
+    return _map_elements("map2_", self, (self, x, y), callable)
+
+
+def _map_elements(
+    op: str, self: Tensor, tensors: tuple[Tensor, ...], function: Callable[..., Any]
+) -> Tensor:
+    if any(t.requires_grad for t in tensors):
+        raise RuntimeError(f"{op}: has no gradient; use detach() or no_grad() on a copy")
+    shape = tuple(self.shape)
+    lists = [t.broadcast_to(shape).reshape(-1).tolist() for t in tensors]
+    values = [function(*elements) for elements in zip(*lists, strict=True)]
+    return self.copy_(_C.tensor(values, dtype=self.dtype).reshape(shape))
+
+
+def _set_(
+    self: Tensor,
+    source: Any = None,
+    storage_offset: int = 0,
+    size: Any = None,
+    stride: Any = None,
+) -> Tensor:
+    """Shows the memory of another tensor (or of a storage), all of it or a part; none if absent."""
+    if source is None:
+        self.data = _C.empty(0, dtype=self.dtype)
+        return self
+    if isinstance(source, Tensor):
+        if source.dtype != self.dtype:
+            raise TypeError(f"set_: this tensor is {self.dtype} but source is {source.dtype}")
+        part = source.detach()
+    else:
+        part = _C.frombuffer(memoryview(source), dtype=self.dtype)
+    if size is not None:
+        sizes = (size,) if isinstance(size, int) else tuple(size)
+        steps = tuple(_C.empty(sizes, device="cpu").stride()) if stride is None else stride
+        part = part.as_strided(sizes, steps, storage_offset)
+    self.data = part
+    return self
+
+
+def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both show the same memory in the same way."""
+    return (
+        self.data_ptr() == tensor.data_ptr()
+        and tuple(self.shape) == tuple(tensor.shape)
+        and tuple(self.stride()) == tuple(tensor.stride())
+        and self.dtype == tensor.dtype
+    )
+
+
+def _dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions in the order in which they lie in memory, outermost first."""
+    strides = tuple(self.stride())
+    return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
+
+
+def _polygamma_(self: Tensor, n: int) -> Tensor:
+    """polygamma(), in place."""
+    return self.copy_(self.polygamma(n))
+
+
+def _second(name: str) -> Callable[..., Any]:
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        from genesis import _second_names
+
+        return getattr(_second_names, name)(self, *args, **kwargs)
+
+    call.__doc__ = f"The same as ``genesis.{name}``."
+    return call
+
+
+def _resized(self: Tensor, *sizes: Any) -> Tensor:
+    """The same elements in another shape. Use reshape()."""
+    return self.reshape(*sizes)
+
+
+def _resized_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """The same elements in the shape of another tensor. Use reshape()."""
+    return self.reshape(tuple(tensor.shape))
+
+
 def _nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """nonzero() cut or filled up to ``size`` rows."""
     from genesis import _numeric
@@ -351,6 +450,27 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "sparse_dim": _sparse_dim,
     "dense_dim": _dense_dim,
     "nonzero_static": _nonzero_static,
+    "apply_": _apply_,
+    "map_": _map_,
+    "map2_": _map2_,
+    "set_": _set_,
+    "is_set_to": _is_set_to,
+    "dim_order": _dim_order,
+    "polygamma_": _polygamma_,
+    "resize": _resized,
+    "resize_as": _resized_as,
+    **{
+        name: _second(name)
+        for name in (
+            "is_distributed",
+            "narrow_copy",
+            "smm",
+            "sspaddmm",
+            "unsafe_chunk",
+            "unsafe_split",
+            "unsafe_split_with_sizes",
+        )
+    },
     **{
         name: _only_sparse(name)
         for name in (

@@ -21,6 +21,7 @@ from typing import Any
 from genesis import _C
 from genesis._C import Tensor
 from genesis._dtype_info import iinfo
+from genesis._missing import explain
 
 __all__ = [
     "amax",
@@ -338,3 +339,6 @@ def normalize(
 
 for _name in __all__:
     globals()[_name] = _C._overridable(globals()[_name])
+
+
+explain(globals())

@@ -154,6 +154,45 @@ def test_from_file(tmp_path):
     assert np.fromfile(place, dtype=np.float32).tolist() == [1, 2, 3, 4]
 
 
+def test_methods_by_python_functions():
+    x = genesis.tensor([1.0, 2.0])
+    assert x.apply_(lambda v: v * 3) is x and x.tolist() == [3.0, 6.0]
+    assert x.map_(genesis.tensor([1.0, 1.0]), lambda a, b: a - b).tolist() == [2.0, 5.0]
+    assert x.map2_(x, x, lambda a, b, c: a + b + c).tolist() == [6.0, 15.0]
+    with pytest.raises(RuntimeError, match="no gradient"):
+        genesis.ones(2, requires_grad=True).apply_(abs)
+
+
+def test_set_and_orders_of_dimensions():
+    x, y = genesis.zeros(0), genesis.arange(6.0)
+    assert x.set_(y).is_set_to(y) and x.set_(y, 1, (2, 2)).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert not x.is_set_to(y)
+    assert genesis.empty_permuted((2, 3, 4), (0, 2, 1)).dim_order() == (0, 2, 1)
+    assert genesis.ones(2).polygamma_(1).tolist() == genesis.ones(2).polygamma(1).tolist()
+    assert genesis.ones(4).narrow_copy(0, 1, 2).tolist() == [1.0, 1.0]
+
+
+def test_lobpcg():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(5, 5)), rng.normal(size=(5, 5))
+    a, b = a @ a.T, b @ b.T + np.eye(5)
+    for largest in (True, False):
+        for other in (None, b):
+            values, vectors = genesis.lobpcg(
+                genesis.tensor(a, dtype=genesis.float64),
+                k=2,
+                B=None if other is None else genesis.tensor(other, dtype=genesis.float64),
+                largest=largest,
+            )
+            v, w = vectors.numpy(), values.numpy()
+            np.testing.assert_allclose(
+                a @ v, (np.eye(5) if other is None else other) @ v * w, atol=1e-9
+            )
+            assert (np.diff(w) < 0).all() == largest
+    with pytest.raises(ValueError, match="k must be"):
+        genesis.lobpcg(genesis.eye(3), k=4)
+
+
 def test_control_flow():
     x = genesis.tensor(1.0)
     (y,) = genesis.while_loop(lambda x: x < 10, lambda x: x * 2, (x,))

@@ -22,6 +22,7 @@ from typing import Any
 from genesis import _C
 from genesis._C import Tensor
 from genesis._legacy import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from genesis._missing import explain
 from genesis.sparse import _functions
 from genesis.sparse._functions import addmm, log_softmax, mm, softmax, sum
 from genesis.sparse._tensor import SparseTensor, coalesce, construct, made_like, values_of
@@ -331,3 +332,6 @@ class check_sparse_tensor_invariants:
 
     def __call__(self, function: Any) -> Any:
         return function
+
+
+explain(globals())

@@ -422,14 +422,18 @@ def cat(tensors: Sequence[SparseTensor], dim: int = 0) -> SparseTensor:
 
 
 @_define("sum")
-def sum(input: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def _sum(x: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    if keepdim:
+        raise _missing("sum with keepdim")
+    return sum(x, dim, dtype)
+
+
+def sum(input: SparseTensor, dim: Any = None, dtype: Any = None) -> Any:
     """The sum of all elements (a dense number), or along dimensions.
 
     It is sparse if a sparse dimension is left.
     """
     x = input
-    if keepdim:
-        raise _missing("sum with keepdim")
     values = values_of(x)
     if dim is None or dim == ():
         return values.sum(dtype=dtype)
