@@ -2,6 +2,7 @@
 // names of decompositions.
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "ops/complex.h"
 #include "ops/contract.h"
 #include "ops/create.h"
 #include "ops/linalg.h"
@@ -12,6 +13,14 @@
 namespace genesis::py {
 
 static Tensor transposed(const Tensor& x) { return ops::transpose(x, -2, -1); }
+
+// LDL of a complex matrix is that of a symmetric one.
+static const Tensor& symmetric(Args& a, int matrix, int hermitian) {
+  const Tensor& x = a.tensor(matrix);
+  require<DTypeError>(!a.boolean(hermitian) || !is_complex(x.dtype()), a.name(),
+                      ": hermitian=True is not supported for complex matrices; use linalg.solve() or linalg.eigh()");
+  return x;
+}
 
 static void with_info() {
   def<"linalg_cholesky_ex(Tensor A, *, bool upper=False, bool check_errors=False, Tensor[]? out=None) -> (Tensor L, "
@@ -41,7 +50,7 @@ static void with_info() {
   def<"linalg_ldl_factor(Tensor A, *, bool hermitian=False, Tensor[]? out=None) -> (Tensor LD, Tensor pivots)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("linalg_ldl_factor", {"LD", "pivots"});
-        const ops::FactoredLDL y = ops::linalg_ldl_factor("linalg.ldl_factor", a.tensor(0), true);
+        const ops::FactoredLDL y = ops::linalg_ldl_factor("linalg.ldl_factor", symmetric(a, 0, 1), true);
         return named(type, {y.ld, y.pivots});
       }>(kFunction,
          "A = L @ D @ L.T of a symmetric matrix, of which the lower triangle is read, for linalg.ldl_solve(). No "
@@ -50,12 +59,12 @@ static void with_info() {
       "LD, Tensor pivots, Tensor info)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("linalg_ldl_factor_ex", {"LD", "pivots", "info"});
-        const ops::FactoredLDL y = ops::linalg_ldl_factor("linalg.ldl_factor_ex", a.tensor(0), a.boolean(2));
+        const ops::FactoredLDL y = ops::linalg_ldl_factor("linalg.ldl_factor_ex", symmetric(a, 0, 1), a.boolean(2));
         return named(type, {y.ld, y.pivots, y.info});
       }>(kFunction,
          "linalg.ldl_factor() that does not raise: info is 0, or where the first zero of D's diagonal is, from 1.");
   def<"linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor? out=None) -> Tensor",
-      [](Args& a) { return ops::linalg_ldl_solve(a.tensor(0), a.tensor(1), a.tensor(2)); }>(
+      [](Args& a) { return ops::linalg_ldl_solve(symmetric(a, 0, 3), a.tensor(1), a.tensor(2)); }>(
       kFunction, "X with A @ X = B, from the factors that linalg.ldl_factor() makes of A. The gradient is that of B.");
 }
 
@@ -66,13 +75,16 @@ static void products() {
   def<"linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", [](Args& a) {
     return ops::diagonal(a.tensor(0), a.integer(1), a.integer(2), a.integer(3));
   }>(kFunction, "A view of the diagonals of matrices.", {.kind = Kind::View, .autocast = Cast::AsIs});
-  def<"linalg_vecdot(Tensor x, Tensor y, *, int dim=-1, Tensor? out=None) -> Tensor", [](Args& a) {
-    const Tensor &x = a.tensor(0), &y = a.tensor(1);
-    require_floating("linalg.vecdot", "x", x);
-    require<DTypeError>(x.dtype() == y.dtype(), "linalg.vecdot: x is ", x.dtype(), " but y is ", y.dtype(),
-                        "; convert one of them");
-    return ops::sum(ops::mul(x, y), {a.integer(2)}, false);
-  }>(kFunction, "The dot products of vectors along dim; the other dimensions broadcast.", {.kind = Kind::Reduction});
+  def<"linalg_vecdot(Tensor x, Tensor y, *, int dim=-1, Tensor? out=None) -> Tensor",
+      [](Args& a) {
+        const Tensor &x = a.tensor(0), &y = a.tensor(1);
+        require<DTypeError>(is_differentiable(x.dtype()), "linalg.vecdot: x must be floating or complex, got ",
+                            x.dtype(), "; use x.float()");
+        require<DTypeError>(x.dtype() == y.dtype(), "linalg.vecdot: x is ", x.dtype(), " but y is ", y.dtype(),
+                            "; convert one of them");
+        return ops::sum(ops::mul(ops::conj(x), y), {a.integer(2)}, false);
+      }>(kFunction, "The dot products of vectors along dim, x conjugated; the other dimensions broadcast.",
+         {.kind = Kind::Reduction});
   def<"linalg_multi_dot(Tensor[] tensors, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::multi_dot("linalg.multi_dot", a.tensors(0)); }>(
       kFunction,
@@ -115,7 +127,7 @@ static void older_names() {
         const Tensor& x = a.tensor(0);
         if (a.boolean(2)) {
           const ops::SVD y = ops::linalg_svd(x, !a.boolean(1));
-          return named(type, {y.u, y.s, transposed(y.vh)});
+          return named(type, {y.u, y.s, ops::conj(transposed(y.vh))});
         }
         const Tensor s = ops::linalg_svdvals(x);
         const auto none = [&](int64_t n) {

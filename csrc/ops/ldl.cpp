@@ -61,7 +61,7 @@ Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b)
   }
   return record(op, x, broadcast(ld, b), save(ld, pivots), [](const Tensor& dx, const Saved& saved) {
     require<GraphError>(!saved.needs(0), "linalg.ldl_solve: has no gradient for LD; detach() it");
-    return Grads{Tensor(), linalg_ldl_solve(saved[0], saved[1], dx)};
+    return Grads{Tensor(), conj(linalg_ldl_solve(saved[0], saved[1], conj(dx)))};
   });
 }
 

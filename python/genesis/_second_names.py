@@ -538,11 +538,9 @@ def embedding_bag(
 
 @_public
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """A convolution of (time, batch, channels) with (time, channels, outputs)."""
-    y: Tensor = _functional().conv1d(
-        input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad
-    )
-    return y.permute(2, 0, 1)
+    """``nn.functional.conv_tbc``."""
+    result: Tensor = _functional().conv_tbc(input, weight, bias, pad)
+    return result
 
 
 @_public

@@ -24,7 +24,9 @@ from genesis._C import (
     ne,
     nonzero,
 )
+from genesis._lowrank import pca_lowrank, svd_lowrank
 from genesis._missing import MissingName
+from genesis._numeric import unravel_index
 from genesis._tensor import allclose
 
 __all__ = [
@@ -44,9 +46,12 @@ __all__ = [
     "lt",
     "ne",
     "nonzero",
+    "pca_lowrank",
+    "svd_lowrank",
     "tril",
     "triu",
     "typename",
+    "unravel_index",
 ]
 
 

@@ -224,3 +224,14 @@ def test_errors_say_what_is_wrong():
         nn.InstanceNorm1d(3)(genesis.ones(2, 4, 5))
     with pytest.raises(ValueError, match=r"num_channels \(4\) must be divisible"):
         nn.GroupNorm(3, 4)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_cross_map_lrn(size):
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(0).normal(size=(2, 6, 3, 2))
+    ours = genesis.nn.CrossMapLRN2d(size, 0.1, 0.6, 2.0)(genesis.tensor(x, dtype=genesis.float64))
+    theirs = torch.nn.CrossMapLRN2d(size, 0.1, 0.6, 2.0)(torch.tensor(x))
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-9)
+    with pytest.raises(ValueError, match="batch, channels, height, width"):
+        genesis.nn.CrossMapLRN2d(3)(genesis.ones(2, 3))

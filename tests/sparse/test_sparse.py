@@ -382,6 +382,42 @@ def test_embedding_bag(mode):
         genesis.nn.EmbeddingBag(5, 2, mode="max", sparse=True)(genesis.tensor([[1]]))
 
 
+def test_gradients_are_clipped_and_unscaled():
+    table = genesis.nn.Embedding(3, 2, sparse=True)
+    table(genesis.tensor([0, 2])).sum().backward()
+    total = genesis.nn.utils.clip_grad_norm_(table.parameters(), 1.0)
+    assert total.item() == pytest.approx(2.0)
+    np.testing.assert_allclose(table.weight.grad.to_dense().norm().item(), 1.0, rtol=1e-5)
+    optimizer = genesis.optim.SGD(table.parameters(), lr=1.0)
+    scaler = genesis.amp.GradScaler(init_scale=8.0)
+    optimizer.zero_grad()
+    scaler.scale(table(genesis.tensor([1])).sum()).backward()
+    scaler.unscale_(optimizer)
+    _equal(table.weight.grad.to_dense(), [[0, 0], [1, 1], [0, 0]])
+
+
+def test_dense_tensors_take_sparse_ones():
+    x = genesis.zeros(3, 3)
+    x.copy_(_coo())
+    _equal(x, DENSE)
+    x += _coo()
+    _equal(x, 2 * DENSE)
+
+
+def test_modules_convert_their_sparse_buffers(make):
+    module = genesis.nn.Linear(2, 2)
+    module.register_buffer("adjacency", make())
+    module.double()
+    assert module.adjacency.dtype == genesis.float64 and module.adjacency.layout is make().layout
+    _equal(module.adjacency.to_dense(), DENSE)
+
+
+def test_a_parameter_is_dense():
+    for kind in (genesis.nn.Parameter, genesis.nn.Buffer):
+        with pytest.raises(TypeError, match="to_dense"):
+            kind(_coo())
+
+
 # --- files and copies
 
 

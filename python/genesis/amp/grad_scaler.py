@@ -103,7 +103,7 @@ class GradScaler:
                         "GradScaler.unscale_: a gradient is float16 and may not hold the unscaled "
                         "values; keep parameters in float32 and use autocast"
                     )
-                grads.append(p.grad)
+                grads.append(p.grad._values() if p.grad.is_sparse else p.grad)
         if not grads:
             raise RuntimeError(
                 "GradScaler.unscale_: no parameter of this optimizer has a gradient; call "

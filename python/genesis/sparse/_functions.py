@@ -111,7 +111,9 @@ def zero_(x: SparseTensor) -> SparseTensor:
 
 
 @_define("copy_")
-def copy_(x: SparseTensor, other: Tensor, non_blocking: bool = False) -> SparseTensor:
+def copy_(x: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
+    if not isinstance(x, SparseTensor):
+        return x.copy_(dense(other) if isinstance(other, SparseTensor) else other)
     if not isinstance(other, SparseTensor) or tuple(other.shape) != tuple(x.shape):
         raise RuntimeError(
             f"copy_: expected a sparse tensor of shape {tuple(x.shape)}, got "

@@ -191,8 +191,18 @@ def raises(spatial, transposed=False):
 
 
 INTEGERS = {"method": False, "dtypes": "int", "variant": "integers"}
+
+
+def conv_tbc(x, weight, bias, pad=0):
+    y = conv(x.transpose(1, 2, 0), weight.transpose(2, 1, 0), bias, padding=pad)
+    return y.transpose(2, 0, 1)
+
+
 CLOSE = {"rtol": 1e-9, "rtol32": 1e-4}
 OPS: list[Op] = [
+    Op("nn.functional.conv_tbc", conv_tbc, method=False, **CLOSE, called="conv_tbc", samples=lambda rng: [
+        case(rng, (5, 2, 3), (2, 3, 4), (4,)), case(rng, (5, 2, 3), (3, 3, 4), (4,), pad=1)],
+       raises=[((np.ones((2, 3)), np.ones((2, 3, 4)), np.ones(4)), {}, ValueError, "3 dimensions")]),
     Op("conv1d", conv, method=False, **CLOSE, raises=raises(1), samples=lambda rng: [
         case(rng, (2, 4, 7), (3, 4, 3), (3,), padding=1),
         case(rng, (4, 9), (3, 4, 3), stride=2, dilation=2, padding=2),

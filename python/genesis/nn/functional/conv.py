@@ -19,12 +19,28 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "conv_tbc",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
     "fold",
     "unfold",
 ]
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """A convolution of (time, batch, channels) with a kernel (time, channels, outputs).
+
+    >>> conv_tbc(genesis.ones(5, 2, 3), genesis.ones(2, 3, 4), genesis.zeros(4)).shape
+    genesis.Size([4, 2, 4])
+    """
+    if input.ndim != 3 or weight.ndim != 3:
+        raise ValueError(
+            f"conv_tbc: input and weight must have 3 dimensions, got shapes {tuple(input.shape)} "
+            f"and {tuple(weight.shape)}"
+        )
+    y = _C.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return y.permute(2, 0, 1)
 
 
 def unfold(

@@ -13,7 +13,14 @@ from genesis.nn.modules._aliases import also_called
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
 
-__all__ = ["FusedLayerNorm", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = [
+    "CrossMapLRN2d",
+    "FusedLayerNorm",
+    "GroupNorm",
+    "LayerNorm",
+    "LocalResponseNorm",
+    "RMSNorm",
+]
 
 
 def _sizes(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
@@ -180,6 +187,38 @@ class GroupNorm(Module):
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
         )
+
+
+class CrossMapLRN2d(Module):
+    """Divides by ``(k + alpha / size * sum(x**2)) ** beta``, the sum over channels around.
+
+    An older form of :class:`LocalResponseNorm` for images: the sum has as many channels before as
+    after each one.
+
+    >>> CrossMapLRN2d(3)(genesis.ones(1, 4, 2, 2)).shape
+    genesis.Size([1, 4, 2, 2])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim != 4:
+            raise ValueError(
+                f"CrossMapLRN2d: input must be (batch, channels, height, width), got "
+                f"{tuple(input.shape)}"
+            )
+        reach = (self.size - 1) // 2
+        squares = F.pad(input.square(), (0, 0, 0, 0, reach, reach))
+        total = squares.unfold(1, 2 * reach + 1, 1).sum(-1)
+        return input * (self.k + self.alpha / self.size * total) ** -self.beta
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 class LocalResponseNorm(Module):

@@ -54,10 +54,22 @@ __all__ = [
     "parameters_to_vector",
     "remove_spectral_norm",
     "remove_weight_norm",
+    "skip_init",
     "spectral_norm",
     "vector_to_parameters",
     "weight_norm",
 ]
+
+
+def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
+    """A module whose parameters are meant to be overwritten.
+
+    PyTorch leaves them uninitialised; here they have their usual first values.
+
+    >>> skip_init(genesis.nn.Linear, 2, 3)
+    Linear(in_features=2, out_features=3, bias=True)
+    """
+    return module_cls(*args, **kwargs)
 
 
 def __getattr__(name: str) -> Any:
