@@ -18,7 +18,7 @@ def _require_tensor(name: str, data: object) -> Tensor:
     if isinstance(data, Tensor):
         if type(data) is not Tensor and hasattr(data, "_stored"):
             raise TypeError(
-                f"{name}: data must be a dense tensor, got layout {data.layout}; use data.to_dense()"
+                f"{name}: data must be dense, got layout {data.layout}; use data.to_dense()"
             )
         return data
     if hasattr(data, "__array__"):  # a NumPy array, converted as genesis.tensor() does
