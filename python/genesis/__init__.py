@@ -402,13 +402,13 @@ col_indices_copy cond conv_tbc convolution cosine_embedding_loss crow_indices_co
 detach_ detach_copy diagonal_copy dropout_ dsmm embedding_bag embedding_renorm_ empty_permuted
 expand_copy feature_alpha_dropout_ feature_dropout feature_dropout_ frobenius_norm from_file gcd_
 grid_sampler grid_sampler_2d grid_sampler_3d gru gru_cell hinge_embedding_loss hsmm hspmm
-indices_copy instance_norm is_distributed is_neg is_signed kl_div lcm_ ldexp_ lobpcg lstm
-lstm_cell margin_ranking_loss max_pool1d_with_indices narrow_copy native_batch_norm
-native_channel_shuffle native_dropout native_group_norm native_layer_norm nuclear_norm
-permute_copy poisson_nll_loss range rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell row_indices_copy
-saddmm select_copy slice_copy smm split_copy split_with_sizes_copy spmm squeeze_copy sspaddmm
-t_copy to_dlpack transpose_copy triplet_margin_loss unbind_copy unfold_copy unsafe_chunk
-unsafe_split unsafe_split_with_sizes unsqueeze_copy values_copy view_copy while_loop xlogy_
+indices_copy instance_norm is_distributed is_signed kl_div lcm_ ldexp_ lobpcg lstm lstm_cell
+margin_ranking_loss max_pool1d_with_indices narrow_copy native_batch_norm native_channel_shuffle
+native_dropout native_group_norm native_layer_norm nuclear_norm permute_copy poisson_nll_loss
+range rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell row_indices_copy saddmm select_copy slice_copy
+smm split_copy split_with_sizes_copy spmm squeeze_copy sspaddmm t_copy to_dlpack transpose_copy
+triplet_margin_loss unbind_copy unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes
+unsqueeze_copy values_copy view_copy while_loop xlogy_
 """.split()  # noqa: SIM905
 _HOME.update({name: "_second_names" for name in _SECOND_NAMES})
 

@@ -85,7 +85,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 _METHODS = (
-    "addmv_", "as_strided_", "detach_", "gcd_", "is_neg", "lcm_", "ldexp_", "xlogy_",
+    "addmv_", "as_strided_", "detach_", "gcd_", "lcm_", "ldexp_", "xlogy_",
 )  # fmt: skip
 globals().update({name: _method(name) for name in _METHODS})
 
