@@ -1,6 +1,7 @@
 #include "autograd/meta.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "autograd/recorder.h"
 #include "core/pool.h"
@@ -21,6 +22,58 @@ TensorMeta::~TensorMeta() {
   auto* node = static_cast<Node*>(self->grad_fn.get());
   if (!node || !node->extras_if_any()) return;
   std::erase_if(node->extras().retained, [&](const auto& r) { return r.tensor == self; });
+}
+
+void forget_hidden_base(const Tensor& view) {
+  TensorMeta& m = *meta_if_any(view);
+  if (!m.base.defined() || m.base->foreign() || m.base->count() > 1) return;
+  const bool current = m.base->storage == view->storage && m.base_version == view->storage->version &&
+                       m.base->requires_grad == view->requires_grad;
+  if (current) m.base = Tensor();
+}
+
+// The elements of `from`, one after another in memory.
+static void copy_elements(char* to, const TensorImpl& from) {
+  const auto item = static_cast<size_t>(itemsize(from.dtype));
+  Dims at(from.shape.size(), 0);
+  const char* x = from.data;
+  for (int64_t i = 0; i < from.numel; ++i, to += item) {
+    std::memcpy(to, x, item);
+    for (int d = from.shape.size() - 1; d >= 0; --d) {
+      x += from.strides[d] * static_cast<int64_t>(item);
+      if (++at[d] < from.shape[d]) break;
+      x -= from.strides[d] * from.shape[d] * static_cast<int64_t>(item);
+      at[d] = 0;
+    }
+  }
+}
+
+void KeptValues::copy() {
+  const TensorImpl& t = *tensor_;
+  int64_t extent = t.numel > 0 ? 1 : 0;  // from the first place to the last
+  for (int d = 0; t.numel > 0 && d < t.shape.size(); ++d) extent += (t.shape[d] - 1) * t.strides[d];
+  Tensor fresh;
+  if (extent <= t.numel) {
+    fresh = alias(empty({extent}, t.dtype), t.shape, t.strides);
+    std::memcpy(fresh->data, t.data, static_cast<size_t>(extent * itemsize(t.dtype)));
+  } else {
+    fresh = empty(t.shape, t.dtype);
+    copy_elements(fresh->data, t);
+  }
+  fresh->storage->version = t.storage->version;
+  leave();  // before the memory whose list this is on may go
+  tensor_->take_contents(*fresh.impl());
+}
+
+Tensor stand_in(const Tensor& x) {
+  Tensor t = alias(x);
+  // Of a leaf that is its accumulator: gradients must arrive at x itself, not at the stand-in.
+  if (const Edge edge = gradient_edge(x); edge.node) {
+    t->grad_fn = Ref<Counted>(edge.node.get());
+    t->output_index = edge.index;
+    t->requires_grad = true;
+  }
+  return t;
 }
 
 void AccumulateGrad::free() noexcept {

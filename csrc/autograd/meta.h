@@ -19,6 +19,17 @@ class AccumulateGrad final : public Node {
   void free() noexcept override;
 };
 
+// Of a tensor that a node alone holds (record.h, kept()): gives it a copy of its memory before somebody writes to that.
+class KeptValues final : public Keeper {
+ public:
+  explicit KeptValues(TensorImpl* tensor) : Keeper(*tensor->storage), tensor_(tensor) {}
+  ~KeptValues() = default;
+  void copy() override;
+
+ private:
+  TensorImpl* tensor_;  // the owner of this
+};
+
 struct TensorMeta final : TensorExtras {
   Tensor grad;
   AccumulateGrad* accumulator = nullptr;  // not owned: exists while a graph ends here
@@ -35,6 +46,7 @@ struct TensorMeta final : TensorExtras {
   uint32_t base_version = 0;
   uint32_t base_generation = 0;
   uint32_t generation = 0;  // of a base
+  std::unique_ptr<KeptValues> kept;
 
   ~TensorMeta() override;
 };
@@ -71,6 +83,11 @@ inline Tensor base_of(const Tensor& x) {
 }
 // Declares `view` to be a view of x's memory.
 void mark_view(const Tensor& view, const Tensor& x);
+
+// A view whose base an operator made and nobody else holds is a tensor of its own: makes it one.
+void forget_hidden_base(const Tensor& view);
+// Another tensor on x's memory, at x's place in the graph.
+Tensor stand_in(const Tensor& x);
 
 // requires_grad_(), with its checks.
 void set_requires_grad(const Tensor& x, bool value);

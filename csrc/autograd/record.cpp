@@ -30,8 +30,9 @@ void fill(Node& node, size_t index, const ToSave& what) {
   slot.output_index = what.index;
   if (grad_mode.saved_hooks) [[unlikely]]
     return pack(node, index, what);
-  slot.tensor = what.output ? alias(*what.tensor) : *what.tensor;
+  slot.tensor = what.output ? alias(*what.tensor) : what.kept ? stand_in(*what.tensor) : *what.tensor;
   slot.version = slot.tensor->storage->version;
+  if (what.kept) meta(slot.tensor).kept = std::make_unique<KeptValues>(slot.tensor.impl());
 }
 
 // Whether gradients of this edge reach only what tapes watch.

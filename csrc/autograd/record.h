@@ -46,12 +46,17 @@ Inputs<sizeof...(T)> broadcast(const T&... tensors) {
 
 struct ToSave {
   const Tensor* tensor;
-  bool output;
-  uint32_t index;
-  ToSave(const Tensor& t) : tensor(&t), output(false), index(0) {}
-  ToSave(const Tensor& t, bool output, uint32_t index) : tensor(&t), output(output), index(index) {}
+  bool output = false, kept = false;
+  uint32_t index = 0;
+  ToSave(const Tensor& t) : tensor(&t) {}
+  ToSave(const Tensor& t, bool output, bool kept, uint32_t index)
+      : tensor(&t), output(output), kept(kept), index(index) {}
 };
-inline ToSave output(const Tensor& y, uint32_t index = 0) { return {y, true, index}; }
+inline ToSave output(const Tensor& y, uint32_t index = 0) { return {y, true, false, index}; }
+// Saves x so that it may be written afterwards: the node then gets a copy of the old values. For what PyTorch does not
+// need for the gradient, since it keeps a tensor of its own; the copy is made only if somebody does write.
+inline ToSave kept(const Tensor& x) { return {x, false, true, 0}; }
+inline ToSave kept_output(const Tensor& y, uint32_t index = 0) { return {y, true, true, index}; }
 template <class... T>
 std::array<ToSave, sizeof...(T)> save(const T&... tensors) {
   return {ToSave(tensors)...};

@@ -233,14 +233,26 @@ bool is_huge(PyObject* o) {
   return overflow != 0;
 }
 
+static Scalar huge_as_float(PyObject* o) {
+  const double value = PyLong_AsDouble(o);
+  if (value == -1 && PyErr_Occurred()) throw_python();
+  return Scalar(value);
+}
+
+static bool is_comparison(const Operator& op) {
+  return op.traits.page && std::string_view(op.traits.page) == "comparison";
+}
+
 Operand Args::other_operand(int i) {
   PyObject* o = slot_[i];
   if (o && is_huge(o)) {
     PyObject* other = slot_[i == 0 ? 1 : 0];
-    if (other && is_tensor(other) && is_differentiable(unwrap(other).dtype())) {
-      const double value = PyLong_AsDouble(o);
-      if (value == -1 && PyErr_Occurred()) throw_python();
-      return Scalar(value);
+    const bool floating = other && is_tensor(other) && is_differentiable(unwrap(other).dtype());
+    if (floating || (std::string_view(sig_.name).starts_with("div") && !has(2))) return huge_as_float(o);
+    // Every integer of a tensor is on one side of an int beyond int64.
+    if (is_comparison(op_)) {
+      const double infinity = std::numeric_limits<double>::infinity();
+      return Scalar(huge_as_float(o).f > 0 ? infinity : -infinity);
     }
   }
   if (o && !is_tensor(o) && is_number(o)) return to_scalar(o);
@@ -285,6 +297,8 @@ std::vector<Tensor> Args::tensors(int i) {
 Scalar Args::given_scalar(int i) const {
   PyObject* o = slot_[i];
   if (!has(i) && sig_.param(i).numeric) return sig_.param(i).value;
+  if (o && is_huge(o) && slot_[0] && is_tensor(slot_[0]) && is_differentiable(unwrap(slot_[0]).dtype()))
+    return huge_as_float(o);
   if (o && (is_number(o) || (is_tensor(o) && unwrap(o).numel() == 1))) return to_scalar(o);
   fail(i, "a number");
 }

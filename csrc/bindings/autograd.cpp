@@ -44,6 +44,13 @@ static std::vector<Tensor> tensor_list(PyObject* o, const char* what) {
   return list;
 }
 
+static std::vector<Tensor> root_list(PyObject* o, const char* what) {
+  std::vector<Tensor> list = tensor_list(o, what);
+  for (const Tensor& t : list)
+    if (!t.defined()) throw_type_error(str(what, ": expected tensors, got NoneType"));
+  return list;
+}
+
 // Of arguments called inputs: tensors, or edges of the graph.
 static std::vector<Tensor> input_list(PyObject* o, const char* what) {
   if (!o || !(PyTuple_Check(o) || PyList_Check(o))) return tensor_list(o, what);
@@ -91,7 +98,7 @@ static PyObject* tensor_backward(Args& a) {
 
 static PyObject* run_backward(Args& a) {
   // backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
-  const std::vector<Tensor> roots = tensor_list(a[0], "backward"), grads = tensor_list(a[1], "backward");
+  const std::vector<Tensor> roots = root_list(a[0], "backward"), grads = tensor_list(a[1], "backward");
   const bool create = a.boolean(3);
   const std::vector<Tensor> wanted = input_list(a[4], "backward");
   require_wanted("backward", wanted);
@@ -131,9 +138,10 @@ static const Family family({.kind = Kind::View, .page = "settings"}, [] {
       "bool "
       "create_graph=False, bool allow_unused=False) -> Tensor[]",
       [](Args& a) {
-        const std::vector<Tensor> roots = tensor_list(a[0], "grad"), wanted = input_list(a[1], "grad"),
+        const std::vector<Tensor> roots = root_list(a[0], "grad"), wanted = input_list(a[1], "grad"),
                                   grads = tensor_list(a[2], "grad");
         require_wanted("grad", wanted);
+        require(!wanted.empty(), "grad: inputs is empty; pass the tensors to differentiate with respect to");
         const bool create = a.boolean(4);
         std::vector<Tensor> result =
             engine::backward("grad", roots, grads, wanted,

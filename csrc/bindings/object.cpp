@@ -45,6 +45,8 @@ PyObject* wrap(Tensor t) {
     t.detach_impl();
     return static_cast<PyObject*>(object);
   }
+  if (t->extras) [[unlikely]]
+    forget_hidden_base(t);
   return wrap_as(TensorType, std::move(t));
 }
 

@@ -107,15 +107,6 @@ PyObject* divmod_slot(PyObject* x, PyObject* y) {
 }
 
 PyObject* compare_slot(PyObject* x, PyObject* y, int op) {
-  // Every integer of a tensor is on one side of an int beyond int64. In `2**63 > x`, Python asks for x < 2**63.
-  if (is_huge(y) && is_tensor(x) && is_integral(unwrap(x).dtype()))
-    return guarded([&] {
-      int overflow;
-      PyLong_AsLongLongAndOverflow(y, &overflow);
-      const bool above = overflow > 0;
-      const bool answer = op == Py_NE || (op != Py_EQ && (op == Py_LT || op == Py_LE) == above);
-      return to_python(ops::full(unwrap(x).shape(), answer, DType::Bool));
-    });
   // What is neither tensor nor number is not ours to compare: x == None is False, x < None a TypeError.
   const Operator& wanted = op == Py_EQ   ? operator_of<"eq">()
                            : op == Py_NE ? operator_of<"ne">()

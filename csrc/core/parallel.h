@@ -71,6 +71,21 @@ struct Interrupted : std::exception {
 /// it between chunks; other long loops call it themselves.
 void check_interrupt();
 
+/// Calls check_interrupt() whenever so much work has been done: for loops whose steps are short.
+class Pace {
+ public:
+  explicit Pace(int64_t every = int64_t{1} << 22) : every_(every), left_(every) {}
+  void spend(int64_t work) {
+    if ((left_ -= work) > 0) [[likely]]
+      return;
+    left_ = every_;
+    check_interrupt();
+  }
+
+ private:
+  int64_t every_, left_;
+};
+
 /// For a scope that changes data which exists, and so is not left half-way: check_interrupt() does nothing inside.
 class Completes {
  public:

@@ -190,7 +190,7 @@ Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& m
     const Tensor qr = with_rows(q), kr = with_rows(k), vr = with_rows(v), pairs = for_pairs(mask, q, k);
     kernels::attention(out.view(), lse.view(), qr.view(), kr.view(), vr.view(), view_of(pairs), o);
   }
-  return record(kName, out, inputs(q, k, v, mask), save(q, k, v, mask, output(out), lse),
+  return record(kName, out, inputs(q, k, v, mask), save(kept(q), kept(k), kept(v), mask, kept_output(out), lse),
                 [o](const Tensor& dy, const Saved& saved) {
                   return attend_backward(dy, saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], o,
                                          {saved.needs(0), saved.needs(1), saved.needs(2), saved.needs(3)});

@@ -52,8 +52,9 @@ Tensor copysign(const Operand& x, const Operand& y, Out out) {
 Tensor logaddexp(const Operand& x, const Operand& y, Out out) {
   return record_zip("logaddexp", floating("logaddexp", kernels::logaddexp, x, y, out), x, y,
                     [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
-                      return Grads{saved.needs(0) ? dz * sigmoid(sub(x, y)) : Tensor(),
-                                   saved.needs(1) ? dz * sigmoid(sub(y, x)) : Tensor()};
+                      const Operand a = x.number(dz.dtype()), b = y.number(dz.dtype());
+                      return Grads{saved.needs(0) ? dz * sigmoid(sub(a, b)) : Tensor(),
+                                   saved.needs(1) ? dz * sigmoid(sub(b, a)) : Tensor()};
                     });
 }
 
@@ -61,7 +62,7 @@ Tensor logaddexp2(const Operand& x, const Operand& y, Out out) {
   return record_zip("logaddexp2", floating("logaddexp2", kernels::logaddexp2, x, y, out), x, y,
                     [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
                       constexpr double ln2 = 0.693147180559945309417;
-                      const Tensor d = sub(x, y) * ln2;
+                      const Tensor d = sub(x.number(dz.dtype()), y.number(dz.dtype())) * ln2;
                       return Grads{saved.needs(0) ? dz * sigmoid(d) : Tensor(),
                                    saved.needs(1) ? dz * sigmoid(-d) : Tensor()};
                     });

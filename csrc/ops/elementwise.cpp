@@ -28,6 +28,13 @@ void Fitted::fit(DType dtype) {
   }
 }
 
+Operand Kept::number(DType dtype) const {
+  const Operand operand = *this;
+  if (operand.tensor && tensor_.dtype() == DType::Bool) tensor_ = cast(tensor_, dtype);
+  if (!operand.tensor && number_.kind == Scalar::Bool) return Operand(Scalar(number_.to_int()));
+  return *this;
+}
+
 // The bytes between the first and the last element, as addresses.
 static std::pair<const char*, const char*> extent(const Tensor& x) {
   int64_t last = 0;

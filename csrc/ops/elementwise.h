@@ -99,6 +99,8 @@ class Kept {
     if (!tensor_.defined()) tensor_ = saved_[index_];
     return tensor_.defined() ? Operand(tensor_) : Operand(number_);
   }
+  // A bool as a number of `dtype`, for rules that subtract.
+  Operand number(DType dtype) const;
 
  private:
   const Saved& saved_;

@@ -415,7 +415,7 @@ void basic_put_(const Tensor& x, const BasicIndex& index, const Value& value) {
   // x[i] += 1 writes x[i] to its own place: nothing is left to do.
   const Tensor& v = *tensor;
   if (v->data == part->data && v.dtype() == part.dtype() && v.shape() == part.shape() &&
-      v.strides() == part.strides() && base_of(v).same(base_of(x)))
+      v.strides() == part.strides() && base_of(v).same(base_of(x)) && !(graph && !grad_fn(x)))
     return;
   copy_(part, fitted(v, part, part.shape()));
 }

@@ -28,6 +28,7 @@ void require_writable(const char* op, const Tensor& x, Overlap allowed) {
   require<GraphError>(x->storage->writable, op,
                       ": the memory is read-only (it belongs to a read-only NumPy array); "
                       "clone() the tensor first");
+  x->storage->before_write();
   if (x.contiguous() || allowed >= Overlap::Expanded) return;
   require<GraphError>(!(allowed == Overlap::Unfolded ? expanded(x) : shows_twice(x)), op,
                       ": several elements of this tensor of shape ", x.shape(),
@@ -97,17 +98,6 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
                                 : ": a view of a leaf tensor that requires grad (a leaf Variable)",
                    " cannot be changed in place, since its gradient would be lost; wrap the change in "
                    "`with genesis.no_grad():`, or use the out-of-place form");
-}
-
-Tensor stand_in(const Tensor& x) {
-  Tensor t = alias(x);
-  // Of a leaf that is its accumulator: gradients must arrive at x itself, not at the stand-in.
-  if (const Edge edge = gradient_edge(x); edge.node) {
-    t->grad_fn = Ref<Counted>(edge.node.get());
-    t->output_index = edge.index;
-    t->requires_grad = true;
-  }
-  return t;
 }
 
 // The history of a view's base after the view was overwritten by `value`: the base, except there.

@@ -41,7 +41,6 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
 bool shows_twice(const Tensor& x);
 // Writes the values of `result` to x, outside any graph.
 void write_result(const char* op, const Tensor& x, const Tensor& result);
-Tensor stand_in(const Tensor& x);
 Tensor finish_inplace(const char* op, const Tensor& x, Tensor stand_in, Tensor result);
 // Gives x, whose memory already holds result's values, the place of `result` in the graph.
 Tensor take_history(const Tensor& x, const Tensor& result);

@@ -3,13 +3,16 @@
 #include "ops/linalg.h"
 
 #include <cmath>
+#include <limits>
 
 #include "autograd/record.h"
+#include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/matmul.h"
 #include "ops/matrix.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
+#include "ops/select.h"
 
 namespace genesis::ops {
 
@@ -217,12 +220,15 @@ Products products_without(const Tensor& s, bool pairs) {
 
 // The gradient of the determinant: conj(det(a)) * inv(a).H. It exists for singular matrices too, where that product
 // does not: with a = u diag(s) vh it is u diag(products of the other s) vh, times the sign of u and vh.
-Tensor cofactor(const Tensor& a) {
-  if (is_complex(a.dtype()) && tracked(a))  // for invertible matrices only
-    return conj(per_matrix(linalg_det("linalg.det", a)) * transposed(linalg_inv("linalg.det", a)));
+Tensor cofactor(const Tensor& a_in) {
+  if (is_complex(a_in.dtype()) && tracked(a_in))  // for invertible matrices only
+    return conj(per_matrix(linalg_det("linalg.det", a_in)) * transposed(linalg_inv("linalg.det", a_in)));
   Tensor c;
   {
     const WithGradMode off(false);
+    const Tensor finite = all(isfinite(a_in), {-2, -1}, true);
+    const bool regular = *all(finite, {}, false).data<bool>();
+    const Tensor a = regular ? a_in : where(finite, a_in, identity(a_in.size(-1), a_in.dtype()));
     const Factors f = factorise(a);
     if (kernels::lu_pivot_ratio(f.lu.view()) > 1e-4) {
       const Tensor det = empty(batch_shape(a), a.dtype());
@@ -233,13 +239,15 @@ Tensor cofactor(const Tensor& a) {
       const Tensor sign = conj(linalg_det("linalg.det", f.u) * linalg_det("linalg.det", f.vh));
       c = matmul(f.u, unsqueeze(products_without(f.s, false).one, -1) * f.vh) * per_matrix(sign);
     }
+    if (!regular) c = where(finite, c, std::numeric_limits<double>::quiet_NaN());
   }
-  return record("linalg_cofactor", c, inputs(a), save(a), [](const Tensor& dc, const Saved& saved) {
+  return record("linalg_cofactor", c, inputs(a_in), save(a_in), [](const Tensor& dc, const Saved& saved) {
     const Tensor a = saved[0];
     if (grad_mode.enabled) {  // a third derivative is wanted: differentiable, but for invertible matrices only
       const Tensor y = adjoint(linalg_inv("linalg.det", a)), det = per_matrix(linalg_det("linalg.det", a));
       return Grads{det * (sum(dc * y, {-2, -1}, true) * y - matmul(y, matmul(adjoint(dc), y)))};
     }
+    if (!*all(isfinite(a), {}, false).data<bool>()) return Grads{a * std::numeric_limits<double>::quiet_NaN()};
     // In the basis of the singular vectors, where a is diagonal.
     const SVD f = linalg_svd(a, false);
     const Tensor sign = linalg_det("linalg.det", f.u) * linalg_det("linalg.det", f.vh);

@@ -65,21 +65,24 @@ static Tensor pointwise_loss(const char* op, PointwiseLoss loss, const Tensor& x
     z = empty({}, dtype);
     kernels::pointwise_loss_sum(loss, z.view(), a.view(), b.view(), parameter, scale);
   }
-  return record(op, z, inputs(x, y), save(x, y), [loss, parameter, scale](const Tensor& dz, const Saved& saved) {
-    const Tensor x = saved[0], y = saved[1];
-    const bool opposite = loss != PointwiseLoss::BinaryEntropy && loss != PointwiseLoss::LogitEntropy;
-    Tensor dx, dy;
-    if (saved.needs(0) || opposite) {
-      if (grad_mode.enabled) {
-        dx = slope(loss, x, y, parameter) * (dz * scale);
-      } else {
-        dx = empty_like(x, dz.dtype());
-        kernels::pointwise_loss_backward(loss, dx.view(), dz.view(), x.view(), y.view(), parameter, scale);
-      }
-    }
-    if (saved.needs(1)) dy = opposite ? -dx : target_slope(loss, x) * (dz * scale);
-    return Grads{saved.needs(0) ? dx : Tensor(), dy};
-  });
+  const bool keep = loss == PointwiseLoss::Absolute;
+  return record(
+      op, z, inputs(x, y), save(ToSave(x, false, keep, 0), ToSave(y, false, keep, 0)),
+      [loss, parameter, scale](const Tensor& dz, const Saved& saved) {
+        const Tensor x = saved[0], y = saved[1].dtype() == DType::Bool ? cast(saved[1], dz.dtype()) : saved[1];
+        const bool opposite = loss != PointwiseLoss::BinaryEntropy && loss != PointwiseLoss::LogitEntropy;
+        Tensor dx, dy;
+        if (saved.needs(0) || opposite) {
+          if (grad_mode.enabled) {
+            dx = slope(loss, x, y, parameter) * (dz * scale);
+          } else {
+            dx = empty_like(x, dz.dtype());
+            kernels::pointwise_loss_backward(loss, dx.view(), dz.view(), x.view(), y.view(), parameter, scale);
+          }
+        }
+        if (saved.needs(1)) dy = opposite ? -dx : target_slope(loss, x) * (dz * scale);
+        return Grads{saved.needs(0) ? dx : Tensor(), dy};
+      });
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& y, LossReduction reduction) {
@@ -231,7 +234,7 @@ Tensor cross_entropy(const Tensor& x, const Tensor& y, const Tensor& weight, int
     kernels::cross_entropy(none ? z.view() : nowhere, log_sum.view(), none ? nowhere : z.view(), contiguous(x).view(),
                            scale, c.problem);
   }
-  return record("cross_entropy", z, inputs(x), save(x, y, weight, log_sum),
+  return record("cross_entropy", z, inputs(x), save(kept(x), y, weight, log_sum),
                 [ignored, smoothing, scale](const Tensor& dz, const Saved& saved) {
                   const Tensor x = saved[0];
                   std::optional<Classified> c;

@@ -120,7 +120,8 @@ Tensor normalize_rows(const char* op, const Tensor& x, const Dims& normalized, c
     if (doubtful(x, mean, rstd)) run(cast(alias(from), DType::Float64));
   }
   return record(
-      op, std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
+      op, std::move(y), inputs(x, weight, bias),
+      save(ToSave(x, false, !centered, 0), ToSave(weight, false, !centered, 0), mean, rstd),
       [shape, eps, centered, has_bias = bias.defined(), bias_type = bias.defined() ? bias.dtype() : x.dtype(),
        weight_type = weight.defined() ? weight.dtype() : x.dtype(), normalized](const Tensor& dy, const Saved& saved) {
         const Tensor x = saved[0], weight = saved.needs(0) ? saved[1] : Tensor();
@@ -239,7 +240,7 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   run(from);
   if (x.numel() > 0 && doubtful(x, mean, rstd)) run(cast(alias(from), DType::Float64));
   const MemoryFormat format = suggested_format(x);
-  return record("group_norm", in_format(y, format), inputs(x, weight, bias), save(x, weight, mean, rstd),
+  return record("group_norm", in_format(y, format), inputs(x, weight, bias), save(x, kept(weight), mean, rstd),
                 [shape, groups, eps, format, weight_type = weight.defined() ? weight.dtype() : x.dtype(),
                  bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy, const Saved& saved) {
                   const Tensor x = saved[0], weight = saved.needs(0) ? saved[1] : Tensor();

@@ -162,8 +162,10 @@ Tensor lerp(const Operand& x, const Operand& y, const Operand& weight, Out out) 
                       "; use float()");
   return record_zip("lerp", zip("lerp", kernels::lerp, x, y, weight, dtype, out), x, y, weight,
                     [](const Tensor& dz, const Kept& x, const Kept& y, const Kept& weight, const Saved& saved) {
-                      return Grads{saved.needs(0) ? dz * sub(1, weight) : Tensor(),
-                                   saved.needs(1) ? dz * weight : Tensor(), saved.needs(2) ? dz * sub(y, x) : Tensor()};
+                      const DType type = dz.dtype();
+                      return Grads{saved.needs(0) ? dz * sub(1, weight.number(type)) : Tensor(),
+                                   saved.needs(1) ? dz * weight : Tensor(),
+                                   saved.needs(2) ? dz * sub(y.number(type), x.number(type)) : Tensor()};
                     });
 }
 

@@ -351,8 +351,8 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index_in, const Op
           "; use index_copy() for several values");
   require_fits("index_fill", value, x.dtype());
   const Tensor index = apart(checked_indices("index_fill", index_in, d, line(x).shape[d], true), out);
-  Dims shape = x.shape();
-  if (x.dim() > 0) shape[d] = index.numel();
+  Dims shape = x.dim() > 0 ? x.shape() : Dims{1};
+  shape[d] = index.numel();
   Tensor fill;
   {
     const WithGradMode off(false);

@@ -295,6 +295,7 @@ Tensor repeat(const Tensor& x, const Dims& counts) {
                   View{x->data, x.dtype(), source.size(), source.data(), strides.data()});
   return record("repeat", y, inputs(x), save(), [pairs, summed, from = x.shape()](const Tensor& dy, const Saved&) {
     if (summed.empty()) return Grads{dy};
+    if (dy.numel() == 0) return Grads{zeros(from, dy.dtype())};  // what it was repeated to may have sizes beyond count
     return Grads{reshape(sum(reshape(dy, pairs), summed, false), from)};
   });
 }

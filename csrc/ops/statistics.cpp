@@ -26,8 +26,11 @@
 namespace genesis::ops {
 
 // All but the first, all but the last element along a dimension.
-static Tensor later(const Tensor& x, int dim) { return narrow(x, dim, 1, x.size(dim) - 1); }
-static Tensor earlier(const Tensor& x, int dim) { return narrow(x, dim, 0, x.size(dim) - 1); }
+static Tensor later(const Tensor& x, int dim) {
+  const int64_t n = x.size(dim);
+  return narrow(x, dim, std::min<int64_t>(1, n), std::max<int64_t>(0, n - 1));
+}
+static Tensor earlier(const Tensor& x, int dim) { return narrow(x, dim, 0, std::max<int64_t>(0, x.size(dim) - 1)); }
 
 Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
   require(x.dim() > 0, "diff: input must have at least one dimension, got a 0-d tensor; use x.reshape(1)");
@@ -45,7 +48,6 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, cons
 
 // The area between each two neighbours.
 static Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, double dx, int d) {
-  require(y.size(d) > 0, op, ": dimension ", d, " of y is empty, shape ", y.shape());
   const Tensor sums = add(later(y, d), earlier(y, d));
   if (!x.defined()) return mul(sums, dx / 2);
   require(x.size(-1) == y.size(d) || x.dim() == y.dim(), op, ": x of shape ", x.shape(),

@@ -132,13 +132,16 @@ Tensor digamma(const Tensor& x, Out out) {
 }
 
 Tensor polygamma(int64_t order, const Tensor& x, Out out) {
-  require(order >= 0, "polygamma: n must not be negative, got ", order);
+  constexpr int64_t kMost = int64_t{1} << 53;  // computed as a double
+  require(order >= 0 && order <= kMost, "polygamma: n must be from 0 to ", kMost, ", got ", order);
   if (order == 0) return digamma(x, out);
   const DType dtype = floating_type(x.dtype());
   Tensor y = out ? destination("polygamma", x.shape(), dtype, out) : empty_like(x, dtype);
   kernels::polygamma(y.view(), x.view(), order);
   return record("polygamma", deliver("polygamma", std::move(y), out), inputs(x), save(x),
-                [order](const Tensor& dy, const Saved& saved) { return Grads{dy * polygamma(order + 1, saved[0])}; });
+                [next = std::min(order + 1, kMost)](const Tensor& dy, const Saved& saved) {
+                  return Grads{dy * polygamma(next, saved[0])};
+                });
 }
 
 Tensor mvlgamma(const char* op, const Tensor& x, int64_t p) {

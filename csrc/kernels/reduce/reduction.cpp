@@ -151,7 +151,8 @@ void reduce_rows(const Reduction& r, const Plan& plan, const View& x) {
     r.start(acc, 1);
     Walk outer(plan.reduced, plan.num_reduced - 1, begin / pieces);
     int64_t piece = begin % pieces;
-    for (int64_t b = begin; b < end; ++b) {
+    Pace pace;
+    for (int64_t b = begin; b < end; ++b, pace.spend(block)) {
       const int64_t first = piece * block, n = std::min(block, row.size - first);
       const int64_t offset = base + outer.x + first * row.x;
       if (source.direct()) {
@@ -238,6 +239,7 @@ void reduce_columns(const Reduction& r, const Plan& plan, const View& x) {
     alignas(64) std::byte buffer[kGathered * sizeof(int64_t)];
     r.start_tile(tile);
     bool any_rest = false;
+    Pace pace;
     while (begin < end) {
       const Walk at(plan.reduced, plan.num_reduced - 1, begin / row.size);
       const int64_t first = begin % row.size;
@@ -262,6 +264,7 @@ void reduce_columns(const Reduction& r, const Plan& plan, const View& x) {
         r.add_rows(tile, source.at(from), row.x, rows, columns, first);
       }
       begin += rows;
+      pace.spend(rows * columns);
     }
     r.finish_tile(tile, result, columns, fold);
     if (any_rest) {
