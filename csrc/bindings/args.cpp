@@ -37,6 +37,9 @@ static constexpr std::pair<const char*, const char*> kKeywordAliases[] = {
     {"num", "n"},
     {"other", "src"},
     {"input", "A"},
+    {"b", "exponent"},
+    {"indices", "input"},
+    {"state", "new_state"},
 };
 
 // A name, or a signature, without the underscore of a function that nn.functional shows.
@@ -48,17 +51,16 @@ static int find_keyword(const Signature& sig, PyObject* key) {
     if (sig.param(i).key == key) return i;
   const char* text = PyUnicode_AsUTF8(key);
   if (!text) throw_python();
-  for (const auto& [other, own] : kKeywordAliases)
-    if (!std::strcmp(text, other)) {
-      text = own;
-      break;
-    }
-  for (int i = 0; i < n; ++i)
-    if (sig.param(i).name == text) return i;
-  if (!std::strcmp(text, "dim"))
+  const auto find = [&](const char* name) {
     for (int i = 0; i < n; ++i)
-      if (sig.param(i).name == "dims") return i;
-  return -1;
+      if (sig.param(i).name == name) return i;
+    return -1;
+  };
+  int at = find(text);
+  for (const auto& [other, own] : kKeywordAliases)
+    if (at < 0 && !std::strcmp(text, other)) at = find(own);
+  const bool along = !std::strcmp(text, "dim") || !std::strcmp(text, "axis") || !std::strcmp(text, "axes");
+  return at < 0 && along ? find("dims") : at;
 }
 
 // The scalar that PyTorch's old order puts before the tensors, x.add_(alpha, y) and x.addcmul_(value, a, b): its place

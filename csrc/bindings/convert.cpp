@@ -5,6 +5,7 @@
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "core/exact.h"
+#include "core/parallel.h"
 #include "ops/create.h"
 #include "ops/view.h"
 
@@ -54,12 +55,14 @@ static PyObject* element(const char* p, DType t) {
   if (t == DType::UInt64) return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(p));
   return scalar_to_python(read(p, t));
 }
+constexpr int64_t kPace = int64_t{1} << 20;  // Python objects after which Ctrl-C is asked for
 
 static PyObject* list_of(const Tensor& t, int d, const char* p) {
   if (d == t.dim()) return element(p, t.dtype());
   const int64_t n = t.size(d), step = t.stride(d) * itemsize(t.dtype());
   Object list(PyList_New(n));
-  for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(list.get(), i, list_of(t, d + 1, p + i * step));
+  Pace pace(kPace);
+  for (int64_t i = 0; i < n; ++i, pace.spend(1)) PyList_SET_ITEM(list.get(), i, list_of(t, d + 1, p + i * step));
   return list.release();
 }
 
@@ -83,7 +86,7 @@ struct Nested {
       const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
       extend(depth, n);
       if (n == 0) leaf(depth + 1);
-      for (Py_ssize_t i = 0; i < n; ++i) measure(PySequence_Fast_GET_ITEM(o, i), depth + 1);
+      for (Py_ssize_t i = 0; i < n; ++i, pace_.spend(1)) measure(PySequence_Fast_GET_ITEM(o, i), depth + 1);
       return;
     }
     leaf(depth);
@@ -118,6 +121,7 @@ struct Nested {
 
  private:
   int depth_known_ = -1;
+  Pace pace_{kPace};
 };
 
 template <class T>
@@ -138,7 +142,8 @@ void fill(PyObject* o, T*& out, DType dtype) {
     }
   } else if (PyList_Check(o) || PyTuple_Check(o)) {
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    for (Py_ssize_t i = 0; i < n; ++i) fill(PySequence_Fast_GET_ITEM(o, i), out, dtype);
+    Pace pace(kPace);
+    for (Py_ssize_t i = 0; i < n; ++i, pace.spend(1)) fill(PySequence_Fast_GET_ITEM(o, i), out, dtype);
   } else if (std::is_same_v<T, double> && PyFloat_CheckExact(o) && is_floating(dtype)) {
     *out++ = T(PyFloat_AS_DOUBLE(o));
   } else {

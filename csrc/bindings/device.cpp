@@ -54,9 +54,13 @@ bool parse(std::string_view text, int& kind, int64_t& index) {
   return error == std::errc() && end == digits.data() + digits.size() && index >= 0;
 }
 
-PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
+PyObject* device_new(PyTypeObject* cls, PyObject* args, PyObject* kwargs) {
+  PyObject* const self = reinterpret_cast<PyObject*>(cls);
   static const char* names[] = {"type", "index", nullptr};
   PyObject *type, *index = Py_None;
+  if (kwargs && PyTuple_GET_SIZE(args) == 0 && PyDict_GET_SIZE(kwargs) == 1)  // names that older programs use
+    for (const char* name : {"device_input", "device_str"})
+      if (PyObject* given = PyDict_GetItemString(kwargs, name)) return PyObject_CallOneArg(self, given);
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index))
     return nullptr;
   return guarded([&]() -> PyObject* {

@@ -71,7 +71,7 @@ class FunctionNode final : public Node {
     for (int i = 0; i < to_save.size(); ++i) {
       const Tensor& t = to_save[i];
       const bool own = t.defined() && t->grad_fn.get() == this;
-      fill(*this, static_cast<size_t>(i), ToSave(t, own, own ? t->output_index : 0));
+      fill(*this, static_cast<size_t>(i), ToSave(t, own, false, own ? t->output_index : 0));
     }
   }
   // Kept for good: a tape shows the names of operations whose class is gone.

@@ -52,7 +52,10 @@ PyObject* decorate(PyObject* type, PyObject* args, PyObject* function) {
 template <Wanted kind>
 PyObject* mode_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject* argument = nullptr;
-  if (kind == Wanted::SetGradEnabled || kind == Wanted::Inference) {
+  if (kind == Wanted::SetGradEnabled && kwargs && PyTuple_GET_SIZE(args) == 0 && PyDict_GET_SIZE(kwargs) == 1 &&
+      (argument = PyDict_GetItemString(kwargs, "enabled"))) {
+    // a name that older programs use
+  } else if (kind == Wanted::SetGradEnabled || kind == Wanted::Inference) {
     static const char* names[] = {"mode", nullptr};
     const char* format = kind == Wanted::SetGradEnabled ? "O:set_grad_enabled" : "|O:inference_mode";
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, const_cast<char**>(names), &argument)) return nullptr;

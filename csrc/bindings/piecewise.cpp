@@ -43,7 +43,10 @@ static const Family family({.kind = Kind::Activation, .page = "neural"}, [] {
     return ops::softshrink(a.tensor(0), a.number(1));
   }>(kFunction, "0 for |x| <= lambd, x moved towards 0 by lambd elsewhere.");
   def<"threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False, *, Tensor? out=None) -> Tensor",
-      [](Args& a) { return threshold(a, a.boolean(3)); }>(kFunction, "x where it is above the threshold, else value.");
+      [](Args& a) {
+        require(!a.boolean(3) || !a.has(4), "threshold: inplace=True and out= name two results; pass one of them");
+        return threshold(a, a.boolean(3));
+      }>(kFunction, "x where it is above the threshold, else value.");
   def<"threshold_(Tensor input, Scalar threshold, Scalar value) -> Self", [](Args& a) { return threshold(a, true); }>(
       kFunction, "threshold, in place.");
   def<"prelu(Tensor input, Tensor weight) -> Tensor", [](Args& a) { return ops::prelu(a.tensor(0), a.tensor(1)); }>(

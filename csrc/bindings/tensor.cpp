@@ -435,6 +435,12 @@ PyGetSetDef getset[] = {
     {"is_cpu", prop<[](const Tensor&) { return true; }>, nullptr, "Whether the tensor lives on a CPU.", nullptr},
     {"is_cuda", prop<[](const Tensor&) { return false; }>, nullptr, "Whether the tensor lives on a GPU.", nullptr},
     {"is_meta", prop<[](const Tensor&) { return false; }>, nullptr, "Whether the tensor has no memory.", nullptr},
+    {"__cuda_array_interface__",
+     [](PyObject*, void*) -> PyObject* {
+       return raise(PyExc_AttributeError,
+                    "__cuda_array_interface__: the tensor is in the memory of the CPU; use numpy()");
+     },
+     nullptr, nullptr, nullptr},
     {"output_nr", prop<[](const Tensor& t) { return static_cast<int64_t>(t->output_index); }>, nullptr,
      "Which output of its grad_fn it is.", nullptr},
     {"H", prop<[](const Tensor& t) { return ops::conj(adjoint(t)); }>, nullptr, "The conjugate transpose of a matrix.",
@@ -451,7 +457,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const Operator constructor{
         Signature("Tensor(Any array=(), Device? device=None, DType? dtype=None, bool requires_grad=False, *, int[]? "
-                  "shape=None, int[]? stride=None, int offset=0) -> Tensor"),
+                  "shape=None, int[]? stride=None, int offset=0, Any? tensor_id=None) -> Tensor"),
         nullptr,
         nullptr,
         kFunction,
@@ -482,6 +488,9 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     }
     Args a(constructor, nullptr, all.data(), positional, kwnames.get());
     a.device(1);
+    require(!a.has(7),
+            "Tensor: tensor_id is the number of a tensor on a server, but tensors are in this process; pass "
+            "the values, or a shape");
     const Dims shape = a.has(4) ? a.dims(4) : Dims{0};
     Tensor t = a[0] ? from_data(a[0], a[2]) : empty(shape, a.has(2) ? a.dtype(2) : default_dtype);
     if (a[0] && (a.has(4) || a.has(5) || a.has(6))) {

@@ -478,6 +478,10 @@ void check_interrupt() {
   if (stop) throw Interrupted();
 }
 
+bool may_be_interrupted() {
+  return !is_pool_thread && completing == 0 && unlock_hooks.interrupted && (!is_unlocked || unlocked_state);
+}
+
 void Completes::begin() {
   if (!begun_) ++completing;
   begun_ = true;

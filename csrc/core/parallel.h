@@ -71,6 +71,9 @@ struct Interrupted : std::exception {
 /// it between chunks; other long loops call it themselves.
 void check_interrupt();
 
+/// Whether check_interrupt() can raise in this thread and scope.
+bool may_be_interrupted();
+
 /// Calls check_interrupt() whenever so much work has been done: for loops whose steps are short.
 class Pace {
  public:

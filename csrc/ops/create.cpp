@@ -190,6 +190,7 @@ Tensor cast(const Tensor& x, DType dtype) {
 }
 
 Tensor copy_(const Tensor& x, const Tensor& source) {
+  if (source.same(x) && !tracked(x)) return x;
   const Dims shape = broadcast_shapes("copy_", x.shape(), source.shape());
   require(shape == x.shape(), "copy_: a tensor of shape ", source.shape(), " cannot be copied into one of shape ",
           x.shape());

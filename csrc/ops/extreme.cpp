@@ -118,9 +118,25 @@ WithIndices mode(const Tensor& x, int64_t dim, bool keepdim) { return along("mod
 
 template <class Kernel>
 static Tensor middle(const char* op, const Kernel& kernel, const Tensor& x) {
-  if (x.numel() > 0) return along(op, kernel, reshape(x, {-1}), 0, false).values;
+  if (x.numel() > 0) {
+    Tensor y;
+    {
+      const WithGradMode off(false);
+      y = along(op, kernel, reshape(x, {-1}), 0, false).values;
+    }
+    return record(op, stand_in(y), inputs(x), save(x, kept_output(y)), [](const Tensor& dy, const Saved& saved) {
+      Tensor share;  // equal elements share the gradient
+      {
+        const WithGradMode off(false);
+        const Tensor x = saved[0], y = saved[1];
+        const Tensor equal = cast(where(isnan(y), isnan(x), eq(x, y)), dy.dtype());
+        share = equal / sum(equal, {}, false);
+      }
+      return Grads{dy * share};
+    });
+  }
   require_floating(op, "an empty input", x);
-  return full({}, std::numeric_limits<double>::quiet_NaN(), x.dtype());
+  return mul(sum(x, {}, false), std::numeric_limits<double>::quiet_NaN());
 }
 Tensor median(const Tensor& x) { return middle("median", kernels::median, x); }
 Tensor nanmedian(const Tensor& x) { return middle("nanmedian", kernels::nanmedian, x); }

@@ -384,7 +384,9 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
       [&, &places = places, &layout = layout] {
         const Access a(x, places, layout, v);
         if (accumulate) kernels::index_add(a.table, a.values, layout.at, a.places, a.step, a.num_places);
-        else kernels::index_put(a.table, a.values, layout.at, a.places, a.step, a.num_places, layout.distinct);
+        else
+          kernels::index_put(a.table, a.values, layout.at, a.places, a.step, a.num_places,
+                             layout.distinct && !shows_twice(x));
       },
       [&, &places = places, &layout = layout](const Tensor& input, const Tensor& y) {
         const Tensor lost = accumulate || !watched(v) ? Tensor() : overwritten(places, layout);
@@ -397,7 +399,7 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
                         return Grads{accumulate ? dy : without(dy, saved[0], layout), dv};
                       });
       },
-      !accumulate && (number || tensor->numel() == 1) ? Overlap::Expanded : Overlap::None);
+      accumulate ? Overlap::None : Overlap::Expanded);
 }
 
 Tensor index_put(const Tensor& x, std::span<const Tensor> indices, const Value& value, bool accumulate) {

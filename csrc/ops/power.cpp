@@ -107,7 +107,8 @@ Tensor xlogy(const Operand& x, const Operand& y, Out out) {
                         const Operand b = y;
                         // Where log(y) is no number, the gradient is 0.
                         const Tensor undefined = logical_and(eq(x, 0), le(b, 0));
-                        const Tensor base = b.tensor ? *b.tensor : scalar_tensor(b.scalar.to_double(), DType::Float64);
+                        const Tensor base =
+                            b.tensor ? *b.tensor : cast(scalar_tensor(b.scalar, DType::Float64), dz.dtype());
                         dx = dz * xlogy(1.0, where(undefined, 1.0, base));
                       }
                       return Grads{dx, saved.needs(1) ? dz * div(x, y) : Tensor()};

@@ -120,7 +120,8 @@ def get_default_device() -> device:
     return _C.device("cpu")
 
 
-def set_default_device(device: Any) -> None:
+def set_default_device(device: Any = None, *, device_str: Any = None) -> None:
     """Say where tensors are made: "cpu", or None for the same."""
+    device = device_str if device is None else device
     if device is not None:
         _C.empty(0, device=device)  # refuses every other device

@@ -1,7 +1,8 @@
 """Settings of signals (`genesis.signals`) by name, from a YAML or JSON file or from Python.
 
-They say how a cluster would share the tensors of a scope. On one process every tensor is whole on
-the one worker there is, so programs that ask for settings find them, and results are the same.
+They say how a cluster would share the tensors of a scope. Here there is one worker, on which every
+tensor is whole: results are the same, and a scope whose settings change nothing warns once.
+``backward_signal`` is the name of the scope's backward pass.
 """
 
 from __future__ import annotations

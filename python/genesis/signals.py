@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from genesis import config
 from genesis._C import Tensor
 
 __all__ = [
@@ -94,10 +96,34 @@ def current_backward_signal() -> str | None:
     return _stack.current_backward_name()
 
 
+_noted: set[str] = set()
+
+
+def _scope(name: str, backward: str | None) -> SignalScope:
+    """A scope with the settings that the configuration has for it."""
+    settings = config.get_signal_config(name)
+    if settings is None:
+        return SignalScope(name, backward)
+    without = []
+    shard = settings.shard
+    if shard is not None and not shard.replicated and len(shard.workers or [0]) > 1:
+        without.append(f"shard: the tensors of its {len(shard.workers or [])} workers are whole")
+    if settings.compile:
+        without.append("compile: its operations run one by one; use genesis.compile")
+    if without and name not in _noted:
+        _noted.add(name)
+        warnings.warn(
+            f"signal {name!r}: these settings change nothing with one worker: {'; '.join(without)}",
+            UserWarning,
+            stacklevel=4,
+        )
+    return SignalScope(name, settings.backward_signal if backward is None else backward)
+
+
 @contextlib.contextmanager
 def context(name: str, backward: str | None = None) -> Iterator[None]:
     """Be in a scope for a ``with`` block."""
-    _stack.push(SignalScope(name, backward))
+    _stack.push(_scope(name, backward))
     try:
         yield
     finally:
@@ -106,7 +132,7 @@ def context(name: str, backward: str | None = None) -> Iterator[None]:
 
 def enter(name: str, backward: str | None = None) -> None:
     """Enter a scope, to be left by `exit`."""
-    _stack.push(SignalScope(name, backward))
+    _stack.push(_scope(name, backward))
 
 
 def exit(name: str) -> None:
@@ -127,6 +153,7 @@ def tensor(tensor_arg: Tensor, name: str, backward_name: str | None = None) -> T
     >>> genesis.signals.tensor(genesis.ones(1), "layer1")._signal_name
     'layer1'
     """
+    scope = _scope(name, backward_name)
     tensor_arg._signal_name = name  # type: ignore[attr-defined]
-    tensor_arg._backward_signal_name = backward_name  # type: ignore[attr-defined]
+    tensor_arg._backward_signal_name = scope.backward_name  # type: ignore[attr-defined]
     return tensor_arg

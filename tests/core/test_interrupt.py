@@ -41,6 +41,13 @@ LONG = {
         1,
         "x = genesis.full((4000,), 1e8)\nprint('go', flush=True)\ngenesis.mvlgamma(x, 1 << 24)",
     ),
+    "sum": (1, "x = genesis.ones(1).expand(1 << 46)\nprint('go', flush=True)\nx.sum()"),
+    "columns": (
+        2,
+        "x = genesis.ones(1, 1024).expand(1 << 40, 1024)\nprint('go', flush=True)\nx.amax(0)",
+    ),
+    "dot": (2, "x = genesis.ones(1).expand(1 << 46)\nprint('go', flush=True)\nx.dot(x)"),
+    "svd": (2, "x = genesis.rand(3000, 3000)\nprint('go', flush=True)\ngenesis.linalg.svd(x)"),
     "backward": (
         2,
         "x = genesis.ones(1 << 21, 8, requires_grad=True)\n"
@@ -61,6 +68,29 @@ LONG = {
 def test_ctrl_c_stops_a_long_operation(name):
     threads, code = LONG[name]
     assert "KeyboardInterrupt" in interrupted(START.format(threads=threads) + code)
+
+
+def test_a_lapack_call_that_was_left_behind_does_no_harm():
+    code = START.format(threads=2) + (
+        "import time\n"
+        "x = genesis.rand(3000, 3000)\n"
+        "print('go', flush=True)\n"
+        "try:\n"
+        "    genesis.linalg.svd(x)\n"
+        "except KeyboardInterrupt:\n"
+        "    del x\n"
+        "    y = genesis.linalg.inv(genesis.eye(50) * 2)\n"
+        "    assert genesis.equal(y, genesis.eye(50) * 0.5)\n"
+        "    raise SystemExit(3)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(60) == 3
+        finally:
+            process.kill()
 
 
 def test_an_in_place_operation_is_completed():

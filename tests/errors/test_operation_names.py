@@ -66,7 +66,7 @@ def test_functions_of_nn(op):
             assert text is None or names(text, op), text
 
 
-@pytest.mark.parametrize("text", ["x + n", "n - x", "x * n", "x / n", "x @ n", "x // n", "x ** n"])
+@pytest.mark.parametrize("text", ["x + n", "n - x", "x * n", "x @ n", "x // n", "x ** n"])
 def test_operators_with_ints_beyond_int64(text):
     shown = message(lambda: eval(text, {"x": genesis.ones(2, dtype=genesis.int64), "n": 2**70}))
     assert (shown is not None and ":" in shown and "int64" in shown) or "matmul" in str(shown)

@@ -166,3 +166,69 @@ def test_checkpoints_find_out_at_once_what_cannot_be_saved(tmp_path):
 @pytest.mark.parametrize("name", ["LazyLinear"])
 def test_checkpoints_of_lazy_layers(tmp_path, name):
     Checkpoint(tmp_path, model=getattr(genesis.nn, name)(3))
+
+
+class TestTorchFiles:
+    """The same in files of PyTorch, read without running anything of them."""
+
+    def test_round_trip(self, tmp_path):
+        x = {
+            "args": argparse.Namespace(
+                lr=0.1, inner=types.SimpleNamespace(weights=genesis.ones(2))
+            ),
+            "options": Options(0.5, Inner((2, 3), genesis.ones(2)), ["a"]),
+            "enums": [Color.RED, Color.BLUE, Level.LOW, Access.READ | Access.WRITE],
+            "paths": [pathlib.Path("a/b"), pathlib.PurePosixPath("/c")],
+            "arrays": [np.arange(6.0).reshape(2, 3), np.array([True]), np.zeros((0, 2), np.int16)],
+            "scalars": (np.float32(1.5), np.uint16(7), np.bool_(True)),
+            "generator": np.random.get_state(),
+            "rest": (frozenset({1, 2}), slice(1, None, 2)),
+            "tensor": genesis.arange(3),
+        }
+        y = round_trip(x, tmp_path, "x.pt")
+        assert y["args"].lr == 0.1 and y["args"].inner.weights.tolist() == [1, 1]
+        assert type(y["options"]) is Options and y["options"].made == 1
+        assert type(y["options"].inner) is Inner and y["options"].inner.shape == (2, 3)
+        assert y["enums"] == x["enums"] and y["paths"] == x["paths"] and y["rest"] == x["rest"]
+        for a, b in zip(y["arrays"], x["arrays"], strict=True):
+            assert a.dtype == b.dtype and a.shape == b.shape and (a == b).all()
+        assert y["scalars"] == x["scalars"]
+        assert [type(v) for v in y["scalars"]] == [type(v) for v in x["scalars"]]
+        np.random.set_state(y["generator"])
+        assert y["tensor"].tolist() == [0, 1, 2]
+
+    def test_pytorch_reads_them_and_writes_them(self, tmp_path):
+        torch = pytest.importorskip("torch")
+        x = {
+            "args": argparse.Namespace(lr=0.1),
+            "enum": Color.BLUE,
+            "path": pathlib.Path("a/b"),
+            "array": np.arange(4, dtype=np.int32),
+            "scalar": np.float64(2.5),
+        }
+        genesis.save({**x, "w": genesis.ones(2)}, tmp_path / "ours.pt")
+        theirs = torch.load(tmp_path / "ours.pt", weights_only=False)
+        torch.save({**x, "w": torch.ones(2)}, tmp_path / "theirs.pt")
+        ours = genesis.load(tmp_path / "theirs.pt")
+        for y in (theirs, ours):
+            assert y["args"] == x["args"] and y["enum"] is Color.BLUE and y["path"] == x["path"]
+            assert (y["array"] == x["array"]).all() and y["scalar"] == 2.5
+            assert y["w"].tolist() == [1, 1]
+
+    def test_an_unknown_class_is_refused(self, tmp_path):
+        genesis.save({"options": Options(0.5, Inner((1,), genesis.ones(1)))}, tmp_path / "x.pt")
+        name = Options.__name__
+        del globals()[name]
+        try:
+            with pytest.raises(FileFormatError, match=rf"{__name__}.{name}.*import the module"):
+                genesis.load(tmp_path / "x.pt")
+        finally:
+            globals()[name] = Options_again
+
+    def test_what_cannot_be_held_is_refused_first(self, tmp_path):
+        with pytest.raises(TypeError, match="the value at callback"):
+            genesis.save({"callback": len}, tmp_path / "x.pt")
+        assert not (tmp_path / "x.pt").exists()
+
+
+Options_again = Options

@@ -1,6 +1,7 @@
 """Files of torch.save: what they hold comes out, and nothing in them runs."""
 
 import contextlib
+import enum
 import io
 import os
 import pickle
@@ -157,6 +158,11 @@ def test_other_dtypes_come_and_go(tmp_path, name):
 def test_programs_are_refused(tmp_path):
     with pytest.raises(FileFormatError, match="TorchScript"):
         genesis.load(archive(**{"code/__torch__.py": b"def forward(): pass"}))
+
+
+class Holder:
+    class Inside(enum.Enum):
+        ONE = 1
 
 
 class Attack:
@@ -330,7 +336,7 @@ def test_weights_of_a_model_go_both_ways(tmp_path):
 
 def test_what_pytorchs_files_cannot_hold(tmp_path):
     x = genesis.ones(4)
-    for value in ([x, x.view(genesis.int32)], [np.ones(2)], [np.float64(1)], [slice(1, 2)]):
+    for value in ([x, x.view(genesis.int32)], [Holder.Inside.ONE]):
         with pytest.raises(TypeError, match="PyTorch's files"):
             genesis.save(value, tmp_path / "x.pt")
     with pytest.raises(ValueError, match="metadata"):

@@ -209,6 +209,8 @@ class Calls(Target):
         text = one_line(error)
         self.counts[RAISED] += 1
         missing = isinstance(error, AttributeError) and "has no attribute" in text
+        if isinstance(error, AssertionError) and chosen.path.startswith("genesis.testing."):
+            return
         if (not isinstance(error, EXPECTED) and not missing) or isinstance(error, INTERNAL):
             yield self.finding("internal error", chosen, text)
         elif any(word in str(error) for word in OF_THE_MACHINE):
@@ -221,6 +223,8 @@ class Calls(Target):
 
     def names_an_operation(self, chosen: Public, text: str) -> bool:
         """It has the name of what was called, or begins with that of what it stands for or calls."""
+        if re.fullmatch(r"Tensor\.__\w+__", chosen.path):  # what Python calls by itself
+            return True
         text = text.partition(":")[2].strip().lower()
         begin = re.match(r"([\w.]+)(\(\))?:", text)
         called = begin[1].rpartition(".")[2].strip("_") if begin else ""
@@ -231,7 +235,7 @@ class Calls(Target):
         found = [result] if isinstance(result, genesis.Tensor) else result
         if not isinstance(found, (list, tuple)):
             return
-        for t in found:
+        for t in found[:100]:  # each backward pass of a split goes through all of its parts
             if not isinstance(t, genesis.Tensor) or t.numel() > READ_LIMIT:
                 continue
             contents(t)

@@ -36,6 +36,7 @@ class Outcome:
     types: dict[str, tuple[str, tuple[int, ...], bool]] = field(default_factory=dict)
     grads: dict[str, np.ndarray | None] = field(default_factory=dict)
     shared: dict[str, list[str]] = field(default_factory=dict)  # which others have its memory
+    strides: list[tuple[int, ...] | None] = field(default_factory=list)  # of what each step made
     failed_at: int = -1
     error: str = ""
 
@@ -57,6 +58,10 @@ def run_program(name: str, steps: list[str], nudge: float = 0.0) -> Outcome:
         for step in steps:
             number += 1
             exec(step, space)
+            made = space.get(step.split(" ")[0])
+            result.strides.append(
+                tuple(made.stride()) if isinstance(made, library.Tensor) else None
+            )
             if nudge and re.match(r"w\d = L\.tensor", step):
                 leaf = space[step.split(" ")[0]]
                 if leaf.is_floating_point():
@@ -90,6 +95,9 @@ class Disagreement:
     kind: str
     step: str  # the step that fails, or that made what differs
     text: str
+    other_strides: bool = False  # a tensor lies otherwise in memory than PyTorch's
+    rounding: bool = False  # whole numbers differ, after floating ones that differ in rounding
+    zero_signs: bool = False  # a zero before it has the other sign
 
 
 def last_change(steps: list[str], name: str) -> str:
@@ -101,6 +109,38 @@ def last_change(steps: list[str], name: str) -> str:
 
 def compare(steps: list[str]) -> Disagreement | None:
     ours, theirs = run_program("genesis", steps), run_program("torch", steps)
+    found = disagreement(steps, ours, theirs)
+    if found is not None:
+        pairs = zip(ours.strides, theirs.strides, strict=False)
+        found.other_strides = any(a != b for a, b in pairs)
+        found.rounding = found.kind == "value" and rounded(found, ours, theirs)
+        found.zero_signs = any(
+            zeros_differ(ours.arrays[k], theirs.arrays[k])
+            for k in theirs.arrays
+            if k in ours.arrays
+        )
+    return found
+
+
+def zeros_differ(a: np.ndarray, b: np.ndarray) -> bool:
+    if a.shape != b.shape or a.dtype.kind != "f":
+        return False
+    return bool(((a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b))).any())
+
+
+def rounded(found: Disagreement, ours: Outcome, theirs: Outcome) -> bool:
+    """Whether it is about whole numbers, and floating values before them differ in rounding."""
+    key = found.text.partition(":")[0]
+    if key not in theirs.types or "float" in theirs.types[key][0]:
+        return False
+    return any(
+        not np.array_equal(ours.arrays[k], theirs.arrays[k], equal_nan=True)
+        for k, (dtype, _, _) in theirs.types.items()
+        if "float" in dtype and k in ours.arrays
+    )
+
+
+def disagreement(steps: list[str], ours: Outcome, theirs: Outcome) -> Disagreement | None:
     if ours.error or theirs.error:
         return compare_errors(steps, ours, theirs)
     for key, kind in theirs.types.items():

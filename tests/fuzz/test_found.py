@@ -106,3 +106,181 @@ def test_borrowed_memory_is_given_back_when_there_is_none_for_the_tensor():
             genesis._C._fail_allocations(-1, -1)
     array.resize(6, refcheck=False)  # nobody holds its buffer: this would raise BufferError
     assert array.shape == (6,)
+
+
+@pytest.mark.parametrize("index", [[], [0], [0, 0]])
+def test_index_fill_of_a_number(index):
+    x = genesis.tensor(5.0)
+    places = genesis.tensor(index, dtype=genesis.int64)
+    expected = 2.0 if index else 5.0
+    assert x.index_fill(0, places, 2.0) == expected
+    assert x.index_fill_(-1, places, 2.0) == expected and x.shape == ()
+
+
+def test_gradients_of_nothing_raise():
+    x = genesis.ones(2, requires_grad=True)
+    for call in (genesis.autograd.grad, genesis.autograd.backward):
+        with pytest.raises(TypeError, match="NoneType"):
+            call([None], [x])
+    with pytest.raises(ValueError, match="inputs is empty"):
+        genesis.autograd.grad(x.sum(), ())
+
+
+@pytest.mark.parametrize("op", ["logaddexp", "logaddexp2", "lerp", "atan2"])
+def test_gradients_beside_bools(op):
+    x = genesis.tensor([1.0, 2.0], requires_grad=True)
+    mask = genesis.tensor([True, False])
+    rest = (genesis.tensor([False, True]),) if op == "lerp" else ()
+    (y,) = genesis.autograd.grad(getattr(genesis, op)(x, mask, *rest).sum(), x)
+    numbers = [t.float() for t in (mask, *rest)]
+    (expected,) = genesis.autograd.grad(getattr(genesis, op)(x, *numbers).sum(), x)
+    assert genesis.equal(y, expected)
+
+
+def test_gradients_at_the_end_of_the_range():
+    x = genesis.ones(2, requires_grad=True)
+    genesis.xlogy(x, 1e300).sum().backward()
+    assert x.grad.isinf().all()
+    with pytest.raises(ValueError, match="polygamma: n must be from 0"):
+        genesis.polygamma(2**63 - 1, x)
+    wide = genesis.ones(2, 1, requires_grad=True)
+    wide.tile((2**40, 2**40, 0)).sum().backward()
+    assert (wide.grad == 0).all()
+
+
+def test_the_determinant_of_infinities_has_a_gradient():
+    x = genesis.stack([genesis.eye(2), genesis.full((2, 2), float("inf"))]).requires_grad_()
+    genesis.linalg.det(x).sum().backward()
+    assert x.grad[0].tolist() == [[1, 0], [0, 1]] and x.grad[1].isnan().all()
+
+
+def test_threshold_has_one_result():
+    x = genesis.ones(3)
+    with pytest.raises(ValueError, match="threshold"):
+        genesis.threshold(x, 2.0, 5.0, inplace=True, out=genesis.ones(2))
+    assert (x == 1).all()
+
+
+def test_the_area_of_nothing():
+    assert genesis.trapezoid(genesis.ones(0)) == 0
+    assert genesis.cumulative_trapezoid(genesis.ones(0)).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: x.kthvalue(1).values,
+        lambda x: x.quantile(0.5),
+        lambda x: genesis.ones(2, 3) @ x,
+        lambda x: x.take(genesis.tensor([1, 0])),
+        lambda x: x.roll(1),
+        lambda x: x.median(),
+    ],
+    ids=["kthvalue", "quantile", "mv", "take", "roll", "median"],
+)
+def test_results_that_are_no_views(made):
+    x = genesis.tensor([3.0, 1.0, 2.0], requires_grad=True)
+    y = made(x)
+    assert y._base is None and not y._is_view()
+    y *= 2
+    y.sum().backward()
+    assert x.grad is not None
+    y = made(x).detach_()
+    assert not y.requires_grad
+
+
+def test_equal_elements_share_the_gradient_of_the_median():
+    x = genesis.tensor([1.0, 2.0, 2.0, 3.0, 2.0], requires_grad=True)
+    x.median().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [0, 1 / 3, 1 / 3, 0, 1 / 3], rtol=1e-6)
+    empty = genesis.ones(0, requires_grad=True)
+    assert empty.median().isnan() and empty.median().requires_grad
+
+
+@pytest.mark.parametrize("n", [2**63, 2**70, -(2**64)])
+def test_comparisons_with_huge_integers(n):
+    x = genesis.tensor([-(2**63), 0, 2**63 - 1])
+    for name, op in (
+        ("eq", "=="),
+        ("ne", "!="),
+        ("lt", "<"),
+        ("le", "<="),
+        ("gt", ">"),
+        ("ge", ">="),
+    ):
+        expected = [eval(f"value {op} n", {"value": v, "n": n}) for v in x.tolist()]
+        for result in (getattr(genesis, name)(x, n), getattr(x, name)(n), eval(f"x {op} n")):
+            assert result.tolist() == expected
+    assert (x / n).isfinite().all() and genesis.ones(2).fill_(n).tolist() == [float(n)] * 2
+
+
+def test_a_leaf_cannot_be_assigned_to_itself():
+    x = genesis.ones(3, requires_grad=True)
+    for key in (..., slice(2)):
+        with pytest.raises(RuntimeError, match="leaf"):
+            x[key] = x[key]
+    y = genesis.ones(1, 3).expand(2, 3)
+    assert y.copy_(y) is y
+    y[y < 5] *= 2
+    assert (y == 2).all()
+
+
+@pytest.mark.parametrize("state", [[], 3, {0: []}])
+def test_a_state_of_another_structure(state):
+    optimizer = genesis.optim.Adam([genesis.nn.Parameter(genesis.ones(2))])
+    good = optimizer.state_dict()
+    for bad in (
+        {**good, "state": state},
+        {**good, "param_groups": 3},
+        {**good, "param_groups": [3]},
+    ):
+        with pytest.raises(TypeError, match="load_state_dict"):
+            optimizer.load_state_dict(bad)
+    optimizer.load_state_dict(good)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: F.cross_entropy(x, genesis.tensor([0, 1])),
+        lambda x: F.l1_loss(x, genesis.zeros(2, 3)),
+        lambda x: F.rms_norm(x, (3,)),
+        lambda x: F.scaled_dot_product_attention(x, x, x),
+    ],
+    ids=["cross_entropy", "l1_loss", "rms_norm", "attention"],
+)
+@pytest.mark.parametrize("part", [slice(None), (slice(None), slice(0, 3)), 0])
+def test_what_was_saved_may_be_changed(made, part):
+    """Also through a view, of a view, in a second backward pass, and by a second derivative."""
+    values = genesis.arange(12.0).reshape(2, 6).sin()
+    x = values.clone().requires_grad_()
+    expected = genesis.autograd.grad(made(x[:, ::2]).sum(), x)[0]
+    twice = genesis.autograd.grad(made(x[:, ::2]).pow(2).sum(), x, create_graph=True)[0]
+    second = genesis.autograd.grad(twice.pow(2).sum(), x)[0]
+    y = x * 1
+    z = made(y[:, ::2])
+    squares = made(y[:, ::2]).pow(2).sum()
+    with genesis.no_grad():
+        y[part] = 100.0
+        y.mul_(0)
+    for _ in range(2):
+        (got,) = genesis.autograd.grad(z.sum(), x, retain_graph=True)
+        np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=1e-6, atol=1e-7)
+    (first,) = genesis.autograd.grad(squares, x, create_graph=True)
+    (got,) = genesis.autograd.grad(first.pow(2).sum(), x)
+    np.testing.assert_allclose(got.numpy(), second.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_what_was_saved_is_copied_once_and_given_back():
+    before = genesis.memory.allocated()
+    x = genesis.ones(1000, 10, requires_grad=True)
+    y = x * 1
+    loss = F.cross_entropy(y, genesis.zeros(1000, dtype=genesis.int64))
+    with genesis.no_grad():
+        y.zero_()
+        held = genesis.memory.allocated()
+        y.zero_()
+        assert genesis.memory.allocated() == held
+    loss.backward()
+    del x, y, loss
+    assert genesis.memory.allocated() <= before

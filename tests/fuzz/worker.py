@@ -10,6 +10,7 @@ per line.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import gc
 import mmap
@@ -68,6 +69,8 @@ def main() -> None:
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError, AttributeError):  # a worker does not outlive the runner
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     from tests.fuzz.targets import TARGETS
 
     out = os.fdopen(os.dup(1), "w", buffering=1)

@@ -40,6 +40,23 @@ CASES = {
             "num_hidden_layers": 1,
         },
     ),
+    "yarn": (
+        "Qwen3",
+        {
+            "head_dim": 8,
+            "rope_parameters": {
+                "rope_type": "yarn",
+                "rope_theta": 100.0,
+                "factor": 4.0,
+                "original_max_position_embeddings": 8,
+            },
+        },
+    ),
+    "qwen2_window": (
+        "Qwen2",
+        {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1},
+    ),
+    "mistral_window": ("Mistral", {"sliding_window": 2, "head_dim": 2}),
     "qwen2_moe": (
         "Qwen2Moe",
         {
@@ -62,6 +79,15 @@ CASES = {
     "mixtral": (
         "Mixtral",
         {"num_local_experts": 3, "num_experts_per_tok": 2, "num_hidden_layers": 1},
+    ),
+    "mixtral_window": (
+        "Mixtral",
+        {
+            "num_local_experts": 3,
+            "num_experts_per_tok": 2,
+            "sliding_window": 3,
+            "num_hidden_layers": 1,
+        },
     ),
 }
 

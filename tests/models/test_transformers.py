@@ -18,7 +18,7 @@ from genesis.serialization import load_file, save_file
 
 from tests.models.reference import CASES, DATA, write
 
-WITH_EXPERTS = ("qwen2_moe", "qwen3_moe", "mixtral")
+WITH_EXPERTS = [name for name in CASES if "moe" in name or "mixtral" in name]
 
 
 def load(name, folder=None):
@@ -195,10 +195,11 @@ def test_configurations_of_files():
     assert moe.qk_norm and [moe.has_experts(i) for i in range(2)] == [False, True]
     old = TransformerConfig.from_dict({"n_layer": 3, "rope_base": 5.0, "block_size": 7})
     assert (old.n_layer, old.rope_base, old.max_position_embeddings) == (3, 5.0, 7)
-    with pytest.raises(ValueError, match="sliding_window"):
-        TransformerConfig.from_dict(
-            {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 8}
-        )
+    window = {"model_type": "qwen2", "sliding_window": 8, "num_hidden_layers": 30}
+    assert TransformerConfig.from_dict(window).sliding_window is None
+    found = TransformerConfig.from_dict({**window, "use_sliding_window": True})
+    assert [found.window_of(i) for i in (0, 27, 28, 29)] == [None, None, 8, 8]
+    assert TransformerConfig.from_dict(found.to_dict()) == found
     with pytest.raises(ValueError, match="rope_scaling"):
         QwenForCausalLM(TransformerConfig(17, 8, 12, 1, 2, rope_scaling={"rope_type": "yarn"}))
     with pytest.raises(ValueError, match="hidden_act"):

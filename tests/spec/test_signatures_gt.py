@@ -241,3 +241,43 @@ def test_config(tmp_path, monkeypatch):
     path.write_text('{"layer1": {"shards": 3}}')
     with pytest.raises(ValueError, match="unknown settings"):
         config.load(path)
+
+
+def test_settings_of_scopes():
+    """A scope takes the backward name from its settings, and says once what they cannot change."""
+    import genesis
+    from genesis import signals
+    from genesis.config import ShardConfig, SignalConfig, get_config, register_config
+
+    register_config("whole", SignalConfig(ShardConfig(1, [0]), backward_signal="whole_back"))
+    register_config("cut", SignalConfig(ShardConfig(0, [0, 1]), compile=True))
+    try:
+        with signals.context("whole"):
+            assert signals.current_backward_signal() == "whole_back"
+        with signals.context("whole", backward="other"):
+            assert signals.current_backward_signal() == "other"
+        with pytest.warns(UserWarning, match="'cut'.*2 workers.*compile"), signals.context("cut"):
+            assert signals.current_signal() == "cut"
+        with signals.context("cut"):  # once is enough
+            pass
+        marked = signals.tensor(genesis.ones(1), "whole")
+        assert marked._backward_signal_name == "whole_back"
+    finally:
+        get_config().clear()
+        signals._noted.clear()
+
+
+def test_names_of_arguments():
+    from genesis.client.nn import binary_cross_entropy, cross_entropy_loss, mse_loss
+    from genesis.client.tensor import Tensor, is_grad_enabled, set_grad_enabled
+
+    x = Tensor(tensor_id=None, shape=(2, 3), dtype="float32", requires_grad=True)
+    assert x.shape == (2, 3) and x.requires_grad
+    with pytest.raises(ValueError, match="tensor_id"):
+        Tensor(tensor_id=7)
+    with set_grad_enabled(enabled=False):
+        assert not is_grad_enabled()
+    p = gt.tensor([0.25, 0.75])
+    assert mse_loss(predicted=p, target=p).item() == 0
+    assert binary_cross_entropy(predicted=p, target=gt.tensor([0.0, 1.0])).item() > 0
+    assert cross_entropy_loss(logits=gt.zeros(1, 2), targets=gt.tensor([0])).item() > 0

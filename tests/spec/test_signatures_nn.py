@@ -366,3 +366,29 @@ def test_distributed():
         assert model(genesis.ones(1, 2)).shape == (1, 3)
     finally:
         destroy_process_group()
+
+
+def test_homes_of_classes():
+    """Where the original's modules have them."""
+    from genesis import nn
+    from genesis.nn.modules.activation import ReLU
+    from genesis.nn.modules.linear import Flatten
+    from genesis.nn.modules.normalization import BatchNorm1d
+    from genesis.nn.modules.sparse import RotaryEmbedding
+
+    assert (Flatten, BatchNorm1d, ReLU) == (nn.Flatten, nn.BatchNorm1d, nn.ReLU)
+    assert RotaryEmbedding is nn.RotaryEmbedding
+    assert Flatten()(genesis.ones(2, 3, 4)).shape == (2, 12)
+
+
+def test_names_of_arguments():
+    import genesis.nn.functional as F
+    from genesis.device import Device, device, set_default_device
+    from genesis.random import get_rng_state, set_rng_state
+
+    assert F.pow(a=genesis.tensor(3.0), b=2) == 9
+    assert F.one_hot(indices=genesis.tensor([1]), num_classes=2).tolist() == [[0, 1]]
+    set_rng_state(state=get_rng_state())
+    assert device(device_input="cpu") == Device(device_str="cpu") == genesis.device("cpu")
+    set_default_device(device_str="cpu")
+    assert not hasattr(genesis.ones(1), "__cuda_array_interface__")

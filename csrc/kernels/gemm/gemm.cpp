@@ -57,6 +57,7 @@ void tiled(const Problem<T>& x, bool packs_b) {
   const int64_t bytes = packs_b && x.m <= 96 ? 2 * panel_size : kBlockBytes;
   const int64_t span = std::clamp<int64_t>(bytes / panel_size, 1, panels.count);
   T* const b_packed = packs_b ? packed_b<T>.get(span * panels.width * depth) : nullptr;
+  Pace pace(kPaceWork);
   for (int64_t first = 0; first < panels.count; first += span) {
     const int64_t end = std::min(panels.count, first + span);
     for (int64_t p = 0; p < x.k; p += depth) {
@@ -69,6 +70,7 @@ void tiled(const Problem<T>& x, bool packs_b) {
         pack_panels(x.b, panels, p, d, first, end, b_packed);
       }
       multiply(left, b, panels, first, end, x.m, d, target(x, 0, p));
+      pace.spend(x.m * d * (end - first) * panels.width);
     }
   }
 }

@@ -39,6 +39,7 @@ void tiled_span(const Problem<float, S>& x, int64_t vectors, int64_t depth, int6
   float* const a_packed = packed_a<float>.get(rows_packed * depth);
   float* const b_packed = packed_b<float>.get(pitch * (once ? depth : x.k));
   float* const sums = block_sums.get(std::min(x.m, block_rows) * pitch);
+  Pace pace(kPaceWork);
   for (int64_t i = 0; i < x.m; i += block_rows) {
     const int64_t rows = std::min(block_rows, x.m - i);
     for (int64_t p = 0; p < x.k; p += depth) {
@@ -49,6 +50,7 @@ void tiled_span(const Problem<float, S>& x, int64_t vectors, int64_t depth, int6
               height);
       multiply(Left<float>{a_packed, d, 1, height, height, true}, Right<float>{b, 0, d, 0, true}, panels, 0,
                panels.count, rows, d, Target<float>{x.alpha, p == 0 ? 0.0f : 1.0f, {sums, pitch, 1}, sums, pitch, 1});
+      pace.spend(rows * d * x.n);
     }
     Problem<float, S> block = x;
     block.m = rows, block.c += i * x.c_row, block.d.data += i * x.d.row_stride;

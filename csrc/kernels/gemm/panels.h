@@ -25,6 +25,7 @@ constexpr int64_t kBlockBytes = (kLargeCaches ? 512 : 256) << 10;  // of B, if i
 constexpr int64_t kPackedBytes = 4 << 20;                          // of B, if it may come from L3
 constexpr int64_t kTaskWork = int64_t{1} << 18;   // multiply-adds worth handing to a thread: about 3 us
 constexpr int64_t kLevelWork = int64_t{1} << 22;  // multiply-adds of a block of C that is better cut, to level the load
+constexpr int64_t kPaceWork = int64_t{1} << 26;   // after which Ctrl-C is asked for: some 10 ms
 constexpr int64_t kHugeWork = int64_t{1} << 30;   // the same where the cut costs packing
 // Of a panel of B that many rows of a packed A meet: with kDepth, it leaves room in L1.
 constexpr int kPackedVectors = std::min(kVectorBytes == 32 ? 2 : 3, kMaxVectors);

@@ -59,6 +59,7 @@ void combine_rows(const Problem<T, S>& x) {
   parallel_for(ceil_div(x.n, strip), grain, [&](int64_t begin, int64_t end) {
     alignas(64) T sums[kSums], wide[widened ? 8 * kStrip : 1];
     const int64_t a_step = x.a.col_stride, b_step = x.b.row_stride;
+    Pace pace(kPaceWork);
     for (int64_t start = begin * strip; start < std::min(x.n, end * strip); start += strip) {
       const int64_t cols = std::min(strip, x.n - start), pitch = ceil_div(cols, kLanes<T>) * kLanes<T>;
       std::fill_n(sums, x.m * pitch, T(0));
@@ -72,7 +73,7 @@ void combine_rows(const Problem<T, S>& x) {
                             sums + i * pitch);
       };
       int64_t p = 0;
-      for (; p + 8 <= x.k; p += 8) add(p, std::integral_constant<int, 8>{});
+      for (; p + 8 <= x.k; p += 8, pace.spend(8 * x.m * cols)) add(p, std::integral_constant<int, 8>{});
       for (; p < x.k; ++p) add(p, std::integral_constant<int, 1>{});
       for (int64_t i = 0; i < x.m; ++i) finish(x, i, start, sums + i * pitch, cols);
     }
@@ -94,11 +95,12 @@ void dot_products(const Problem<T, S>& x) {
   static constexpr auto tiles = []<int... i>(std::integer_sequence<int, i...>) {
     return std::array{&dot_tile<T, i + 1>...};
   }(std::make_integer_sequence<int, kDotRows>{});
-  const int64_t groups = ceil_div(x.n, 4), run = widened ? std::min(x.k, kRun) : x.k;
+  const int64_t groups = ceil_div(x.n, 4), run = std::min(x.k, widened ? kRun : kPaceWork / 4);
   const int64_t grain = std::max<int64_t>(1, kTaskWork / 2 / (4 * x.m * x.k));
   parallel_for(groups, grain, [&](int64_t begin, int64_t end) {
     alignas(64) T wide[widened ? 4 : 1][widened ? kRun : 1];
     T out[kDotRows][4], sums[6 * kDotRows][4];
+    Pace pace(kPaceWork);
     for (int64_t j = 4 * begin; j < std::min(x.n, 4 * end); j += 4) {
       const int64_t cols = std::min<int64_t>(4, x.n - j);
       for (int64_t p = 0; p < x.k; p += run) {
@@ -114,6 +116,7 @@ void dot_products(const Problem<T, S>& x) {
           for (int64_t r = 0; r < rows; ++r)
             for (int64_t q = 0; q < cols; ++q) sums[i + r][q] = p == 0 ? out[r][q] : sums[i + r][q] + out[r][q];
         }
+        pace.spend(d * x.m * cols);
       }
       for (int64_t i = 0; i < x.m; ++i) finish(x, i, j, sums[i], cols);
     }

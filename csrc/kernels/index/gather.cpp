@@ -424,6 +424,7 @@ bool scatter_elements(const Walk& w, const Combiner& combine, const View& x, int
   for (int d = 0; d < w.ndim; ++d)
     if (d != w.dim && !(columns && d == inner)) outer *= w.shape[d];
   std::atomic<bool> good = true;
+  constexpr int64_t kStep = int64_t{1} << 20;  // after which Ctrl-C is asked for
   parallel_for(outer * strips, std::max<int64_t>(1, kGrain / (n * strip)), [&](int64_t begin, int64_t end) {
     int64_t taken = 0;
     for (int64_t u = begin; u < end; u += taken) {
@@ -455,7 +456,14 @@ bool scatter_elements(const Walk& w, const Combiner& combine, const View& x, int
           for (int64_t r = 0; r < block.rows; ++r)
             combine.row(to + at[r * block.row.index] * w.step * combine.item, block.column.x,
                         from + r * block.row.moved * combine.item, block.column.moved, block.columns);
-        else combine.each(to, w.step, at, from, block);
+        else
+          for (int64_t c = 0; c < block.columns; c += kStep) {
+            Block part = block;
+            part.columns = std::min(kStep, block.columns - c);
+            combine.each(to + c * block.column.x * combine.item, w.step, at + c * block.column.index,
+                         from + c * block.column.moved * combine.item, part);
+            if (part.columns == kStep) check_interrupt();
+          }
         to += block.rows * block.row.x * combine.item;
         from += block.rows * block.row.moved * combine.item;
         at += block.rows * block.row.index;

@@ -1,6 +1,7 @@
-// Read lu_factor() first: a Worker holds the scratch memory for one matrix at a time, each() copies it for every chunk
-// of the stack and calls it for every matrix. LAPACK wants columns contiguous, so matrices go through load() and
-// store().
+// Read lu_factor() first: a struct holds the memory for one matrix, each() copies it for every chunk of the stack, and
+// for every matrix reads it, computes and writes the results. LAPACK wants columns contiguous, so matrices go through
+// load() and store(). The middle step touches that memory alone: if it is long, it runs in a thread that is left behind
+// on Ctrl-C (core/abandon.h).
 #include "kernels/linalg/lapack.h"
 
 #include <dlfcn.h>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/abandon.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "kernels/elementwise/elementwise.h"
@@ -226,18 +228,30 @@ bool finite(const T* values, int64_t n) {
 
 size_t area(int64_t a, int64_t b) { return static_cast<size_t>(a * b); }
 
-// Calls a copy of worker, a function of the matrix's index, for every matrix; it returns LAPACK's info. The interpreter
-// lock is given up: nothing here touches a tensor.
-template <class Worker>
-LapackFailure each(int64_t n, double operations, const Worker& worker, int* infos = nullptr) {
+// For every matrix of a stack: read(memory, i), compute(memory), which returns LAPACK's info, and write(memory, i). The
+// interpreter lock is given up: nothing here touches a tensor.
+template <class Memory, class Read, class Compute, class Write>
+LapackFailure each(int64_t n, double operations, Memory memory, Read read, Compute compute, Write write,
+                   int* infos = nullptr) {
+  constexpr double kLong = 1e9;  // operations: a tenth of a second or more
   LapackFailure first;
   std::mutex mutex;
   const auto grain = static_cast<int64_t>(std::max(1.0, 2e5 / (operations + 100)));
+  const bool abandonable = operations >= kLong && may_be_interrupted();
   const Unlocked unlocked;
   parallel_for(n, grain, [&](int64_t begin, int64_t end) {
-    Worker mine = worker;
+    auto own = std::make_shared<Memory>(memory);
     for (int64_t i = begin; i < end; ++i) {
-      const int info = mine(i);
+      int info;
+      read(*own, i);
+      if (abandonable) {
+        const auto result = std::make_shared<int>(0);
+        run_abandonable([own, result, compute] { *result = compute(*own); });
+        info = *result;
+      } else {
+        info = compute(*own);
+      }
+      write(*own, i);
       if (infos) infos[i] = info;
       if (info == 0) continue;
       const std::lock_guard lock(mutex);
@@ -271,6 +285,12 @@ double cube(int n) { return static_cast<double>(n) * n * n; }
 
 constexpr int kQuery = -1;
 
+// Of matrices without elements.
+LapackFailure none_failed(const View& a, int* infos) {
+  if (infos) std::fill_n(infos, count(a), 0);
+  return {};
+}
+
 }  // namespace
 
 void require_lapack_size(const char* op, int64_t m, int64_t n, bool square_work) {
@@ -286,19 +306,23 @@ void require_lapack_size(const char* op, int64_t m, int64_t n, bool square_work)
 LapackFailure lu_factor(View a, View lu, View pivots, int* infos) {
   return by_type(a, [&]<class T>(T) {
     const auto& routine = lapack<T>();
-    const int m = rows(a), n = cols(a);
-    if (m == 0 || n == 0) {
-      if (infos) std::fill_n(infos, count(a), 0);
-      return LapackFailure{};
-    }
+    const int m = rows(a), n = cols(a), k = std::min(m, n);
+    if (k == 0) return none_failed(a, infos);
+    struct Memory {
+      std::vector<T> factors;
+      std::vector<int> pivots;
+    };
     return each(
-        count(a), cube(std::min(m, n)),
-        [&](int64_t i) {
-          T* factors = start<T>(lu, i);
-          load(factors, matrix<T>(a, i));
+        count(a), cube(k), Memory{std::vector<T>(area(m, n)), std::vector<int>(area(k, 1))},
+        [&](Memory& own, int64_t i) { load(own.factors.data(), matrix<T>(a, i)); },
+        [&routine, m, n](Memory& own) {
           int info = 0;
-          routine.getrf(&m, &n, factors, &m, start<int>(pivots, i, 1), &info);
+          routine.getrf(&m, &n, own.factors.data(), &m, own.pivots.data(), &info);
           return info;
+        },
+        [&](Memory& own, int64_t i) {
+          std::copy(own.factors.begin(), own.factors.end(), start<T>(lu, i));
+          std::copy(own.pivots.begin(), own.pivots.end(), start<int>(pivots, i, 1));
         },
         infos);
   });
@@ -309,14 +333,26 @@ void lu_solve(View lu, View pivots, View b, View x, bool adjoint) {
     const auto& routine = lapack<T>();
     const int n = rows(b), nrhs = cols(b);
     if (n == 0 || nrhs == 0) return;
-    each(count(b), static_cast<double>(n) * n * nrhs, [&, right = std::vector<T>(area(n, nrhs))](int64_t i) mutable {
-      load(right.data(), matrix<T>(b, i));
-      int info = 0;
-      routine.getrs(adjoint ? "C" : "N", &n, &nrhs, start<T>(lu, i), &n, start<int>(pivots, i, 1), right.data(), &n,
-                    &info, 1);
-      store(matrix<T>(x, i), right.data(), n);
-      return info;
-    });
+    struct Memory {
+      std::vector<T> right, factors;
+      std::vector<int> pivots;
+    };
+    each(
+        count(b), static_cast<double>(n) * n * nrhs, Memory{std::vector<T>(area(n, nrhs)), {}, {}},
+        [&](Memory& own, int64_t i) {
+          load(own.right.data(), matrix<T>(b, i));
+          const T* from = start<T>(lu, i);
+          const int* swaps = start<int>(pivots, i, 1);
+          own.factors.assign(from, from + area(n, n));
+          own.pivots.assign(swaps, swaps + n);
+        },
+        [&routine, n, nrhs, adjoint](Memory& own) {
+          int info = 0;
+          routine.getrs(adjoint ? "C" : "N", &n, &nrhs, own.factors.data(), &n, own.pivots.data(), own.right.data(), &n,
+                        &info, 1);
+          return info;
+        },
+        [&](Memory& own, int64_t i) { store(matrix<T>(x, i), own.right.data(), n); });
   });
 }
 
@@ -366,31 +402,27 @@ LapackFailure inverse(View a, View y, int* infos) {
   return by_type(a, [&]<class T>(T) {
     const auto& routine = lapack<T>();
     const int n = rows(a);
-    if (n == 0) {
-      if (infos) std::fill_n(infos, count(a), 0);
-      return LapackFailure{};
-    }
+    if (n == 0) return none_failed(a, infos);
     T answer = 0;
     int info = 0;
     routine.getri(&n, nullptr, &n, nullptr, &answer, &kQuery, &info);
     const int lwork = work_size(answer, n);
+    struct Memory {
+      std::vector<T> m, work;
+      std::vector<int> pivots;
+    };
     return each(
         count(a), 2 * cube(n),
-        [&, lwork, m = std::vector<T>(area(n, n)), work = std::vector<T>(area(lwork, 1)),
-         pivots = std::vector<int>(area(n, 1))](int64_t i) mutable {
-          load(m.data(), matrix<T>(a, i));
+        Memory{std::vector<T>(area(n, n)), std::vector<T>(area(lwork, 1)), std::vector<int>(area(n, 1))},
+        [&](Memory& own, int64_t i) { load(own.m.data(), matrix<T>(a, i)); },
+        [&routine, n, lwork](Memory& own) {
           int info = 0;
-          routine.getrf(&n, &n, m.data(), &n, pivots.data(), &info);
-          if (info != 0) {
-            std::fill(m.begin(), m.end(), std::numeric_limits<T>::quiet_NaN());
-            store(matrix<T>(y, i), m.data(), n);
-            return info;
-          }
-          routine.getri(&n, m.data(), &n, pivots.data(), work.data(), &lwork, &info);
-          store(matrix<T>(y, i), m.data(), n);
+          routine.getrf(&n, &n, own.m.data(), &n, own.pivots.data(), &info);
+          if (info == 0) routine.getri(&n, own.m.data(), &n, own.pivots.data(), own.work.data(), &lwork, &info);
+          else std::fill(own.m.begin(), own.m.end(), T(std::numeric_limits<Part<T>>::quiet_NaN()));
           return info;
         },
-        infos);
+        [&](Memory& own, int64_t i) { store(matrix<T>(y, i), own.m.data(), n); }, infos);
   });
 }
 
@@ -400,21 +432,17 @@ LapackFailure cholesky(View a, View l, int* infos) {
   return by_type(a, [&]<class T>(T) {
     const auto& routine = lapack<T>();
     const int n = rows(a);
-    if (n == 0) {
-      if (infos) std::fill_n(infos, count(a), 0);
-      return LapackFailure{};
-    }
+    if (n == 0) return none_failed(a, infos);
     return each(
-        count(a), cube(n) / 3,
-        [&, m = std::vector<T>(area(n, n))](int64_t i) mutable {
-          load(m.data(), matrix<T>(a, i));
+        count(a), cube(n) / 3, std::vector<T>(area(n, n)),
+        [&](std::vector<T>& m, int64_t i) { load(m.data(), matrix<T>(a, i)); },
+        [&routine, n](std::vector<T>& m) {
           int info = 0;
           routine.potrf("L", &n, m.data(), &n, &info, 1);
           for (int64_t j = 1; j < n; ++j) std::fill_n(m.begin() + j * n, j, T(0));
-          store(matrix<T>(l, i), m.data(), n);
           return info;
         },
-        infos);
+        [&](std::vector<T>& m, int64_t i) { store(matrix<T>(l, i), m.data(), n); }, infos);
   });
 }
 
@@ -422,23 +450,30 @@ LapackFailure ldl_factor(View a, View factors, View pivots, int* infos) {
   return by_type(a, [&]<class T>(T) {
     const auto& routine = lapack<T>();
     const int n = rows(a);
-    if (n == 0) {
-      if (infos) std::fill_n(infos, count(a), 0);
-      return LapackFailure{};
-    }
+    if (n == 0) return none_failed(a, infos);
     T answer = 0;
     int info = 0;
     routine.sytrf("L", &n, nullptr, &n, nullptr, &answer, &kQuery, &info, 1);
     const int lwork = work_size(answer, n);
+    struct Memory {
+      std::vector<T> m, work;
+      std::vector<int> pivots;
+    };
     return each(
         count(a), cube(n) / 3,
-        [&, lwork, work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
-          T* m = start<T>(factors, i);
-          load(m, matrix<T>(a, i));
-          for (int64_t j = 1; j < n; ++j) std::fill_n(m + j * n, j, T(0));
+        Memory{std::vector<T>(area(n, n)), std::vector<T>(area(lwork, 1)), std::vector<int>(area(n, 1))},
+        [&](Memory& own, int64_t i) {
+          load(own.m.data(), matrix<T>(a, i));
+          for (int64_t j = 1; j < n; ++j) std::fill_n(own.m.begin() + j * n, j, T(0));
+        },
+        [&routine, n, lwork](Memory& own) {
           int info = 0;
-          routine.sytrf("L", &n, m, &n, start<int>(pivots, i, 1), work.data(), &lwork, &info, 1);
+          routine.sytrf("L", &n, own.m.data(), &n, own.pivots.data(), own.work.data(), &lwork, &info, 1);
           return info;
+        },
+        [&](Memory& own, int64_t i) {
+          std::copy(own.m.begin(), own.m.end(), start<T>(factors, i));
+          std::copy(own.pivots.begin(), own.pivots.end(), start<int>(pivots, i, 1));
         },
         infos);
   });
@@ -449,15 +484,24 @@ void ldl_solve(View factors, View pivots, View b, View x) {
     const auto& routine = lapack<T>();
     const int n = rows(b), nrhs = cols(b);
     if (n == 0 || nrhs == 0) return;
-    each(count(b), static_cast<double>(n) * n * nrhs,
-         [&, m = std::vector<T>(area(n, n)), right = std::vector<T>(area(n, nrhs))](int64_t i) mutable {
-           load(m.data(), matrix<T>(factors, i));
-           load(right.data(), matrix<T>(b, i));
-           int info = 0;
-           routine.sytrs("L", &n, &nrhs, m.data(), &n, start<int>(pivots, i, 1), right.data(), &n, &info, 1);
-           store(matrix<T>(x, i), right.data(), n);
-           return info;
-         });
+    struct Memory {
+      std::vector<T> m, right;
+      std::vector<int> pivots;
+    };
+    each(
+        count(b), static_cast<double>(n) * n * nrhs,
+        Memory{std::vector<T>(area(n, n)), std::vector<T>(area(n, nrhs)), std::vector<int>(area(n, 1))},
+        [&](Memory& own, int64_t i) {
+          load(own.m.data(), matrix<T>(factors, i));
+          load(own.right.data(), matrix<T>(b, i));
+          std::copy_n(start<int>(pivots, i, 1), n, own.pivots.begin());
+        },
+        [&routine, n, nrhs](Memory& own) {
+          int info = 0;
+          routine.sytrs("L", &n, &nrhs, own.m.data(), &n, own.pivots.data(), own.right.data(), &n, &info, 1);
+          return info;
+        },
+        [&](Memory& own, int64_t i) { store(matrix<T>(x, i), own.right.data(), n); });
   });
 }
 
@@ -466,16 +510,22 @@ void solve_triangular(View a, View b, View x, bool upper, bool unit) {
     const auto& routine = lapack<T>();
     const int n = rows(b), nrhs = cols(b);
     if (n == 0 || nrhs == 0) return;
-    each(count(b), static_cast<double>(n) * n * nrhs,
-         [&, m = std::vector<T>(area(n, n)), right = std::vector<T>(area(n, nrhs))](int64_t i) mutable {
-           load(m.data(), matrix<T>(a, i));
-           load(right.data(), matrix<T>(b, i));
-           const T one = 1;
-           routine.trsm("L", upper ? "U" : "L", "N", unit ? "U" : "N", &n, &nrhs, &one, m.data(), &n, right.data(), &n,
-                        1, 1, 1, 1);
-           store(matrix<T>(x, i), right.data(), n);
-           return 0;
-         });
+    struct Memory {
+      std::vector<T> m, right;
+    };
+    each(
+        count(b), static_cast<double>(n) * n * nrhs, Memory{std::vector<T>(area(n, n)), std::vector<T>(area(n, nrhs))},
+        [&](Memory& own, int64_t i) {
+          load(own.m.data(), matrix<T>(a, i));
+          load(own.right.data(), matrix<T>(b, i));
+        },
+        [&routine, n, nrhs, upper, unit](Memory& own) {
+          const T one = 1;
+          routine.trsm("L", upper ? "U" : "L", "N", unit ? "U" : "N", &n, &nrhs, &one, own.m.data(), &n,
+                       own.right.data(), &n, 1, 1, 1, 1);
+          return 0;
+        },
+        [&](Memory& own, int64_t i) { store(matrix<T>(x, i), own.right.data(), n); });
   });
 }
 
@@ -494,18 +544,26 @@ void qr(View a, View q, View r) {
     routine.geqrf(&m, &n, nullptr, &m, nullptr, &first, &kQuery, &info);
     routine.orgqr(&m, &q_cols, &k, nullptr, &m, nullptr, &second, &kQuery, &info);
     const int lwork = work_size(std::max(std::real(first), std::real(second)), std::max(n, q_cols));
-    each(count(a), 4.0 * m * n * k,
-         [&, lwork, f = std::vector<T>(area(m, std::max(n, q_cols))), tau = std::vector<T>(area(k, 1)),
-          work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
-           load(f.data(), matrix<T>(a, i));
-           int info = 0;
-           routine.geqrf(&m, &n, f.data(), &m, tau.data(), work.data(), &lwork, &info);
-           tiles(matrix<T>(r, i),
-                 [&](int64_t row, int64_t col, T& value) { value = row <= col ? f[area(m, col) + row] : T(0); });
-           routine.orgqr(&m, &q_cols, &k, f.data(), &m, tau.data(), work.data(), &lwork, &info);
-           store(matrix<T>(q, i), f.data(), m);
-           return 0;
-         });
+    struct Memory {
+      std::vector<T> f, r, tau, work;
+    };
+    each(
+        count(a), 4.0 * m * n * k,
+        Memory{std::vector<T>(area(m, std::max(n, q_cols))), std::vector<T>(area(m, n)), std::vector<T>(area(k, 1)),
+               std::vector<T>(area(lwork, 1))},
+        [&](Memory& own, int64_t i) { load(own.f.data(), matrix<T>(a, i)); },
+        [&routine, m, n, k, q_cols, lwork](Memory& own) {
+          int info = 0;
+          routine.geqrf(&m, &n, own.f.data(), &m, own.tau.data(), own.work.data(), &lwork, &info);
+          std::copy_n(own.f.begin(), own.r.size(), own.r.begin());
+          routine.orgqr(&m, &q_cols, &k, own.f.data(), &m, own.tau.data(), own.work.data(), &lwork, &info);
+          return 0;
+        },
+        [&](Memory& own, int64_t i) {
+          tiles(matrix<T>(r, i),
+                [&](int64_t row, int64_t col, T& value) { value = row <= col ? own.r[area(m, col) + row] : T(0); });
+          store(matrix<T>(q, i), own.f.data(), m);
+        });
   });
 }
 
@@ -518,14 +576,22 @@ void reflections(View a, View factors, View tau) {
     int info = 0;
     routine.geqrf(&m, &n, nullptr, &m, nullptr, &answer, &kQuery, &info);
     const int lwork = work_size(answer, n);
-    each(count(a), 2.0 * m * n * k,
-         [&, lwork, f = std::vector<T>(area(m, n)), work = std::vector<T>(area(lwork, 1))](int64_t i) mutable {
-           load(f.data(), matrix<T>(a, i));
-           int info = 0;
-           routine.geqrf(&m, &n, f.data(), &m, tau.as<T>() + i * k, work.data(), &lwork, &info);
-           store(matrix<T>(factors, i), f.data(), m);
-           return 0;
-         });
+    struct Memory {
+      std::vector<T> f, tau, work;
+    };
+    each(
+        count(a), 2.0 * m * n * k,
+        Memory{std::vector<T>(area(m, n)), std::vector<T>(area(k, 1)), std::vector<T>(area(lwork, 1))},
+        [&](Memory& own, int64_t i) { load(own.f.data(), matrix<T>(a, i)); },
+        [&routine, m, n, lwork](Memory& own) {
+          int info = 0;
+          routine.geqrf(&m, &n, own.f.data(), &m, own.tau.data(), own.work.data(), &lwork, &info);
+          return 0;
+        },
+        [&](Memory& own, int64_t i) {
+          std::copy(own.tau.begin(), own.tau.end(), tau.as<T>() + i * k);
+          store(matrix<T>(factors, i), own.f.data(), m);
+        });
   });
 }
 
@@ -545,21 +611,29 @@ LapackFailure eigh(View a, View w, View v, bool upper) {
     const int lwork = work_size(answer, vectors ? most : 2 * wide + 1);
     const int lrwork = kComplex<T> ? work_size(real_answer, vectors ? most : wide) : 1;
     const int liwork = std::max(int_answer, vectors ? 3 + 5 * n : 1);
+    struct Memory {
+      std::vector<T> m, work;
+      std::vector<Part<T>> values, rwork;
+      std::vector<int> iwork;
+    };
     return each(
         count(a), (vectors ? 9 : 2) * cube(n),
-        [&, jobz, uplo, vectors, lwork, lrwork, liwork, m = std::vector<T>(area(n, n)),
-         values = std::vector<Part<T>>(area(n, 1)), work = std::vector<T>(area(lwork, 1)),
-         rwork = std::vector<Part<T>>(area(lrwork, 1)), iwork = std::vector<int>(area(liwork, 1))](int64_t i) mutable {
-          load(m.data(), matrix<T>(a, i));
+        Memory{std::vector<T>(area(n, n)), std::vector<T>(area(lwork, 1)), std::vector<Part<T>>(area(n, 1)),
+               std::vector<Part<T>>(area(lrwork, 1)), std::vector<int>(area(liwork, 1))},
+        [&](Memory& own, int64_t i) { load(own.m.data(), matrix<T>(a, i)); },
+        [&routine, jobz, uplo, upper, n, lwork, lrwork, liwork](Memory& own) {
           for (int64_t j = 0; j < n; ++j)  // of the triangle that is read
-            if (!finite(m.data() + j * n + (upper ? 0 : j), upper ? j + 1 : n - j)) return LapackFailure::kNotFinite;
+            if (!finite(own.m.data() + j * n + (upper ? 0 : j), upper ? j + 1 : n - j))
+              return static_cast<int>(LapackFailure::kNotFinite);
           int info = 0;
-          routine.eigen(jobz, uplo, &n, m.data(), work.data(), &lwork, values.data(), rwork.data(), &lrwork,
-                        iwork.data(), &liwork, &info);
-          Part<T>* to = start<Part<T>>(w, i, 1);
-          for (int k = 0; k < n; ++k) to[k * w.strides[w.ndim - 1]] = values[static_cast<size_t>(k)];
-          if (vectors) store(matrix<T>(v, i), m.data(), n);
+          routine.eigen(jobz, uplo, &n, own.m.data(), own.work.data(), &lwork, own.values.data(), own.rwork.data(),
+                        &lrwork, own.iwork.data(), &liwork, &info);
           return info;
+        },
+        [&](Memory& own, int64_t i) {
+          Part<T>* to = start<Part<T>>(w, i, 1);
+          for (int k = 0; k < n; ++k) to[k * w.strides[w.ndim - 1]] = own.values[static_cast<size_t>(k)];
+          if (vectors) store(matrix<T>(v, i), own.m.data(), n);
         });
   });
 }
@@ -592,26 +666,33 @@ LapackFailure eig(View a, View w, View v) {
     int info = 0;
     routine.general(jobvr, &n, nullptr, &answer, nullptr, &answer, &kQuery, &real_answer, &info);
     const int lwork = work_size(answer, 4 * int64_t{n});
-    return each(count(a), (vectors ? 25 : 10) * cube(n),
-                [&, jobvr, vectors, lwork, m = std::vector<T>(area(n, n)), values = std::vector<T>(area(n, 2)),
-                 columns = std::vector<T>(area(n, vectors ? n : 1)), work = std::vector<T>(area(lwork, 1)),
-                 rwork = std::vector<Part<T>>(area(n, 2))](int64_t i) mutable {
-                  load(m.data(), matrix<T>(a, i));
-                  if (!finite(m.data(), int64_t{n} * n)) return LapackFailure::kNotFinite;
-                  int info = 0;
-                  routine.general(jobvr, &n, m.data(), values.data(), columns.data(), work.data(), &lwork, rwork.data(),
-                                  &info);
-                  Z* to = start<Z>(w, i, 1);
-                  for (int64_t k = 0; k < n; ++k) {
-                    Z& value = to[k * w.strides[w.ndim - 1]];
-                    if constexpr (kComplex<T>) value = values[area(k, 1)];
-                    else value = Z(values[area(k, 1)], values[area(n + k, 1)]);
-                  }
-                  if (!vectors) return info;
-                  if constexpr (kComplex<T>) store(matrix<T>(v, i), columns.data(), n);
-                  else store_vectors(matrix<Z>(v, i), values.data() + n, columns.data());
-                  return info;
-                });
+    struct Memory {
+      std::vector<T> m, values, columns, work;
+      std::vector<Part<T>> rwork;
+    };
+    return each(
+        count(a), (vectors ? 25 : 10) * cube(n),
+        Memory{std::vector<T>(area(n, n)), std::vector<T>(area(n, 2)), std::vector<T>(area(n, vectors ? n : 1)),
+               std::vector<T>(area(lwork, 1)), std::vector<Part<T>>(area(n, 2))},
+        [&](Memory& own, int64_t i) { load(own.m.data(), matrix<T>(a, i)); },
+        [&routine, jobvr, n, lwork](Memory& own) {
+          if (!finite(own.m.data(), int64_t{n} * n)) return static_cast<int>(LapackFailure::kNotFinite);
+          int info = 0;
+          routine.general(jobvr, &n, own.m.data(), own.values.data(), own.columns.data(), own.work.data(), &lwork,
+                          own.rwork.data(), &info);
+          return info;
+        },
+        [&](Memory& own, int64_t i) {
+          Z* to = start<Z>(w, i, 1);
+          for (int64_t k = 0; k < n; ++k) {
+            Z& value = to[k * w.strides[w.ndim - 1]];
+            if constexpr (kComplex<T>) value = own.values[area(k, 1)];
+            else value = Z(own.values[area(k, 1)], own.values[area(n + k, 1)]);
+          }
+          if (!vectors) return;
+          if constexpr (kComplex<T>) store(matrix<T>(v, i), own.columns.data(), n);
+          else store_vectors(matrix<Z>(v, i), own.values.data() + n, own.columns.data());
+        });
   });
 }
 
@@ -637,24 +718,32 @@ LapackFailure svd(View a, View s, View u, View vh) {
     const int64_t side = k, least = 4 * side * side + 7 * side + std::max(m, n);
     const int lwork = work_size(answer, least);
     const int64_t lrwork = kComplex<T> ? side * std::max(5 * side + 7, 2 * std::max<int64_t>(m, n) + 2 * side + 1) : 1;
-    return each(count(a), (vectors ? 20.0 : 4.0) * m * n * k,
-                [&, jobz, vectors, lwork, f = std::vector<T>(area(m, n)), values = std::vector<Part<T>>(area(k, 1)),
-                 left = std::vector<T>(area(ldu, u_cols)), right = std::vector<T>(area(vh_rows, vectors ? n : 1)),
-                 work = std::vector<T>(area(lwork, 1)), rwork = std::vector<Part<T>>(area(lrwork, 1)),
-                 iwork = std::vector<int>(area(8, k))](int64_t i) mutable {
-                  load(f.data(), matrix<T>(a, i));
-                  if (!finite(f.data(), m * int64_t{n})) return LapackFailure::kNotFinite;
-                  int info = 0;
-                  routine.singular(jobz, &m, &n, f.data(), values.data(), left.data(), &ldu, right.data(), &vh_rows,
-                                   work.data(), &lwork, rwork.data(), iwork.data(), &info);
-                  Part<T>* to = start<Part<T>>(s, i, 1);
-                  for (int j = 0; j < k; ++j) to[j * s.strides[s.ndim - 1]] = values[static_cast<size_t>(j)];
-                  if (vectors) {
-                    store(matrix<T>(u, i), left.data(), m);
-                    store(matrix<T>(vh, i), right.data(), vh_rows);
-                  }
-                  return info;
-                });
+    struct Memory {
+      std::vector<T> f, left, right, work;
+      std::vector<Part<T>> values, rwork;
+      std::vector<int> iwork;
+    };
+    return each(
+        count(a), (vectors ? 20.0 : 4.0) * m * n * k,
+        Memory{std::vector<T>(area(m, n)), std::vector<T>(area(ldu, u_cols)),
+               std::vector<T>(area(vh_rows, vectors ? n : 1)), std::vector<T>(area(lwork, 1)),
+               std::vector<Part<T>>(area(k, 1)), std::vector<Part<T>>(area(lrwork, 1)), std::vector<int>(area(8, k))},
+        [&](Memory& own, int64_t i) { load(own.f.data(), matrix<T>(a, i)); },
+        [&routine, jobz, m, n, ldu, vh_rows, lwork](Memory& own) {
+          if (!finite(own.f.data(), m * int64_t{n})) return static_cast<int>(LapackFailure::kNotFinite);
+          int info = 0;
+          routine.singular(jobz, &m, &n, own.f.data(), own.values.data(), own.left.data(), &ldu, own.right.data(),
+                           &vh_rows, own.work.data(), &lwork, own.rwork.data(), own.iwork.data(), &info);
+          return info;
+        },
+        [&](Memory& own, int64_t i) {
+          Part<T>* to = start<Part<T>>(s, i, 1);
+          for (int j = 0; j < k; ++j) to[j * s.strides[s.ndim - 1]] = own.values[static_cast<size_t>(j)];
+          if (vectors) {
+            store(matrix<T>(u, i), own.left.data(), m);
+            store(matrix<T>(vh, i), own.right.data(), vh_rows);
+          }
+        });
   });
 }
 

@@ -20,7 +20,8 @@ void with_replacement(int64_t* out, int64_t n, const double* weights, int64_t k,
   int64_t last = k - 1;  // that can be drawn at all
   while (weights[last] == 0) --last;
   Stream stream(draw, n);
-  for (int64_t i = 0; i < n; ++i) {
+  Pace pace(int64_t{1} << 20);
+  for (int64_t i = 0; i < n; ++i, pace.spend(1)) {
     const double target = uniform_double(stream.next()) * total;
     const auto at = std::upper_bound(sums.begin(), sums.end(), target) - sums.begin();
     out[i] = std::min<int64_t>(at, last);  // the product may round up to the total
@@ -161,9 +162,10 @@ void permutation(View y, Draw draw) {
   int64_t* out = y.as<int64_t>();
   const int64_t n = y.numel();
   const Unlocked unlocked;
-  std::iota(out, out + n, int64_t{0});
+  Pace pace(int64_t{1} << 20);
+  for (int64_t i = 0; i < n; ++i, pace.spend(1)) out[i] = i;
   Stream stream(draw, n);
-  for (int64_t i = n - 1; i > 0; --i) {
+  for (int64_t i = n - 1; i > 0; --i, pace.spend(1)) {
     const auto range = static_cast<uint64_t>(i) + 1;
     const auto j = static_cast<uint64_t>((static_cast<unsigned __int128>(stream.next()) * range) >> 64);
     std::swap(out[i], out[j]);

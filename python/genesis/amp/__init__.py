@@ -1,6 +1,7 @@
 """Mixed precision: products in half precision, sums and losses in float32."""
 
 from genesis._missing import explain
+from genesis._named_errors import name_errors
 from genesis.amp.autocast_mode import (
     autocast,
     clear_autocast_cache,
@@ -33,3 +34,4 @@ __all__ = [
 ]
 
 explain(globals())
+name_errors(__all__, globals())

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from genesis import _C
 from genesis._C import Tensor
 from genesis._missing import explain
+from genesis._named_errors import name_errors
 from genesis.func._forward import Pushforward, columns
 from genesis.func._level import Level, gradients, or_zeros
 from genesis.func._reverse import rows
@@ -331,3 +332,4 @@ class _Call:
 
 
 explain(globals())
+name_errors(__all__, globals())

@@ -1,8 +1,7 @@
 """Modules and losses of GT: those of the package."""
 
-from genesis._C import relu, sigmoid, tanh
-from genesis.nn.functional import binary_cross_entropy, mse_loss
-from genesis.nn.functional import cross_entropy as cross_entropy_loss
+import genesis.nn.functional as F
+from genesis._C import Tensor, relu, sigmoid, tanh
 from genesis.nn.modules import Module
 from genesis.nn.modules.linear import Linear
 
@@ -16,3 +15,18 @@ __all__ = [
     "sigmoid",
     "tanh",
 ]
+
+
+def mse_loss(predicted: Tensor, target: Tensor) -> Tensor:
+    """The mean of the squared differences."""
+    return F.mse_loss(predicted, target)
+
+
+def binary_cross_entropy(predicted: Tensor, target: Tensor) -> Tensor:
+    """The mean cross-entropy of probabilities with targets from 0 to 1."""
+    return F.binary_cross_entropy(predicted, target)
+
+
+def cross_entropy_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """The mean cross-entropy of scores with class numbers, or with probabilities of the classes."""
+    return F.cross_entropy(logits, targets)

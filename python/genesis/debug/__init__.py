@@ -6,6 +6,7 @@
 >>> print(genesis.debug.graph(loss, names={"x": x}))  # doctest: +SKIP
 """
 
+from genesis._named_errors import name_errors
 from genesis.debug._flow import GradientFlow, gradient_flow
 from genesis.debug._graph import Graph, graph
 from genesis.debug._model import Vertex
@@ -35,3 +36,5 @@ __all__ = [
     "summary",
     "trace",
 ]
+
+name_errors(__all__, globals())

@@ -12,7 +12,7 @@ from genesis.distributed import _call
 from genesis.distributed._group import ProcessGroup
 from genesis.distributed._reduce import ReduceOp, reduction_of
 from genesis.distributed._work import Finished, Steps, Work
-from genesis.distributed._world import member
+from genesis.distributed._world import member, only_cpu, seconds_of
 
 _INVALID = _call.record("nothing", None, ())
 
@@ -430,7 +430,8 @@ def scatter(
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """Wait until all ranks have come here."""
+    """Wait until all ranks have come here. ``device_ids`` may name the CPU only."""
+    only_cpu("barrier", "device_ids", device_ids)
     found = member(group, "barrier")
     if found is None:
         return Finished() if async_op else None
@@ -439,8 +440,27 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
 
 
 def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
-    """`barrier`; a rank that does not come is reported when the timeout has passed."""
+    """`barrier` that raises when a rank does not come within ``timeout`` (that of the job).
+
+    The first rank of the group says which rank is missing, with ``wait_all_ranks`` all that are.
+    """
     found = member(group, "monitored_barrier")
-    if found is not None:
-        record = _call.record("barrier", None, ())
-        Work(found.queue, record, found.agree(record)).wait(timeout)
+    if found is None or found.size() == 1:
+        return
+    seconds = seconds_of(timeout, "monitored_barrier")
+    found.status.begin(_call.record("barrier", None, ()))
+    try:
+        late = found.late_ranks(seconds)
+    finally:
+        found.status.end()
+    if late and found.rank() != 0:
+        raise RuntimeError(
+            f"monitored_barrier: rank {found.ranks[0]} did not let this rank pass within "
+            f"{seconds:g} s; its error says which rank did not come"
+        )
+    if late:
+        names = ", ".join(str(found.ranks[r]) for r in (late if wait_all_ranks else late[:1]))
+        raise RuntimeError(
+            f"monitored_barrier: rank {names} did not come within {seconds:g} s; see what it does, "
+            "or pass a longer timeout"
+        )

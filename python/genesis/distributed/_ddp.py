@@ -15,7 +15,7 @@ from genesis.distributed._collectives import all_reduce
 from genesis.distributed._group import ProcessGroup
 from genesis.distributed._reduce import ReduceOp
 from genesis.distributed._work import Work
-from genesis.distributed._world import member
+from genesis.distributed._world import member, only_cpu
 from genesis.nn.modules.module import Module
 from genesis.utils import random_state
 
@@ -64,9 +64,9 @@ class DistributedDataParallel(Module):
     Parameters and buffers of rank 0 are given to all ranks at the start, and buffers before each
     forward (``broadcast_buffers``). Gradients travel in buckets of ``bucket_cap_mb`` while backward
     still runs. Parameters that do not take part in every loss need ``find_unused_parameters``, or
-    ``static_graph`` if they are the same in each step. There is one device, so ``device_ids``,
-    ``output_device`` and ``dim`` have nothing to choose. ``debug`` compares every bucket across
-    ranks before it is summed; the variable ``GENESIS_DISTRIBUTED_DEBUG=1`` turns it on.
+    ``static_graph`` if they are the same in each step. ``device_ids`` and ``output_device`` may
+    name the CPU only, and ``dim`` must be 0. ``debug`` compares every bucket across ranks
+    before it is summed; the variable ``GENESIS_DISTRIBUTED_DEBUG=1`` turns it on.
 
     With ``shards=V`` a step is made of V parts of the global batch, whatever the number of ranks:
     each rank takes the same number of them (`split`), and their gradients are added in one fixed
@@ -102,6 +102,13 @@ class DistributedDataParallel(Module):
         if not isinstance(module, Module):
             raise TypeError(
                 f"DistributedDataParallel: module must be a Module, got {type(module).__name__}"
+            )
+        only_cpu("DistributedDataParallel", "device_ids", device_ids)
+        only_cpu("DistributedDataParallel", "output_device", output_device)
+        if dim != 0:
+            raise ValueError(
+                f"DistributedDataParallel: dim={dim!r}: a rank has one device, so no batch is cut "
+                "along a dimension; leave dim out"
             )
         group = member(process_group, "DistributedDataParallel")
         if group is None:

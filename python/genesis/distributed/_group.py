@@ -9,6 +9,7 @@ message as the record.
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,14 +18,14 @@ from genesis._C import Tensor
 from genesis.autograd.graph import increment_version
 from genesis.distributed import _call, _reduce
 from genesis.distributed._quick import LIMIT, Channel, fold
-from genesis.distributed._status import Status
+from genesis.distributed._status import LimitedStatus, Status
 from genesis.distributed._work import Queue, Steps
 
 INLINE = 1 << 17  # bytes that travel together with the record between two ranks
 PAIR = 1 << 21  # bytes up to which two ranks exchange all of their data at once
 PIECE = 1 << 28  # bytes that are reduced at a time, which bounds the memory for it
 HEAD = _call.SIZE
-_TAG_FIRST, _TAG_DATA, _TAG_RESULT, _TAG_PAIR, _TAG_WHOLE = 1, 2, 3, 4, 5
+_TAG_FIRST, _TAG_DATA, _TAG_RESULT, _TAG_PAIR, _TAG_WHOLE, _TAG_CAME, _TAG_PASS = range(1, 8)
 
 
 class ProcessGroup:
@@ -36,7 +37,7 @@ class ProcessGroup:
         mpi: Any,
         ranks: tuple[int, ...],
         rank: int,
-        status: Status,
+        status: Status | LimitedStatus,
         deterministic: bool,
         name: str = "",
     ) -> None:
@@ -97,6 +98,25 @@ class ProcessGroup:
         if table != record * self._size:
             rows = [bytes(table[i : i + HEAD]) for i in range(0, len(table), HEAD)]
             raise _call.mismatch(rows, self.ranks)
+
+    def late_ranks(self, seconds: float) -> list[int]:
+        """A barrier at rank 0 of the group: who has not come to it when the time is over."""
+        here = [0] if self._rank else [r for r in range(1, self._size)]
+        end = time.monotonic() + seconds
+        if self._rank:
+            self.later.Isend(bytes(1), 0, _TAG_CAME).Wait()
+        tag = _TAG_PASS if self._rank else _TAG_CAME
+        waiting = {r: self.later.Irecv(bytearray(1), r, tag) for r in here}
+        while waiting and time.monotonic() < end:
+            waiting = {r: request for r, request in waiting.items() if not request.Test()}
+            time.sleep(0.0005)
+        for request in waiting.values():
+            request.Cancel()
+            request.Wait()
+        if self._rank == 0 and not waiting:
+            for r in here:
+                self.later.Isend(bytes(1), r, _TAG_PASS).Wait()
+        return list(waiting)
 
     def _swap(self, out: Any, into: Any, tag: int = _TAG_FIRST) -> list[Any]:
         """Exchange memory with the other one of two ranks."""

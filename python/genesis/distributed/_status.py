@@ -33,6 +33,7 @@ class Status:
         directory = os.environ.get(VARIABLE)
         self.memory: Any = bytearray(SIZE)
         self.count = 0
+        self.limit: float | None = None  # of the present operation, if its group has its own
         if directory:
             try:
                 path = os.path.join(directory, f"rank-{rank}")
@@ -65,6 +66,22 @@ class Status:
 
     def text(self) -> str:
         return describe(bytes(self.memory))
+
+
+class LimitedStatus:
+    """The slot of this rank as a group with a timeout of its own uses it."""
+
+    def __init__(self, status: Status, seconds: float) -> None:
+        self.status = status
+        self.seconds = seconds
+
+    def begin(self, record: bytes) -> None:
+        self.status.limit = self.seconds
+        self.status.begin(record)
+
+    def end(self) -> None:
+        self.status.end()
+        self.status.limit = None
 
 
 def describe(memory: bytes) -> str:

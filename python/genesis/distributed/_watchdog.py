@@ -33,13 +33,13 @@ class Watchdog(threading.Thread):
             present = self.status.waits_in()
             if present != operation or not present:
                 operation, since = present, time.monotonic()
-            elif time.monotonic() - since > self.timeout:
-                self._end()
+            elif time.monotonic() - since > (limit := self.status.limit or self.timeout):
+                self._end(limit)
 
-    def _end(self) -> None:
+    def _end(self, limit: float) -> None:
         self.status.memory[0] = TIMED_OUT
         print(
-            f"genesis.distributed: rank {self.rank}: timeout of {self.timeout:g} s: "
+            f"genesis.distributed: rank {self.rank}: timeout of {limit:g} s: "
             f"{self.status.text()}; a rank does not respond, ending the job",
             file=sys.stderr,
             flush=True,

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Any
 
 from genesis.distributed import _call
-from genesis.distributed._status import Status
+from genesis.distributed._status import LimitedStatus, Status
 
 Steps = Generator[Any, None, None]  # yields a list of requests
 
@@ -23,7 +23,7 @@ Steps = Generator[Any, None, None]  # yields a list of requests
 class Queue:
     """The operations of a group that have not completed, in the order of their calls."""
 
-    def __init__(self, status: Status, mpi: Any) -> None:
+    def __init__(self, status: Status | LimitedStatus, mpi: Any) -> None:
         self.works: deque[Work] = deque()
         self.status = status
         self.mpi = mpi  # the module mpi4py.MPI, None in a group of one

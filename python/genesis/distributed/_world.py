@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
+import zlib
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -67,6 +67,7 @@ class _State:
         self.local_rank = 0
         self.local_size = 1
         self.groups = 0
+        self.local_groups: dict[tuple[int, ...], int] = {}  # how often each was made by its members
         self.noted: set[str] = set()
 
 
@@ -133,8 +134,9 @@ def init_process_group(
 
     Ranks are started by ``genesis run``, ``mpiexec`` or ``srun``; a script that is started on its
     own has world size 1 and needs no MPI. ``backend`` may be "mpi", and "gloo" or "nccl", which
-    mean MPI too. MPI knows rank and size, so ``init_method`` and ``store`` are not needed;
-    ``rank`` and ``world_size`` are checked. After ``timeout`` (30 minutes) of waiting in one
+    mean MPI too. MPI knows rank and size: ``rank`` and ``world_size`` are checked, an
+    ``init_method`` other than "env://" needs both of them, and a ``store``, ``pg_options`` or
+    another ``device_id`` than the CPU is refused. After ``timeout`` (30 minutes) of waiting in one
     operation the job ends. With ``deterministic`` reductions add in the order of the ranks.
 
     >>> init_process_group()
@@ -146,8 +148,10 @@ def init_process_group(
         raise RuntimeError(
             "init_process_group: it was called before; call destroy_process_group() first"
         )
-    seconds = _seconds(timeout)
+    seconds = seconds_of(timeout)
     name = _check_backend(backend)
+    _check_rendezvous(init_method, store, rank, world_size)
+    _refuse_options("init_process_group", pg_options, device_id)
     place = _environment.position()
     mpi, comm = _start_mpi(place)
     mine, size = (0, 1) if comm is None else (comm.Get_rank(), comm.Get_size())
@@ -178,12 +182,57 @@ def init_process_group(
     group.WORLD = GroupMember.WORLD = world
 
 
-def _seconds(timeout: timedelta | float | None) -> float:
+def seconds_of(timeout: timedelta | float | None, op: str = "init_process_group") -> float:
     value = default_pg_timeout if timeout is None else timeout
     seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
     if not seconds > 0:
-        raise ValueError(f"init_process_group: timeout must be positive, got {timeout!r}")
+        raise ValueError(f"{op}: timeout must be positive, got {timeout!r}")
     return seconds
+
+
+def only_cpu(op: str, argument: str, given: Any) -> None:
+    """Raise unless an argument that chooses devices is None or names the CPU."""
+    for one in given if isinstance(given, (list, tuple)) else [given]:
+        kind = one.type if isinstance(one, _C.device) else one
+        if kind is not None and not (isinstance(kind, str) and kind.split(":")[0] == "cpu"):
+            raise ValueError(
+                f"{op}: {argument}={given!r}, but a rank computes on its CPU; leave {argument} out"
+            )
+
+
+def _refuse_options(op: str, pg_options: Any, device_id: Any) -> None:
+    if pg_options is not None:
+        raise ValueError(
+            f"{op}: pg_options={pg_options!r} are options of another backend; MPI has none, so "
+            "leave them out"
+        )
+    only_cpu(op, "device_id", device_id)
+
+
+def _check_rendezvous(init_method: Any, store: Any, rank: Any, world_size: Any) -> None:
+    if store is not None:
+        raise ValueError(
+            "init_process_group: MPI brings the ranks together and uses no store; start them with "
+            "`genesis run -n N script.py`, and leave store out"
+        )
+    if init_method is None:
+        return
+    if not isinstance(init_method, str):
+        raise TypeError(
+            f"init_process_group: init_method must be a str, got {type(init_method).__name__}"
+        )
+    scheme, found, where = init_method.partition("://")
+    if not found or scheme not in ("env", "tcp", "file", "mpi") or (scheme != "env" and not where):
+        raise ValueError(
+            f"init_process_group: init_method={init_method!r} is no address; use 'env://', or "
+            "leave it out"
+        )
+    given = all(isinstance(n, int) and n >= 0 for n in (rank, world_size))
+    if scheme in ("tcp", "file") and not given:
+        raise ValueError(
+            f"init_process_group: init_method={init_method!r} needs rank= and world_size=, which "
+            "must be those of MPI; or leave all three out"
+        )
 
 
 def _check_backend(backend: str | None) -> str:
@@ -336,6 +385,15 @@ def get_global_rank(group: Any, group_rank: int) -> int:
     return ranks[group_rank]
 
 
+def _group_tag(ranks: tuple[int, ...], local: bool) -> int:
+    """A number that the members of a group that is being made agree on."""
+    if not local:  # all ranks have made the same groups
+        _state.groups += 1
+        return _state.groups % 1000
+    _state.local_groups[ranks] = made = _state.local_groups.get(ranks, 0) + 1
+    return 1000 + (zlib.crc32(repr(ranks).encode()) + made) % 30000  # tags up to 32767 are allowed
+
+
 def new_group(
     ranks: Sequence[int] | None = None,
     timeout: timedelta | None = None,
@@ -345,9 +403,11 @@ def new_group(
     group_desc: str | None = None,
     device_id: Any = None,
 ) -> Any:
-    """A group of some ranks. Its members, or all ranks, call this in the same order.
+    """A group of some ranks. All ranks call this, in the same order.
 
-    Ranks that are not in it get ``GroupMember.NON_GROUP_MEMBER``.
+    Ranks that are not in it get ``GroupMember.NON_GROUP_MEMBER``. With
+    ``use_local_synchronization`` only its members call it. ``timeout`` holds for operations of the
+    group in place of that of the job.
     """
     world = default_group("new_group")
     chosen = tuple(range(world.size())) if ranks is None else tuple(sorted(int(r) for r in ranks))
@@ -358,23 +418,23 @@ def new_group(
         )
     if backend is not None:
         _check_backend(backend)
-    if timeout is not None and _state.watchdog is not None:
-        warnings.warn(
-            "new_group: the timeout of the job holds for all groups", UserWarning, stacklevel=2
-        )
-    _state.groups += 1
+    _refuse_options("new_group", pg_options, device_id)
+    status: Any = _status.current
+    if timeout is not None:
+        status = _status.LimitedStatus(status, seconds_of(timeout, "new_group"))
+    tag = _group_tag(chosen, use_local_synchronization)
     if world.rank() not in chosen:
         return GroupMember.NON_GROUP_MEMBER
     comm = None
     if world.size() > 1 and len(chosen) > 1:
         inner = world.comm.Get_group().Incl(list(chosen))
-        comm = world.comm.Create_group(inner, _state.groups % 1000)
+        comm = world.comm.Create_group(inner, tag)
     return ProcessGroup(
         comm,
         world.mpi,
         chosen,
         chosen.index(world.rank()),
-        world.status,
+        status,
         world.deterministic,
         group_desc or f"group {_state.groups}",
     )

@@ -9,6 +9,7 @@ tensor([[ 6.,  0.],
 """
 
 from genesis._missing import explain
+from genesis._named_errors import name_errors
 from genesis.func._forward import jacfwd, jvp, linearize
 from genesis.func._module import functional_call
 from genesis.func._reverse import grad, grad_and_value, hessian, hvp, jacrev, value_and_grad, vjp
@@ -28,3 +29,4 @@ __all__ = [
 ]
 
 explain(globals())
+name_errors(__all__, globals())

@@ -430,6 +430,7 @@ class Optimizer:
             changed = hook(self, state_dict)
             if changed is not None:
                 state_dict = changed
+        _check_structure(state_dict)
         groups = state_dict["param_groups"]
         sizes = [len(group["params"]) for group in groups]
         own = [len(group["params"]) for group in self.param_groups]
@@ -467,6 +468,23 @@ class Optimizer:
             lines.append(f"Parameter Group {i}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+
+def _check_structure(state_dict: Any) -> None:
+    """Raise unless these are the groups and the state of an optimizer."""
+    groups, state = state_dict["param_groups"], state_dict["state"]
+    if not isinstance(groups, (list, tuple)):
+        raise TypeError(
+            f"load_state_dict: 'param_groups' must be a list, got {type(groups).__name__}"
+        )
+    for i, group in enumerate(groups):
+        if not isinstance(group, dict) or not isinstance(group.get("params"), (list, tuple)):
+            raise TypeError(f"load_state_dict: group {i} must be a dict with a list of 'params'")
+    if not isinstance(state, dict) or not all(isinstance(v, dict) for v in state.values()):
+        raise TypeError(
+            "load_state_dict: 'state' must be a dict of dicts, one for each parameter, as "
+            "state_dict() of an optimizer returns it"
+        )
 
 
 def _adapted(value: Any, param: Tensor | None, key: str | None) -> Any:

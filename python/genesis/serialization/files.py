@@ -71,9 +71,8 @@ def _writer(obj: Any, path: str, metadata: Mapping[str, str] | None) -> Callable
     if suffix in (".npy", ".npz", ".pt", ".pth") and metadata:
         raise ValueError(f"save: a {suffix} file has no place for metadata; use .safetensors")
     if suffix in (".pt", ".pth"):
-        entries, tree, table = structure.parts(obj)
-        data = torch_writer.pickled(entries, tree, table)
-        return lambda file: torch_writer.write(file, entries, data)
+        storages, data = torch_writer.pickled(*structure.parts(obj))
+        return lambda file: torch_writer.write(file, storages, data)
     if suffix in (".npy", ".npz"):
         write = arrays.write_npy if suffix == ".npy" else arrays.write_npz
         return lambda file: write(file, obj)

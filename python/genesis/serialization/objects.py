@@ -62,7 +62,7 @@ def encode_simple(x: Any, encode: Code) -> Any:
     return None
 
 
-def _loaded_class(name: Any) -> Any:
+def loaded_class(name: Any) -> Any:
     """A class of a module that the program has loaded; nothing is imported."""
     module, _, path = str(name).partition(":")
     found: Any = sys.modules.get(module)
@@ -72,7 +72,7 @@ def _loaded_class(name: Any) -> Any:
 
 
 def _dataclass(name: Any, values: dict[str, Any]) -> Any:
-    cls = _loaded_class(name)
+    cls = loaded_class(name)
     if cls is None or not dataclasses.is_dataclass(cls):
         return types.SimpleNamespace(**values)
     if {field.name for field in dataclasses.fields(cls)} != set(values):
@@ -84,9 +84,15 @@ def _dataclass(name: Any, values: dict[str, Any]) -> Any:
 
 
 def _enum(name: Any, value: Any) -> Any:
-    cls = _loaded_class(name)
+    cls = loaded_class(name)
     if cls is None or not issubclass(cls, Enum):
         return value
+    found = member_of(cls, value)
+    return value if found is None else found
+
+
+def member_of(cls: type[Enum], value: Any) -> Any:
+    """The member of an enum with this value, looked up without a call of the class; or None."""
     for member in cls.__members__.values():
         if type(member.value) is type(value) and member.value == value:
             return member
@@ -97,7 +103,7 @@ def _enum(name: Any, value: Any) -> Any:
             for member in parts[1:]:
                 whole = whole | member
             return whole
-    return value
+    return None
 
 
 def decode(kind: str, value: Any, inner: Code) -> Any:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis.serialization import pickled_objects
 from genesis.serialization.errors import FileFormatError
 from genesis.serialization.source import Source
 from genesis.serialization.unpickle import Machine, Name
@@ -208,8 +209,10 @@ _CALLS: dict[str, Any] = {
     "__builtin__.complex": _complex,
     "builtins.bytearray": _bytearray,
     "__builtin__.bytearray": _bytearray,
+    **pickled_objects.CALLS,
 }
 # A factory is only a name, so a defaultdict comes back as a dict.
+_VALUES.update(pickled_objects.VALUES)
 _VALUES.update(
     {f"{m}.{n}": n for m in ("builtins", "__builtin__") for n in ("dict", "list", "int")}
 )

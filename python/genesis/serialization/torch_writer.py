@@ -14,6 +14,7 @@ import sys
 import zipfile
 from typing import IO, Any
 
+from genesis.serialization.pickled_objects import NUMPY_CODES
 from genesis.serialization.safetensors import DTYPES, Entry
 
 ALIGN = 64  # of storages in the file, so that they can be mapped
@@ -36,7 +37,8 @@ _STORAGE = {
 class Pickler:
     def __init__(self, entries: list[Entry], table: list[Any]) -> None:
         self.entries = {entry.name: entry for entry in entries}
-        self.keys = {entry.name: str(i) for i, entry in enumerate(entries)}
+        self.storages: list[Entry] = []  # that tensors lie in; NumPy's arrays are in the pickle
+        self.keys: dict[str, str] = {}
         self.table = table
         self.memo: dict[int, int] = {}  # of tensors, so that one met twice is one again
         self.out = bytearray(b"\x80\x02")
@@ -119,11 +121,75 @@ class Pickler:
             self.name("torch", value)
         elif kind == "device":
             self.call("torch", "device", value)
+        elif kind == "frozenset":
+            self.name("__builtin__", "frozenset")
+            self.elements(value)
+            self.out += b"\x85R"
+        elif kind == "slice":
+            self.call("__builtin__", "slice", *value)
+        elif kind == "path":
+            self.call("pathlib", *value)
+        elif kind == "enum":
+            self.own_class(value[0])
+            self.write(value[1])
+            self.out += b"\x85R"
+        elif kind == "dataclass":
+            self.own_class(value[0])
+            self.out += b")\x81"
+            self.state(value[1])
+        elif kind in ("Namespace", "SimpleNamespace"):
+            self.call("argparse" if kind == "Namespace" else "types", kind)
+            self.state(value)
+        elif kind == "ndarray":
+            self.array(self.entries[value])
+        elif kind == "scalar":
+            self.name("numpy.core.multiarray", "scalar")
+            self.out += b"("
+            self.dtype(value[0])
+            self.bytes("bytes", base64.b64decode(value[1]))
+            self.out += b"tR"
         else:
             raise TypeError(
                 f"save: PyTorch's files do not hold a {kind}; convert it to a tensor or a plain "
                 "value, or choose a name that ends in .safetensors"
             )
+
+    def own_class(self, name: str) -> None:
+        module, _, path = name.partition(":")
+        if "." in path:
+            raise TypeError(
+                f"save: {path} is a class inside another one, which PyTorch's files do not hold; "
+                "choose a name that ends in .safetensors"
+            )
+        self.name(module, path)
+
+    def state(self, fields: dict[str, Any]) -> None:
+        self.out += b"}("
+        for key, value in fields.items():
+            self.text(key)
+            self.write(value)
+        self.out += b"ub"
+
+    def dtype(self, name: str) -> None:
+        import numpy as np
+
+        self.call("numpy", "dtype", np.dtype(name).str.lstrip("<|>="), False, True)
+        self.values((3, "<", None, None, None, -1, -1, 0))
+        self.out += b"b"
+
+    def array(self, entry: Entry) -> None:
+        self.name("numpy.core.multiarray", "_reconstruct")
+        self.out += b"("
+        self.name("numpy", "ndarray")
+        self.values((0,))
+        self.bytes("bytes", b"b")
+        self.out += b"tR("
+        self.integer(1)
+        self.values(tuple(entry.shape))
+        self.dtype(NUMPY_CODES[entry.code])
+        self.out += b"\x89"
+        self.bytes("bytes", bytes(entry.memory()))
+        self.out += b"tb"
 
     def elements(self, x: list[Any]) -> None:
         self.out += b"]("
@@ -192,6 +258,9 @@ class Pickler:
                 "save: PyTorch's files cannot hold tensors that view the same memory as different "
                 "dtypes; clone() one, or choose a name that ends in .safetensors"
             )
+        if entry.name not in self.keys:
+            self.keys[entry.name] = str(len(self.storages))
+            self.storages.append(entry)
         parameter, grad = row.get("parameter", False), row.get("requires_grad", False)
         if parameter:
             self.name("torch._utils", "_rebuild_parameter")
@@ -231,10 +300,11 @@ def contiguous(shape: tuple[int, ...]) -> list[int]:
     return strides
 
 
-def pickled(entries: list[Entry], tree: Any, table: list[Any]) -> bytes:
+def pickled(entries: list[Entry], tree: Any, table: list[Any]) -> tuple[list[Entry], bytes]:
+    """The storages that the pickle refers to by number, and the pickle."""
     pickler = Pickler(entries, table)
     pickler.write(tree)
-    return bytes(pickler.out + b".")
+    return pickler.storages, bytes(pickler.out + b".")
 
 
 def write(file: IO[bytes], entries: list[Entry], data: bytes) -> None:

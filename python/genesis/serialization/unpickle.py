@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from genesis._C import dtype
 from genesis.serialization.errors import FileFormatError
+from genesis.serialization.pickled_objects import fill, make, program_class
 
 
 @dataclass(frozen=True)
@@ -163,15 +164,16 @@ class Machine:
         text = f"{module}.{name}"
         if text in self.values:
             return self.values[text]
-        if text not in self.calls and not self.foreign:
+        if text not in self.calls and not self.foreign and program_class(text) is None:
             self.unknown(text)
         return Name(text)
 
     def unknown(self, text: str) -> NoReturn:
         raise FileFormatError(
             f"it holds an object of {text}, which is neither a tensor nor a plain value, and "
-            "Genesis runs no code of files. Save the model's state_dict() instead; or load it with "
-            "weights_only=False, which gives such objects as data (ForeignObject)"
+            "Genesis runs no code of files. Save the model's state_dict() instead; import the "
+            "module of a dataclass or an enum first; or load it with weights_only=False, which "
+            "gives such objects as data (ForeignObject)"
         )
 
     def call(self, function: Any, args: Any) -> Any:
@@ -184,6 +186,9 @@ class Machine:
                 raise
             except (TypeError, ValueError, AttributeError, OverflowError, IndexError) as error:
                 self.fail(f"{function.text} has wrong arguments: {error}")
+        known = program_class(function.text)
+        if known is not None:
+            return make(known, args)
         if not self.foreign:
             self.unknown(function.text)
         return ForeignObject(function.text, args)
@@ -194,7 +199,11 @@ class Machine:
         elif isinstance(target, OrderedDict) and isinstance(state, dict):
             if "_metadata" in state:  # versions of the modules, which load_state_dict reads
                 target._metadata = state["_metadata"]  # type: ignore[attr-defined]
-        elif state is not None and not (isinstance(state, dict) and not state):
+        elif (
+            not fill(target, state)
+            and state is not None
+            and not (isinstance(state, dict) and not state)
+        ):
             self.fail(f"a {type(target).__name__} gets a state")
 
     # ---- the program ----------------------------------------------------------------------------

@@ -185,8 +185,18 @@ if rank % 2 == 0:
 else:
     assert dist.get_rank(even) == -1 and dist.all_reduce(genesis.ones(1), group=even) is None
 
+# A group that only its members make, after groups that others do not know of.
+if rank == 0:
+    dist.new_group([0], use_local_synchronization=True)
+if size > 1 and rank in (0, size - 1):
+    ends = dist.new_group([0, size - 1], use_local_synchronization=True, timeout=60)
+    x = genesis.ones(2)
+    dist.all_reduce(x, group=ends)
+    check(x, genesis.full((2,), 2.0), "local group")
+
 dist.barrier()
-dist.barrier(async_op=True).wait()
+dist.barrier(async_op=True, device_ids=[genesis.device("cpu")]).wait()
+dist.monitored_barrier(timeout=60)
 dist.destroy_process_group()
 assert not dist.is_initialized()
 print("ok")

@@ -21,9 +21,12 @@ class SelfAttention(nn.Module):
 
     Parameters have the names that they have in Hugging Face's models: ``q_proj``, ``k_proj``,
     ``v_proj``, ``o_proj``, and ``q_norm``, ``k_norm`` where heads are normalised (Qwen 3).
+    ``sliding_window`` is how many positions one sees, None for all before it.
     """
 
-    def __init__(self, config: TransformerConfig, qkv_bias: bool) -> None:
+    def __init__(
+        self, config: TransformerConfig, qkv_bias: bool, layer_idx: int | None = None
+    ) -> None:
         super().__init__()
         self.hidden_size = config.hidden_size
         self.num_attention_heads = config.num_attention_heads
@@ -43,6 +46,7 @@ class SelfAttention(nn.Module):
             base=config.rope_theta,
             rope_scaling=config.rope_scaling,
         )
+        self.sliding_window = config.window_of(layer_idx or 0)
         self.kv_cache: KeyValueCache | None = None
 
     def _heads(self, projected: Tensor, norm: nn.RMSNorm | None) -> Tensor:
@@ -77,7 +81,7 @@ class SelfAttention(nn.Module):
         elif self.kv_cache is not None:
             at = position_ids if cache_positions is None else cache_positions
             k, v = self.kv_cache.update(at.long(), k, v)
-        mask, causal = attention_mask_for(mask, length, k.shape[2])
+        mask, causal = attention_mask_for(mask, length, k.shape[2], self.sliding_window)
         mixed = F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, is_causal=causal, enable_gqa=True
         )

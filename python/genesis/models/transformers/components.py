@@ -16,22 +16,62 @@ __all__ = [
 ]
 
 
-def _scaled(rates: Tensor, scaling: dict[str, Any] | None) -> Tensor:
-    """Rates of the angles for contexts longer than those of the training."""
+def _yarn(
+    rates: Tensor, scaling: dict[str, Any], dim: int, base: float, context: int
+) -> tuple[Tensor, float]:
+    """YaRN: slow angles as in 'linear', fast ones as they are, a ramp between them."""
+    factor = float(scaling["factor"])
+    context = scaling.get("original_max_position_embeddings") or context
+
+    def scale(weight: float) -> float:
+        return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1
+
+    attention = scaling.get("attention_factor")
+    if attention is None:
+        weight, over_all = scaling.get("mscale"), scaling.get("mscale_all_dim")
+        attention = scale(weight) / scale(over_all) if weight and over_all else scale(1.0)
+
+    def place(turns: float) -> float:
+        """Which rate makes so many turns within the context of the training."""
+        return dim * math.log(context / (turns * 2 * math.pi)) / (2 * math.log(base))
+
+    low = place(scaling.get("beta_fast") or 32.0)
+    high = place(scaling.get("beta_slow") or 1.0)
+    if scaling.get("truncate", True):
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, dim - 1)
+    numbers = genesis.arange(dim // 2, dtype=genesis.float64)
+    slow = ((numbers - low) / (high - low if high != low else 0.001)).clamp(0, 1)
+    return slow * rates / factor + (1 - slow) * rates, float(attention)
+
+
+def _scaled(
+    rates: Tensor, scaling: dict[str, Any] | None, dim: int, base: float, context: int
+) -> tuple[Tensor, float]:
+    """Rates of the angles for contexts longer than those of the training, and what cosines and
+    sines are multiplied by."""
     kind = "default" if scaling is None else scaling.get("rope_type", scaling.get("type"))
     if scaling is None or kind == "default":
-        return rates
+        return rates, 1.0
+    needed = {"linear": ["factor"], "yarn": ["factor"], "llama3": [
+        "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings",
+    ]}  # fmt: skip
+    missing = [name for name in needed.get(str(kind), []) if scaling.get(name) is None]
+    if missing:
+        raise ValueError(f"RotaryEmbedding: rope_scaling of type {kind!r} needs {missing}")
     if kind == "linear":
-        return rates / float(scaling["factor"])
+        return rates / float(scaling["factor"]), 1.0
+    if kind == "yarn":
+        return _yarn(rates, scaling, dim, base, context)
     if kind == "llama3":
         context = float(scaling["original_max_position_embeddings"])
         low, high = float(scaling["low_freq_factor"]), float(scaling["high_freq_factor"])
         turns = context * rates / (2 * math.pi)
         keep = ((turns - low) / (high - low)).clamp(0, 1)
-        return keep * rates + (1 - keep) * rates / float(scaling["factor"])
+        return keep * rates + (1 - keep) * rates / float(scaling["factor"]), 1.0
     raise ValueError(
-        f"RotaryEmbedding: rope_scaling of type {kind!r} is not known; there are 'linear' and "
-        "'llama3'"
+        f"RotaryEmbedding: rope_scaling of type {kind!r} is not known; there are 'linear', "
+        "'llama3' and 'yarn'"
     )
 
 
@@ -62,7 +102,9 @@ class RotaryEmbedding(nn.Module):
         self.max_position_embeddings = max_position_embeddings
         self.base = base
         rates = base ** -(genesis.arange(0, dim, 2, dtype=genesis.float64, device=device) / dim)
-        rates = _scaled(rates, rope_scaling)
+        rates, self.attention_scaling = _scaled(
+            rates, rope_scaling, dim, base, max_position_embeddings
+        )
         self.register_buffer("inv_freq", rates.float(), persistent=False)
         self._rates = rates  # in float64: a float32 angle of a thousand turns is off by 1e-4
         self._make_tables(max_position_embeddings)
@@ -71,8 +113,9 @@ class RotaryEmbedding(nn.Module):
         self.max_seq_len_cached = length
         angles = genesis.arange(length, dtype=genesis.float64).unsqueeze(1) * self._rates
         angles = genesis.cat((angles, angles), -1)
-        self.register_buffer("cos_cached", angles.cos().float(), persistent=False)
-        self.register_buffer("sin_cached", angles.sin().float(), persistent=False)
+        scale = self.attention_scaling
+        self.register_buffer("cos_cached", (angles.cos() * scale).float(), persistent=False)
+        self.register_buffer("sin_cached", (angles.sin() * scale).float(), persistent=False)
 
     def forward(self, x: Tensor, seq_len: int | None = None) -> tuple[Tensor, Tensor]:
         length = x.shape[-2] if seq_len is None else seq_len
@@ -123,17 +166,23 @@ def find_multiple(n: int, k: int) -> int:
     return -(-n // k) * k
 
 
-def attention_mask_for(mask: Tensor | None, queries: int, keys: int) -> tuple[Tensor | None, bool]:
+def attention_mask_for(
+    mask: Tensor | None, queries: int, keys: int, window: int | None = None
+) -> tuple[Tensor | None, bool]:
     """The mask for attention of the last ``queries`` of ``keys`` positions, and whether it is the
     plain causal one, which needs no tensor.
 
-    ``mask`` is (batch, keys), 1 where there is a token, or whatever attention takes as it is.
+    ``mask`` is (batch, keys), 1 where there is a token, or whatever attention takes as it is. With
+    a ``window`` a position sees itself and as many before it as make up the window.
     """
+    window = None if window is None or window >= keys else window
     if mask is not None and mask.ndim != 2:
         return mask, False
-    if mask is None and (queries == keys or queries == 1):
+    if mask is None and window is None and (queries == keys or queries == 1):
         return None, queries > 1
     seen = genesis.ones(queries, keys, dtype=genesis.bool).tril(keys - queries)
+    if window is not None:
+        seen = seen.triu(keys - queries - window + 1)
     if mask is not None:
         seen = seen & mask.bool()[:, None, None, :]
     return seen, False

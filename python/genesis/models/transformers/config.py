@@ -38,15 +38,27 @@ def _rope(given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _windows(given: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The sliding window, and which layers have it."""
+    window = given.get("sliding_window")
+    if not window or not given.get("use_sliding_window", kind in ("", "mistral", "mixtral")):
+        return {"sliding_window": None, "layer_types": None}
+    if given.get("layer_types"):
+        return {"sliding_window": window, "layer_types": list(given["layer_types"])}
+    first, layers = given.get("max_window_layers", 28), range(given.get("num_hidden_layers", 32))
+    if kind in ("qwen2", "qwen3"):
+        slides = [i >= first for i in layers]
+    elif kind == "qwen2_moe":
+        slides = [i % 2 == 0 and i < first for i in layers]
+    else:
+        return {"sliding_window": window, "layer_types": None}
+    kinds = ["sliding_attention" if here else "full_attention" for here in slides]
+    return {"sliding_window": window, "layer_types": kinds}
+
+
 def _by_model_type(given: dict[str, Any]) -> dict[str, Any]:
     """What a type of model implies and its file does not say."""
     kind = given.get("model_type", "")
-    window = given.get("sliding_window")
-    if window and (given.get("use_sliding_window") or kind in ("mistral", "mixtral")):
-        raise ValueError(
-            f"sliding_window={window} of this {kind} model is not supported; attention here sees "
-            "all tokens before"
-        )
     implied: dict[str, Any] = {}
     if kind in ("qwen2", "qwen2_moe"):
         implied["qkv_bias"] = given.get("qkv_bias", True)
@@ -73,6 +85,9 @@ class TransformerConfig:
     ``num_key_value_heads`` is ``num_attention_heads`` unless given, ``head_dim`` is
     ``hidden_size / num_attention_heads``. ``qkv_bias`` of None leaves it to the model:
     `QwenForCausalLM` has such biases, models with experts have those of ``attention_bias``.
+    With ``sliding_window`` a position sees that many, itself among them, in all layers or in those
+    whose ``layer_types`` say "sliding_attention". ``rope_scaling`` is of type "linear", "llama3" or
+    "yarn".
 
     >>> TransformerConfig(hidden_size=768, num_attention_heads=12).head_dim
     64
@@ -97,6 +112,8 @@ class TransformerConfig:
     initializer_range: float = 0.02
     qkv_bias: bool | None = None
     qk_norm: bool = False
+    sliding_window: int | None = None
+    layer_types: list[str] | None = None
 
     def __post_init__(self) -> None:
         if self.num_key_value_heads is None:
@@ -114,6 +131,12 @@ class TransformerConfig:
                 f"{name}: num_attention_heads ({self.num_attention_heads}) must be a multiple of "
                 f"num_key_value_heads ({self.num_key_value_heads})"
             )
+
+    def window_of(self, layer_idx: int) -> int | None:
+        """How many positions one sees in a layer, itself among them; None for all before it."""
+        if self.layer_types is not None and self.layer_types[layer_idx] != "sliding_attention":
+            return None
+        return self.sliding_window
 
     @property
     def n_layer(self) -> int:
@@ -150,6 +173,7 @@ class TransformerConfig:
             name = key if key in known else _OTHER_NAMES.get(key, key)
             if name in known and (value is not None or name not in found):
                 found[name] = value
+        found.update(_windows(config_dict, config_dict.get("model_type", "")))
         return cls(**{name: value for name, value in found.items() if name in known})
 
     @classmethod

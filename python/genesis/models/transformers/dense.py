@@ -26,8 +26,8 @@ class Attention(SelfAttention):
     genesis.Size([1, 3, 8])
     """
 
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(config, True if config.qkv_bias is None else config.qkv_bias)
+    def __init__(self, config: TransformerConfig, layer_idx: int | None = None) -> None:
+        super().__init__(config, True if config.qkv_bias is None else config.qkv_bias, layer_idx)
 
     def forward(
         self,
@@ -56,9 +56,9 @@ class FeedForward(DenseFFN):
 class TransformerBlock(nn.Module):
     """Attention and a feed-forward layer, each after a norm and beside a residual connection."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, layer_idx: int | None = None) -> None:
         super().__init__()
-        self.self_attn = Attention(config)
+        self.self_attn = Attention(config, layer_idx)
         self.mlp = FeedForward(config)
         self.input_layernorm = nn.RMSNorm(config.hidden_size, config.norm_eps)
         self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, config.norm_eps)
@@ -97,7 +97,7 @@ class QwenModel(nn.Module):
         self.config = config
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
         self.layers = nn.ModuleList(
-            TransformerBlock(config) for _ in range(config.num_hidden_layers)
+            TransformerBlock(config, i) for i in range(config.num_hidden_layers)
         )
         self.norm = nn.RMSNorm(config.hidden_size, config.norm_eps)
         self.lm_head = (

@@ -40,7 +40,9 @@ class MoEAttention(SelfAttention):
 
     def __init__(self, config: MoEConfig, layer_idx: int | None = None) -> None:
         super().__init__(
-            config, config.attention_bias if config.qkv_bias is None else config.qkv_bias
+            config,
+            config.attention_bias if config.qkv_bias is None else config.qkv_bias,
+            layer_idx,
         )
         self.config = config
         self.layer_idx = layer_idx

@@ -3,13 +3,11 @@
 All operators of the package can be reached here too (``F.exp``), as earlier programs expect.
 """
 
-import types
 from typing import TYPE_CHECKING, Any
 
-from genesis import _overridable
+from genesis import _named_errors, _overridable
 from genesis._missing import MissingName
 from genesis.nn.functional import (
-    _named,
     activation,
     affine,
     attention,
@@ -112,9 +110,7 @@ _FAMILIES = (
     vision,
 )
 for _family in _FAMILIES:
-    for _name in _family.__all__:
-        if isinstance(_function := getattr(_family, _name), types.FunctionType):
-            globals()[_name] = _named.named(_function)
-            setattr(_family, _name, globals()[_name])
+    _named_errors.name_errors(_family.__all__, vars(_family))
+    globals().update({_name: getattr(_family, _name) for _name in _family.__all__})
 
 _overridable.make_overridable(__all__, globals(), *_FAMILIES)

@@ -92,3 +92,13 @@ def __getattr__(name: str) -> Any:
     from genesis.nn.modules import lazy  # few models have them
 
     return getattr(lazy, name)
+
+
+# Further homes of classes, in which programs for the original Genesis look for them.
+for _home, _class in (
+    (linear, rearrange.Flatten),
+    (normalization, batchnorm.BatchNorm1d),
+    (activation, piecewise.ReLU),
+    (sparse, attention.RotaryEmbedding),
+):
+    setattr(_home, _class.__name__, _class)

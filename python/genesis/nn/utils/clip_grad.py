@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._named_errors import name_errors
 
 __all__ = [
     "clip_grad_norm",
@@ -135,3 +136,6 @@ def clip_grad_value(
 ) -> None:
     """Another name of ``clip_grad_value_``."""
     clip_grad_value_(parameters, clip_value, foreach)
+
+
+name_errors(__all__, globals())

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._named_errors import name_errors
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
@@ -40,3 +41,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     for p in parameters:
         p.data = vec[at : at + p.numel()].view(p.shape).data
         at += p.numel()
+
+
+name_errors(__all__, globals())

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._named_errors import name_errors
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
 
@@ -109,3 +110,6 @@ def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     'fuse_linear_bn_eval'
     """
     return _fused_copy("fuse_linear_bn_eval", linear, bn, 0)
+
+
+name_errors(__all__, globals())

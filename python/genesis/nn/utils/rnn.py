@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from genesis import _C
 from genesis._C import Tensor
 from genesis._missing import explain
+from genesis._named_errors import name_errors
 
 __all__ = [
     "PackedSequence",
@@ -272,3 +273,4 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
 
 
 explain(globals())
+name_errors(__all__, globals())

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._named_errors import name_errors
 from genesis.nn import functional as F
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
@@ -116,3 +117,6 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
             del module._forward_pre_hooks[number]
             return module
     raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+
+
+name_errors(__all__, globals())

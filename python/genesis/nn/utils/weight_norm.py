@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._named_errors import name_errors
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
 
@@ -87,3 +88,6 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
             del module._forward_pre_hooks[number]
             return module
     raise ValueError(f"weight_norm of '{name}' not found in {module}")
+
+
+name_errors(__all__, globals())

@@ -6,12 +6,12 @@ import functools
 import inspect
 import os
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from genesis import _C
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMBER = (int, float, _C.Tensor)
 # What a value may be, where an annotation says it; a NumPy array and its numbers are taken too.
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -38,6 +38,13 @@ def named(f: types.FunctionType) -> types.FunctionType:
     # The globals are those of f: tools that ask where a function comes from find its own module.
     here = types.FunctionType(call.__code__, f.__globals__, f.__name__, None, call.__closure__)
     return functools.wraps(f)(here)  # type: ignore[return-value]
+
+
+def name_errors(names: Iterable[str], namespace: dict[str, Any]) -> None:
+    """Replace the functions of these names by what `named` makes of them."""
+    for name in names:
+        if isinstance(function := namespace.get(name), types.FunctionType):
+            namespace[name] = named(function)
 
 
 def _explain(
