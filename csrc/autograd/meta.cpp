@@ -1,7 +1,6 @@
 #include "autograd/meta.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "autograd/recorder.h"
 #include "core/pool.h"
@@ -32,35 +31,9 @@ void forget_hidden_base(const Tensor& view) {
   if (current) m.base = Tensor();
 }
 
-// The elements of `from`, one after another in memory.
-static void copy_elements(char* to, const TensorImpl& from) {
-  const auto item = static_cast<size_t>(itemsize(from.dtype));
-  Dims at(from.shape.size(), 0);
-  const char* x = from.data;
-  for (int64_t i = 0; i < from.numel; ++i, to += item) {
-    std::memcpy(to, x, item);
-    for (int d = from.shape.size() - 1; d >= 0; --d) {
-      x += from.strides[d] * static_cast<int64_t>(item);
-      if (++at[d] < from.shape[d]) break;
-      x -= from.strides[d] * from.shape[d] * static_cast<int64_t>(item);
-      at[d] = 0;
-    }
-  }
-}
-
 void KeptValues::copy() {
-  const TensorImpl& t = *tensor_;
-  int64_t extent = t.numel > 0 ? 1 : 0;  // from the first place to the last
-  for (int d = 0; t.numel > 0 && d < t.shape.size(); ++d) extent += (t.shape[d] - 1) * t.strides[d];
-  Tensor fresh;
-  if (extent <= t.numel) {
-    fresh = alias(empty({extent}, t.dtype), t.shape, t.strides);
-    std::memcpy(fresh->data, t.data, static_cast<size_t>(extent * itemsize(t.dtype)));
-  } else {
-    fresh = empty(t.shape, t.dtype);
-    copy_elements(fresh->data, t);
-  }
-  fresh->storage->version = t.storage->version;
+  const Tensor fresh = clone_values(Tensor(tensor_));
+  fresh->storage->version = tensor_->storage->version;
   leave();  // before the memory whose list this is on may go
   tensor_->take_contents(*fresh.impl());
 }

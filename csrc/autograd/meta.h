@@ -57,6 +57,8 @@ inline TensorMeta* meta_if_any(const Tensor& t) { return static_cast<TensorMeta*
 // The operation that re-makes the gradient function of a view whose base was written; set by ops/shape.cpp, which
 // knows how to differentiate as_strided.
 inline void (*regenerate_view)(const Tensor& view) = nullptr;
+// A copy of a tensor's values outside the graph; set by ops/view.cpp, which can copy.
+inline Tensor (*clone_values)(const Tensor& t) = nullptr;
 
 // The node that wants x's gradient: the one that made x, or the accumulator of a leaf. Null if x is outside any graph
 // and no tape watches it.

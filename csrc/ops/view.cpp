@@ -104,7 +104,14 @@ static void regenerate(const Tensor& view) {
   const Geometry part = geometry(view);
   move_to_place_of(as_strided(base, part.shape, part.strides, part.offset - base.offset()), view);
 }
-[[maybe_unused]] static const bool installed = (regenerate_view = regenerate, true);
+
+// In the same layout, unless much lies between the elements.
+static Tensor cloned_values(const Tensor& t) {
+  const WithGradMode off(false);
+  const Geometry g = geometry(t);
+  return extent(g) <= 2 * t.numel() ? clone_with_geometry(alias(t), g) : contiguous(clone(alias(t)));
+}
+[[maybe_unused]] static const bool installed = (regenerate_view = regenerate, clone_values = cloned_values, true);
 
 Tensor permute(const Tensor& x, const Dims& dims) {
   require(dims.size() == x.dim(), "permute: got ", dims.size(), " dims for a tensor of shape ", x.shape(),

@@ -90,7 +90,7 @@ def test_parameters_to_vector_and_back():
     assert model[1].bias.item() == 12.0 and model[0].weight.tolist()[1] == [2.0, 3.0]
     with pytest.raises(ValueError, match="have 13 elements"):
         nn.utils.vector_to_parameters(genesis.zeros(12), model.parameters())
-    with pytest.raises(TypeError, match="expected a tensor"):
+    with pytest.raises(TypeError, match="must be a Tensor"):
         nn.utils.vector_to_parameters([0.0], model.parameters())
 
 
