@@ -276,3 +276,23 @@ def test_the_end_of_the_program_ends_the_workers():
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 0 and errors == ""
     assert all_end(workers, 10)
+
+
+def test_workers_end_with_their_iterator_after_an_error():
+    """At once, and not when the cycle collector runs."""
+
+    def use():
+        batches = iter(DataLoader(Fails("value"), num_workers=2))
+        try:
+            list(batches)
+        except Exception as error:
+            return str(error)
+
+    gc.collect()
+    before = children()
+    gc.disable()
+    try:
+        assert "Caught" in use()
+        assert children() <= before
+    finally:
+        gc.enable()

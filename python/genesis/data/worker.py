@@ -129,7 +129,10 @@ class Failure:
             error = kind(text)
         except Exception:
             error = RuntimeError(text)
-        raise error from self.cause
+        try:
+            raise error from self.cause
+        finally:
+            del error  # else this frame and the error keep each other, and with them the workers
 
 
 class _Verbatim(str):

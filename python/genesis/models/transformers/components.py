@@ -64,9 +64,9 @@ def _scaled(
     if kind == "yarn":
         return _yarn(rates, scaling, dim, base, context)
     if kind == "llama3":
-        context = float(scaling["original_max_position_embeddings"])
+        trained = float(scaling["original_max_position_embeddings"])
         low, high = float(scaling["low_freq_factor"]), float(scaling["high_freq_factor"])
-        turns = context * rates / (2 * math.pi)
+        turns = trained * rates / (2 * math.pi)
         keep = ((turns - low) / (high - low)).clamp(0, 1)
         return keep * rates + (1 - keep) * rates / float(scaling["factor"]), 1.0
     raise ValueError(
