@@ -124,8 +124,11 @@ Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t of
   impl->strides = strides;
   impl->geometry_changed();
   impl->inference = t->inference;
-  if (impl->numel == 0) {
-    impl->data = t->storage->data;
+  if (impl->numel == 0) {  // no element, but still a place, from which as_strided() counts
+    int64_t first;
+    const bool inside = !__builtin_add_overflow(t.offset(), offset, &first) && first >= 0 &&
+                        first <= static_cast<int64_t>(t->storage->nbytes) / item;
+    impl->data = t->storage->data + (inside ? first * item : 0);
     return out;
   }
   int64_t last = 0;

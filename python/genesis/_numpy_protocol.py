@@ -314,6 +314,10 @@ def _like(name: str) -> Callable[..., Any]:
     return call
 
 
+def _percentile(x: Any, q: Any, axis: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
+    return _quantile(x, _C.tensor(q, dtype=_C.float64) / 100, axis, keepdims=keepdims, **kwargs)
+
+
 def _quantile(x: Any, q: Any, axis: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
     interpolation = kwargs.pop("method", "linear")
     _only_defaults("quantile", {k: v for k, v in kwargs.items() if v is not False})
@@ -367,6 +371,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         x, nan, posinf, neginf),
     "nonzero": lambda x: x.nonzero(as_tuple=True),
     "ones_like": _like("ones_like"),
+    "percentile": _percentile,
     "quantile": _quantile,
     "repeat": _repeat,
     "reshape": _reshape,

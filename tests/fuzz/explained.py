@@ -23,6 +23,7 @@ EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("raises", ANY, "does not require grad|was not used", r"\.unique\(", "the values of unique() require no grad"),
     ("does not raise", r"\.roll\(", "has no dimensions", ANY, "a 0-d tensor has dimensions 0 and -1"),
     ("does not raise", "index_put_", "shape mismatch: value tensor of shape .1, ", ANY, "leading dimensions of size 1 are dropped, as in an assignment"),
+    ("does not raise", "detach_", "Can't detach views", ANY, "outside any graph there is nothing to detach from"),
     ("requires_grad", "trapezoid", ANY, ANY, "in PyTorch the area of nothing is outside the graph"),
     ("does not raise", ANY, "detached in-place", ANY, "what was saved is kept"),
     ("does not raise", ANY, "INTERNAL ASSERT", ANY, "an error of PyTorch"),
@@ -37,9 +38,10 @@ EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("raises", ANY, "a leaf tensor that requires grad|a leaf Variable", r"\.unique\(", "the values of unique() require no grad, so requires_grad_() makes a leaf of them"),
     ("requires_grad", ANY, ANY, r"\.unique\(", "the values of unique() require no grad"),
     ("requires_grad", "autograd.grad.*create_graph", ANY, r"\[.*\] = |\.(fill|zero|copy)_\(", "the gradient of what was overwritten is zero in both"),
-    ("requires_grad", ANY, ANY, r"_pool1d\((.|\n)*requires_grad_\(", "PyTorch's pooling of one dimension gives views"),
+    ("requires_grad", ANY, ANY, r"(_pool1d|repeat_interleave|interpolate)\((.|\n)*requires_grad_\(", "PyTorch's result is a view there"),
     ("gradient None", ANY, ANY, r"\.unique\(", "the values of unique() require no grad"),
 ]  # fmt: skip
+TIES = r"\.(quantile|kthvalue|sort|msort|topk|mode|max|min)\("
 SIGNED_ZEROS = "copysign|atan2|signbit|reciprocal| / "
 # What follows from another order of elements in memory: whether reshape() and its like copy.
 LAYOUT = [
@@ -54,6 +56,8 @@ LAYOUT = [
 def explanation(found: Disagreement, steps: list[str]) -> str:
     if found.rounding:
         return "a function with whole values of values that differ in rounding"
+    if found.same_total and any(re.search(TIES, step) for step in steps):
+        return "of equal elements, another one has the gradient"
     if found.zero_signs and found.kind == "value" and re.search(SIGNED_ZEROS, found.step):
         return "a zero has the other sign, as PyTorch's own vector and scalar code may give it"
     for kind, step, text in LAYOUT:

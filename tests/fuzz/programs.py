@@ -98,6 +98,7 @@ class Disagreement:
     other_strides: bool = False  # a tensor lies otherwise in memory than PyTorch's
     rounding: bool = False  # whole numbers differ, after floating ones that differ in rounding
     zero_signs: bool = False  # a zero before it has the other sign
+    same_total: bool = False  # a gradient is the same in sum
 
 
 def last_change(steps: list[str], name: str) -> str:
@@ -114,6 +115,7 @@ def compare(steps: list[str]) -> Disagreement | None:
         pairs = zip(ours.strides, theirs.strides, strict=False)
         found.other_strides = any(a != b for a, b in pairs)
         found.rounding = found.kind == "value" and rounded(found, ours, theirs)
+        found.same_total = found.kind == "gradient" and same_total(found, ours, theirs)
         found.zero_signs = any(
             zeros_differ(ours.arrays[k], theirs.arrays[k])
             for k in theirs.arrays
@@ -126,6 +128,12 @@ def zeros_differ(a: np.ndarray, b: np.ndarray) -> bool:
     if a.shape != b.shape or a.dtype.kind != "f":
         return False
     return bool(((a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b))).any())
+
+
+def same_total(found: Disagreement, ours: Outcome, theirs: Outcome) -> bool:
+    key = found.text.partition(":")[0]
+    a, b = ours.grads.get(key), theirs.grads.get(key)
+    return a is not None and b is not None and bool(np.isclose(a.sum(), b.sum(), rtol=1e-4))
 
 
 def rounded(found: Disagreement, ours: Outcome, theirs: Outcome) -> bool:

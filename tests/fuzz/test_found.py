@@ -284,3 +284,9 @@ def test_what_was_saved_is_copied_once_and_given_back():
     loss.backward()
     del x, y, loss
     assert genesis.memory.allocated() <= before
+
+
+def test_an_empty_part_has_its_place():
+    x = genesis.arange(6.0).reshape(3, 2)
+    assert x[2:2].storage_offset() == 4
+    assert genesis.as_strided(x[2:2], (2,), (1,)).tolist() == [4, 5]
