@@ -294,9 +294,13 @@ def test_piped_output_is_plain(tmp_path):
 
 def test_a_terminal_gets_a_bar_and_colours(tmp_path):
     pytest.importorskip("rich")
+    import fcntl
     import pty
+    import struct
+    import termios
 
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     process = start(
         "train",
         "moons",
@@ -320,6 +324,11 @@ def test_a_terminal_gets_a_bar_and_colours(tmp_path):
     assert process.wait(60) == 0
     assert b"\x1b[" in seen
     assert b"test accuracy" in seen
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
+    shown = [
+        part for part in re.split(r"[\r\n]+", plain) if part.lstrip().startswith(("epoch", "1/"))
+    ]
+    assert len(shown) >= 3 and all(len(part) <= 80 for part in shown)
 
 
 def test_a_second_signal_stops_at_once():

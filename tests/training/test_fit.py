@@ -149,6 +149,22 @@ def test_a_step_of_ones_own():
         genesis.fit(network(), batches, step=lambda model, batch: "loss")
 
 
+def test_binary_targets_and_logits():
+    x, y = data(200)
+    target = y.float().unsqueeze(1)
+    genesis.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
+    names = ["accuracy", "precision", "auroc"]
+    trainer = Trainer(
+        model, nn.BCEWithLogitsLoss(), metrics=names, optimizer=lambda p: optim.Adam(p, 0.02)
+    )
+    trainer.fit((x, target), epochs=20)
+    found = trainer.evaluate((x, target))
+    right = ((model(x) > 0) == (target > 0)).float().mean().item()
+    assert found["accuracy"] == pytest.approx(right) and right > 0.9
+    assert found["auroc"] > 0.95 and 0.85 < found["precision"] <= 1
+
+
 # --- options
 
 

@@ -11,11 +11,18 @@ from genesis.metrics._metric import Metric, grown, ratio, tensor
 AVERAGES = ("micro", "macro", "weighted", "binary", None)
 
 
+def is_binary(target: Tensor) -> bool:
+    """Whether all values are 0 or 1."""
+    return bool(((target == 0) | (target == 1)).all())
+
+
 def labels(
     name: str, preds: Any, target: Any, threshold: float = 0.5, ignore_index: int | None = None
 ) -> tuple[Tensor, Tensor, int]:
     """Predicted and true classes as flat integer tensors, and how many classes have a score."""
     preds, target = tensor(name, "preds", preds), tensor(name, "target", target)
+    if target.is_floating_point() and preds.shape == target.shape and is_binary(target):
+        target = target.long()  # as binary_cross_entropy takes them
     if target.is_floating_point():
         raise TypeError(
             f"{name}: target must hold class labels (integers), got {target.dtype}; "
@@ -47,7 +54,7 @@ class Accuracy(Metric):
     """The share of predictions that are right.
 
     Floating predictions with the shape of the target are probabilities, compared with
-    ``threshold``. Targets equal to ``ignore_index`` do not count.
+    ``threshold``; for logits use ``threshold=0``. Targets equal to ``ignore_index`` do not count.
 
     >>> accuracy = Accuracy()
     >>> accuracy.update(genesis.tensor([[0.9, 0.1], [0.2, 0.8]]), genesis.tensor([0, 0]))

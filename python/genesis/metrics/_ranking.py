@@ -6,6 +6,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor, no_grad
+from genesis.metrics._classes import is_binary
 from genesis.metrics._metric import Metric, tensor
 
 
@@ -39,6 +40,10 @@ class AUROC(Metric):
     def update(self, preds: Any, target: Any) -> None:
         """Take scores and true classes."""
         scores, true = tensor("AUROC", "preds", preds), tensor("AUROC", "target", target)
+        if scores.ndim == 2 and scores.shape[1] == 1:  # as binary_cross_entropy takes them
+            scores, true = scores[:, 0], true[:, 0] if true.ndim == 2 else true
+        if true.is_floating_point() and is_binary(true):
+            true = true.long()
         if true.is_floating_point() or true.ndim != 1 or scores.shape[:1] != true.shape:
             raise ValueError(
                 "AUROC: expected scores of shape (N,) or (N, classes) and labels (N,), got "

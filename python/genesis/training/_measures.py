@@ -36,15 +36,21 @@ class _Function(library.Mean):
         super().update(self.function(preds, target), len(target))
 
 
-def named(metrics: Any) -> dict[str, Metric]:
-    """What was passed as ``metrics``, by name: a metric, its name, a function, or several."""
+_LOGITS = ("accuracy", "f1", "precision", "recall")  # compare with a threshold
+
+
+def named(metrics: Any, logits: bool = False) -> dict[str, Metric]:
+    """What was passed as ``metrics``, by name: a metric, its name, a function, or several.
+
+    ``logits`` says that outputs are those of `BCEWithLogitsLoss`: 0 separates the classes.
+    """
     if metrics is None:
         return {}
     if isinstance(metrics, Mapping):
-        return {str(name): _metric(m) for name, m in metrics.items()}
+        return {str(name): _metric(m, logits) for name, m in metrics.items()}
     if isinstance(metrics, (str, Metric)) or not isinstance(metrics, (list, tuple)):
         metrics = [metrics]
-    found = {_name(m): _metric(m) for m in metrics}
+    found = {_name(m): _metric(m, logits) for m in metrics}
     if len(found) < len(metrics):
         names = [_name(m) for m in metrics]
         raise ValueError(f"fit: metrics has a name twice: {names}; pass a dict of names")
@@ -62,13 +68,14 @@ def _name(metric: Any) -> str:
     return str(getattr(metric, "__name__", type(metric).__name__))
 
 
-def _metric(metric: Any) -> Metric:
+def _metric(metric: Any, logits: bool) -> Metric:
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):
         if metric not in NAMED:
             raise ValueError(f"fit: there is no metric {metric!r}; there are {sorted(NAMED)}")
-        made: Metric = NAMED[metric]()
+        options = {"threshold": 0.0} if logits and metric in _LOGITS else {}
+        made: Metric = NAMED[metric](**options)
         return made
     if isinstance(metric, type) and issubclass(metric, Metric):
         return metric()

@@ -16,7 +16,7 @@ from typing import Any
 from genesis import _C
 from genesis._C import Tensor
 from genesis.amp import GradScaler, autocast
-from genesis.nn import Module
+from genesis.nn import BCEWithLogitsLoss, Module
 from genesis.nn.utils import clip_grad_norm_, clip_grad_value_
 from genesis.optim import lr_scheduler
 from genesis.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
@@ -104,7 +104,7 @@ class Trainer:
             self.ema = AveragedModel(self.model, multi_avg_fn=get_ema_multi_avg_fn(ema))
         self.ema_decay = ema
         self.callbacks = [as_callback(c) for c in callbacks]
-        self.measures = Measures(named(metrics))
+        self.measures = Measures(named(metrics, isinstance(loss, BCEWithLogitsLoss)))
         self.checkpoint = None if checkpoint is None else os.fspath(checkpoint)
         self.resume = resume
         self.save_every = save_every
@@ -304,20 +304,14 @@ class Trainer:
 
     def _update(self, count: int, pending: Measures) -> None:
         """One step of the optimizer with the gradients of ``count`` batches."""
-        parameters = [p for g in self.optimizer.param_groups for p in g["params"]]
+        clips = self.clip_norm is not None or self.clip_value is not None
         scale = None
         if self.scaler is not None:
             scale = self.scaler.get_scale()
-            if self.clip_norm is not None or self.clip_value is not None:
+            if clips:
                 self.scaler.unscale_(self.optimizer)
-        if count != self.accumulate:  # their losses were divided by more than there were
-            for p in parameters:
-                if p.grad is not None:
-                    p.grad.mul_(self.accumulate / count)
-        if self.clip_norm is not None:
-            clip_grad_norm_(parameters, self.clip_norm)
-        if self.clip_value is not None:
-            clip_grad_value_(parameters, self.clip_value)
+        if clips or count != self.accumulate:
+            self._change_gradients(self.accumulate / count)
         if self.scaler is None:
             self.optimizer.step()
         else:
@@ -334,6 +328,18 @@ class Trainer:
         pending.reset()
         self.losses.append(values["loss"])
         self._call("on_step_end", values)
+
+    def _change_gradients(self, factor: float) -> None:
+        """Multiply gradients whose losses were divided by more batches than there were; clip."""
+        parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
+        if factor != 1:
+            for p in parameters:
+                if p.grad is not None:
+                    p.grad.mul_(factor)
+        if self.clip_norm is not None:
+            clip_grad_norm_(parameters, self.clip_norm)
+        if self.clip_value is not None:
+            clip_grad_value_(parameters, self.clip_value)
 
     def _end_epoch(
         self, validation: Any, store: Store | None, signals: Signals,
