@@ -35,6 +35,7 @@ suppress_warnings = ["config.cache"]
 
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False  # forward would say the same in every layer
+autodoc_typehints = "both"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 90

@@ -14,21 +14,26 @@ from types import ModuleType
 from typing import Any
 
 import coverage
+import function_examples as examples
 import genesis
+from formulas import FORMULAS
+from introductions import introduction
 from sections import FUNCTIONS, MODULES, NAMESPACES, NATIVE, SUBJECTS
 
 
 def setup(app: Any) -> dict[str, bool]:
-    app.connect("builder-inited", lambda app: write(Path(app.srcdir) / "reference"))
+    app.connect(
+        "builder-inited", lambda app: write(Path(app.srcdir) / "reference", app.config.language)
+    )
     app.connect("autodoc-process-docstring", process_docstring)
     app.connect("autodoc-process-signature", process_signature)
     return {"parallel_read_safe": True}
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, language: str = "en") -> None:
     """Write the pages; those that have not changed keep their date, so Sphinx skips them."""
     folder.mkdir(exist_ok=True)
-    wanted = pages()
+    wanted = pages(language)
     for old in folder.glob("*.rst"):
         if old.stem not in wanted:
             old.unlink()
@@ -38,24 +43,22 @@ def write(folder: Path) -> None:
             path.write_text(text)
 
 
-def pages() -> dict[str, str]:
+def pages(language: str = "en") -> dict[str, str]:
     """The text of every page by its name."""
-    made = {"tensor": tensor_page(), **function_pages()}
+    made = {"tensor": tensor_page(language), **function_pages(language)}
     for name, title in MODULES.items():
-        made[name.removeprefix("genesis.")] = module_page(name, title)
-    made["namespaces"] = namespaces_page()
+        made[name.removeprefix("genesis.")] = module_page(name, title, language)
+    made["namespaces"] = namespaces_page(language)
     made["pytorch"] = coverage.page()
     tree = "\n".join(f"   {name}" for name in made)
     made["index"] = (
-        f"{heading('Reference', '=')}"
-        "Every public name, from its docstring. "
-        "Names that PyTorch has mean what they mean there.\n\n"
+        f"{heading('Reference', '=')}{introduction('index', language)}"
         f".. toctree::\n   :maxdepth: 1\n\n{tree}\n"
     )
     return made
 
 
-def namespaces_page() -> str:
+def namespaces_page(language: str) -> str:
     """The modules that programs of PyTorch import, each with what it says of itself."""
     lines = []
     for name in NAMESPACES:
@@ -63,8 +66,8 @@ def namespaces_page() -> str:
         lines.append(f"``genesis.{name}``\n   {' '.join(doc.split())}\n")
     return (
         heading("PyTorch's other namespaces", "=")
-        + "Modules that programs of PyTorch import. Their names mean what they mean there; what "
-        "needs a GPU, a compiler or the network raises when it is used.\n\n" + "\n".join(lines)
+        + introduction("namespaces", language)
+        + "\n".join(lines)
     )
 
 
@@ -104,14 +107,14 @@ def entries(module: str, names: list[str]) -> str:
     return "\n".join(entry(module, name) for name in names)
 
 
-def function_pages() -> dict[str, str]:
+def function_pages(language: str) -> dict[str, str]:
     """The names of `genesis` itself, by subject."""
     names: dict[str, list[str]] = {page: [] for page in FUNCTIONS}
     for name in sorted(set(genesis.__all__) - {"Tensor", "__version__"}):
         if not isinstance(getattr(genesis, name), ModuleType):
             names[page_of(name)].append(name)
     return {
-        page: heading(title, "=") + entries("genesis", names[page])
+        page: heading(title, "=") + introduction(page, language) + entries("genesis", names[page])
         for page, title in FUNCTIONS.items()
     }
 
@@ -127,7 +130,7 @@ def page_of(name: str) -> str:
     return operator_pages().get(name, "neural" if neural else "settings")
 
 
-def tensor_page() -> str:
+def tensor_page(language: str) -> str:
     names = sorted(n for n in dir(genesis.Tensor) if not n.startswith("_"))
     attributes, methods, shared, written = [], [], [], []
     for name in names:
@@ -139,7 +142,7 @@ def tensor_page() -> str:
         group.append(f".. automethod:: genesis.Tensor.{name}\n")
     return "\n".join(
         [
-            heading("Tensor", "="),
+            heading("Tensor", "=") + introduction("tensor", language),
             ".. autoclass:: genesis.Tensor\n",
             heading("Attributes", "-"),
             *attributes,
@@ -153,10 +156,11 @@ def tensor_page() -> str:
     )
 
 
-def module_page(name: str, title: str) -> str:
+def module_page(name: str, title: str, language: str) -> str:
     module = importlib.import_module(name)
     names = [n for n in module.__all__ if not isinstance(getattr(module, n), ModuleType)]
     text = heading(f"{name}: {title}", "=")
+    text += introduction(name.removeprefix("genesis."), language)
     if module.__doc__:
         text += "\n".join(rst(inspect.cleandoc(module.__doc__).splitlines())) + "\n\n"
     groups: dict[str, list[str]] = {}
@@ -164,7 +168,7 @@ def module_page(name: str, title: str) -> str:
         groups.setdefault(subject(name, n), []).append(n)
     for group in sorted(groups, key=lambda g: (g == "", g)):
         if group:
-            text += heading(group, "-")
+            text += heading(group, "-") + introduction(group, language)
         elif len(groups) > 1:
             text += heading("Other names", "-")
         text += entries(name, groups[group]) + "\n"
@@ -213,6 +217,68 @@ def process_docstring(
 ) -> None:
     named_tuple = bool(lines) and lines[0].startswith("Alias for field number")
     lines[:] = [] if named_tuple else rst(lines)
+    module, _, function = name.rpartition(".")
+    if what == "function" and module in ("genesis", "genesis.nn.functional"):
+        lines += details(module, function, obj)
+
+
+# What the shapes of results are, by kind of operator.
+SHAPES = {
+    "pointwise": "that of the arguments, broadcast together",
+    "activation": "that of ``input``",
+    "reduction": "that of ``input`` without the dimensions ``dim``, which have size 1 with "
+    "``keepdim``; one element if ``dim`` is not given",
+    "scan": "that of ``input``",
+    "matrix": "by the rules of :func:`matmul` over the last two dimensions, the others broadcast",
+    "loss": "one element, or that of ``input`` with ``reduction='none'``",
+    "norm": "that of ``input``",
+    "random": "``size``, or that of ``input``",
+}
+
+
+def details(module: str, name: str, function: Any) -> list[str]:
+    """Arguments with types and defaults, shapes and an example of an operator."""
+    op = examples.operators().get(name) or examples.operators().get(f"_{name}")
+    lines = [""]
+    if op is not None:
+        if name in FORMULAS:
+            lines += ["", ".. math::", "", f"   {FORMULAS[name]}", ""]
+        for p in op["params"]:
+            star = r"\*" if p["variadic"] else ""
+            default = "" if p["default"] is None else f"default ``{p['default']}``"
+            only = "keyword only" if p["keyword_only"] else ""
+            lines.append(f":param {star}{p['name']}: {', '.join(filter(None, (default, only)))}")
+            lines.append(f":type {star}{p['name']}: {python_type(p['type'])}")
+        lines += [f":rtype: {python_type(op['returns'])}", ""]
+        if op["kind"] in SHAPES and op["returns"] == "Tensor":
+            lines += [f"Shape of the result: {SHAPES[op['kind']]}.", ""]
+    if ">>>" not in (inspect.getdoc(function) or ""):
+        code = examples.code_of(module, name)
+        if code is not None:
+            lines += ["", *examples.run(code), ""]
+    return lines
+
+
+def python_type(text: str) -> str:
+    """A type of a signature as Python writes it."""
+    optional = text.endswith("?")
+    parts = [TYPES.get(part, part) for part in text.rstrip("?").split("|")]
+    parts = [
+        f"sequence of {part.removesuffix('[]')}" if part.endswith("[]") else part for part in parts
+    ]
+    return " or ".join([*parts, "None"] if optional else parts)
+
+
+TYPES = {
+    "DType": "dtype",
+    "Device": "device",
+    "MemoryFormat": "memory_format",
+    "Operand": "Tensor or number",
+    "Scalar": "number",
+    "Self": "Tensor",
+    "int[]": "int or sequence of int",
+    "ndarray": "numpy.ndarray",
+}
 
 
 def process_signature(

@@ -1,6 +1,7 @@
 """The reference has an entry for every public name."""
 
 import importlib
+import inspect
 import pathlib
 import pkgutil
 import re
@@ -79,3 +80,46 @@ def test_every_page_is_in_its_index(folder):
     pages = {page.stem for page in (ROOT / "docs" / folder).glob("*.md")} - {"index"}
     listed = (ROOT / "docs" / folder / "index.md").read_text().split()
     assert pages <= set(listed)
+
+
+@pytest.fixture(scope="module")
+def examples():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "docs/_extensions"))
+        yield importlib.import_module("function_examples")
+
+
+WITH_EXAMPLES = ["genesis", "genesis.nn.functional", "genesis.nn", "genesis.optim"]
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_every_function_has_an_example_that_runs(name, examples):
+    module = importlib.import_module(name)
+    missing, failed = [], {}
+    for public in module.__all__:
+        value = getattr(module, public)
+        if not inspect.isroutine(value) and not (inspect.isclass(value) and name != "genesis"):
+            continue
+        if ">>>" in (inspect.getdoc(value) or ""):
+            continue  # tests/docs/test_docstrings.py runs it
+        code = examples.code_of(name, public)
+        if code is None:
+            missing.append(public)
+            continue
+        try:
+            shown = examples.run(code)
+            assert shown
+        except Exception as error:
+            failed[public] = repr(error)
+    assert not missing
+    assert not failed
+
+
+def test_sections_have_an_introduction_in_both_languages(examples):
+    introductions = importlib.import_module("introductions").INTRODUCTIONS
+    sections = importlib.import_module("sections")
+    wanted = {*sections.FUNCTIONS, *sections.SUBJECTS.values(), "tensor", "nn", "nn.functional"}
+    assert wanted | {"optim", "namespaces", "index"} <= introductions.keys()
+    for english, chinese in introductions.values():
+        assert english.endswith(".") and chinese.endswith("。")
+        assert set(re.findall(r"``.+?``", english)) == set(re.findall(r"``.+?``", chinese))
