@@ -379,7 +379,7 @@ def test_the_pictures_of_the_documents_are_those_that_the_tool_draws(tmp_path, m
     monkeypatch.setitem(tool["main"].__globals__, "FOLDER", tmp_path)
     tool["main"]()
     drawn = sorted(p.name for p in tmp_path.iterdir())
-    assert len(drawn) == 3
+    assert len(drawn) == 4
     for name in drawn:
         new, old = (
             ET.parse(folder / name).getroot() for folder in (tmp_path, root / "docs/images")

@@ -173,7 +173,8 @@ def leaf_names(
     unnamed = {id(t) for t in leaves if t._is_parameter() and id(t) not in known}
     if not unnamed:
         return found
-    owners = [m for m in gc.get_objects() if isinstance(m, Module)]
+    # By type: isinstance asks objects of other libraries, which may answer with a warning.
+    owners = [m for m in gc.get_objects() if issubclass(type(m), Module)]
     inner = {id(child) for m in owners for child in m._modules.values()}
     roots = [m for m in owners if id(m) not in inner]
     using = [m for m in roots if any(id(p) in unnamed for p in m.parameters())]
