@@ -40,6 +40,7 @@ static Scalar read(const char* p, DType t) {
 Scalar tensor_item(const Tensor& t) {
   require<ShapeError>(t.numel() == 1, "item: a tensor of shape ", t.shape(), " holds ", t.numel(),
                       " values; only one can be converted to a Python number. Use tolist(), or index it first");
+  require_values(t, "item");
   capture::interrupt("the value of a tensor is read");
   return read(t->data, t.dtype());
 }
@@ -136,6 +137,7 @@ template <class T>
 void fill(PyObject* o, T*& out, DType dtype) {
   if (is_tensor(o) || is_ndarray(o)) {
     const Tensor t = ops::contiguous(is_tensor(o) ? unwrap(o) : from_ndarray(o));
+    if (is_batched(o)) require_values(unwrap(o), "tensor");
     for (int64_t i = 0; i < t.numel(); ++i) {
       const Scalar s = read(t.data<char>() + i * itemsize(t.dtype()), t.dtype());
       *out++ = number<T>(s);
@@ -164,6 +166,7 @@ Tensor from_data(PyObject* data, PyObject* dtype) {
   const WithGradMode off(false);
   if (is_tensor(data)) {
     const Tensor& t = unwrap(data);
+    require_values(t, "tensor");
     return untracked(given && to_dtype(dtype) != t.dtype() ? ops::cast(t, to_dtype(dtype)) : ops::clone(t));
   }
   if (is_ndarray(data)) {

@@ -64,7 +64,14 @@ PyObject* dispatch(const Operator& op, Args& a, const Invocation& call, PyObject
   const uint32_t word = read_dispatch_word();
   if (op.overridable && ((word & kModes) || a.overridden())) {
     if (!function) function = call.self || !op.function ? op.method : op.function;
-    if (PyObject* result = call_override(function, call)) return result;
+    if (PyObject* result = call_override(function, call, op.sig.name.c_str())) return result;
+  }
+  if ((word & kMapping) && op.traits.kind == Kind::Random && op.overridable) {
+    if (!function) function = call.self || !op.function ? op.method : op.function;
+    const Object args = tuple_of(call), kwargs = dict_of(call);
+    PyObject* result = call_batched(function, args.get(), kwargs.get());
+    if (!result) throw_python();
+    return result;
   }
   if (word & kAutocast) a.autocast();
   if (!(word & kObserve) || op.tool()) return op.body(a);

@@ -19,6 +19,7 @@ enum DispatchBit : uint32_t {
   kAutocastBlock = 4,  // an autocast block is open
   kAutocastFlag = 8,   // genesis.enable_autocast is set
   kModes = 16,         // a mode of overrides is entered (overrides.cpp)
+  kMapping = 32,       // a function runs under vmap, which says what random numbers are (batched.cpp)
 };
 inline thread_local constinit uint32_t dispatch_word = kUnknown;
 
@@ -73,13 +74,28 @@ struct Invocation {
   Py_ssize_t n;
   PyObject* kwnames;  // may be null
 };
-// The call handed to a mode or to the classes of its arguments; null without an error if none of them is concerned.
-// `function` is what the user called.
-PyObject* call_override(PyObject* function, const Invocation& call);
+Object tuple_of(const Invocation& call);  // self and the positional arguments
+Object dict_of(const Invocation& call);   // the keyword arguments
+// The call handed to a mode, to the classes of its arguments, or to the batching rules; null without an error if none
+// of them is concerned. `function` is what the user called. `name` is the operator or the attribute; null for a
+// function that is written in Python, whose operators are batched one by one.
+PyObject* call_override(PyObject* function, const Invocation& call, const char* name);
 
 // For slots and properties of Tensor, which have a name but no signature: f(), unless an argument overrides it.
 // `name` is the attribute of Tensor, and `part` that of the property: "__get__".
 PyObject* override_slot(const char* name, const char* part, std::span<PyObject* const> args);
 inline bool slot_overridden(PyObject* self) { return anything_on() || overrides(self); }
+
+// ---- vmap ---------------------------------------------------------------------------------------------------------
+
+// The class of tensors that vmap maps over (batched.cpp); null until vmap is first used.
+inline PyTypeObject* BatchedType = nullptr;
+inline bool is_batched(PyObject* o) { return Py_TYPE(o) == BatchedType && BatchedType; }
+// Whether an attribute depends on shape and dtype only, which a batched tensor shows itself.
+bool known_without_values(const char* name);
+// Raises for a batched tensor, whose values differ from one element of the batch to the next.
+void require_values(const Tensor& t, const char* name);
+// The call handed to the batching rules.
+PyObject* call_batched(PyObject* function, PyObject* args, PyObject* kwargs);
 
 }  // namespace genesis::py

@@ -26,7 +26,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t flagged, PyObject* 
   bool found = anything_on();
   for (Py_ssize_t i = 0; i < all && !found; ++i) found = any_overrides(args[i]);
   if (found) [[unlikely]] {
-    PyObject* result = guarded([&] { return call_override(self, {nullptr, args, n, kwnames}); });
+    PyObject* result = guarded([&] { return call_override(self, {nullptr, args, n, kwnames}, nullptr); });
     if (result || PyErr_Occurred()) return result;
   }
   return PyObject_Vectorcall(get(self)->function, args, flagged, kwnames);

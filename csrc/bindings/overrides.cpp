@@ -51,6 +51,11 @@ class Overloaded {
  public:
   void add(PyObject* o) {
     if (!o || !overrides(o)) return;
+    if (is_batched(o)) {
+      batched_ = true;
+      return;
+    }
+    if (!class_overrides_on()) return;
     PyTypeObject* type = Py_TYPE(o);
     auto place = list_.end();
     for (auto at = list_.begin(); at != list_.end(); ++at) {
@@ -71,8 +76,10 @@ class Overloaded {
     return tuple;
   }
   const std::vector<PyObject*>& list() const { return list_; }
+  bool batched() const { return batched_; }
 
  private:
+  bool batched_ = false;
   std::vector<PyObject*> list_;
 };
 
@@ -182,7 +189,7 @@ PyObject* keep_subclass(Args& a) {
 bool any_override(std::span<PyObject* const> objects) {
   if (dispatch_bit(kModes)) return true;
   if (!class_overrides_on()) return false;
-  return std::any_of(objects.begin(), objects.end(), [](PyObject* o) { return overrides(o); });
+  return std::any_of(objects.begin(), objects.end(), [](PyObject* o) { return overrides(o) && !is_batched(o); });
 }
 
 std::span<PyObject* const> elements(PyObject* sequence) {
@@ -194,6 +201,7 @@ std::span<PyObject* const> elements(PyObject* sequence) {
 bool class_overrides_on() { return !state.classes_off && !state.all_off; }
 
 bool find_override(PyTypeObject* type) {
+  if (type == BatchedType) return true;
   if (name_of_override(type)) return true;
   // The version changes with the attributes of the class and of its bases; 0 says that there is none.
   if (type->tp_version_tag || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
@@ -201,31 +209,41 @@ bool find_override(PyTypeObject* type) {
   return false;
 }
 
-PyObject* call_override(PyObject* function, const Invocation& call) {
-  capture::interrupt("a class or a mode overrides an operation");
-  Overloaded found;
-  if (class_overrides_on()) {
-    if (call.self) found.add(call.self);
-    const Py_ssize_t all = call.n + (call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0);
-    for (Py_ssize_t i = 0; i < all; ++i) found.add_all(call.args[i]);
-  }
-  if (found.list().empty() && !dispatch_bit(kModes)) return nullptr;
+Object tuple_of(const Invocation& call) {
   const Py_ssize_t first = call.self ? 1 : 0;
-  const Object args(PyTuple_New(call.n + first)), kwargs(PyDict_New());
+  Object args(PyTuple_New(call.n + first));
   if (call.self) PyTuple_SET_ITEM(args.get(), 0, Py_NewRef(call.self));
   for (Py_ssize_t i = 0; i < call.n; ++i) PyTuple_SET_ITEM(args.get(), first + i, Py_NewRef(call.args[i]));
+  return args;
+}
+Object dict_of(const Invocation& call) {
+  Object kwargs(PyDict_New());
   for (Py_ssize_t k = 0; call.kwnames && k < PyTuple_GET_SIZE(call.kwnames); ++k)
     if (PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(call.kwnames, k), call.args[call.n + k]) < 0) throw_python();
-  PyObject* result = ask_all(function, found, args.get(), kwargs.get());
+  return kwargs;
+}
+
+PyObject* call_override(PyObject* function, const Invocation& call, const char* name) {
+  Overloaded found;
+  if (call.self) found.add(call.self);
+  const Py_ssize_t all = call.n + (call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0);
+  for (Py_ssize_t i = 0; i < all; ++i) found.add_all(call.args[i]);
+  const bool others = !found.list().empty() || dispatch_bit(kModes);
+  if (!others && (!found.batched() || !name || known_without_values(name))) return nullptr;
+  if (others) capture::interrupt("a class or a mode overrides an operation");
+  const Object args = tuple_of(call), kwargs = dict_of(call);
+  PyObject* result = others ? ask_all(function, found, args.get(), kwargs.get())
+                            : call_batched(function, args.get(), kwargs.get());
   if (!result) throw_python();
   return result;
 }
 
 PyObject* override_slot(const char* name, const char* part, std::span<PyObject* const> args) {
-  if (!dispatch_bit(kModes) && !class_overrides_on()) return nullptr;
+  const bool batched = std::any_of(args.begin(), args.end(), is_batched);
+  if (!dispatch_bit(kModes) && !batched && !class_overrides_on()) return nullptr;
   Object function(PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), name));
   if (part) function = Object(PyObject_GetAttrString(function.get(), part));
-  return call_override(function.get(), {nullptr, args.data(), static_cast<Py_ssize_t>(args.size()), nullptr});
+  return call_override(function.get(), {nullptr, args.data(), static_cast<Py_ssize_t>(args.size()), nullptr}, name);
 }
 
 static const Family family([] {

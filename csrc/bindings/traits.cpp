@@ -117,13 +117,13 @@ const char* name_of(Batch batch) {
 
 Batch batch_of(Kind kind) {
   switch (kind) {
+    case Kind::Activation:
     case Kind::Pointwise: return Batch::Elementwise;
     case Kind::Reduction:
     case Kind::Scan:
     case Kind::View:
     case Kind::Move: return Batch::Dims;
     case Kind::Linalg: return Batch::Leading;
-    case Kind::Create:
     case Kind::Query:
     case Kind::Tool: return Batch::Never;
     default: return Batch::Loop;

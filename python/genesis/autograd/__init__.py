@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -147,20 +148,37 @@ def grad(
         raise ValueError(
             "grad: materialize_grads=True makes zeros of what allow_unused=False refuses"
         )
-    grads: tuple[Any, ...] = _C._grad(
-        outputs,
-        inputs,
-        grad_outputs,
-        retain_graph,
-        create_graph,
-        bool(allow_unused) or materialize_grads,
-    )
+    unused = bool(allow_unused) or materialize_grads
+    grads: tuple[Any, ...]
+    if (batching := sys.modules.get("genesis.func._batching")) and _any_batched(
+        batching.BatchedTensor, outputs, inputs, grad_outputs
+    ):
+        from genesis.func import _grad
+
+        grads = _grad.grad(
+            _listed(outputs),
+            _listed(inputs),
+            None if grad_outputs is None else _listed(grad_outputs),
+            retain_graph,
+            create_graph,
+            unused,
+        )
+    else:
+        grads = _C._grad(outputs, inputs, grad_outputs, retain_graph, create_graph, unused)
     if materialize_grads:
         wanted = (inputs,) if isinstance(inputs, Tensor) else inputs
         grads = tuple(
             _C.zeros_like(x) if g is None else g for g, x in zip(grads, wanted, strict=True)
         )
     return grads
+
+
+def _listed(tensors: Any) -> list[Any]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _any_batched(cls: type[Any], *groups: Any) -> bool:
+    return any(type(x) is cls for group in groups if group is not None for x in _listed(group))
 
 
 def _batched_grad(

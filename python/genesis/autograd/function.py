@@ -48,6 +48,18 @@ class Function(_C._Function):
         """Compute the output: ``forward(ctx, *args)``, or ``forward(*args)`` with setup_context."""
         raise NotImplementedError("Function: write forward(ctx, ...) as a staticmethod")
 
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """Apply to batches under ``genesis.func.vmap``; optional.
+
+        ``info`` has ``batch_size`` and ``randomness``, ``in_dims`` the mapped dimension of each
+        argument or None. Returns the outputs and their mapped dimensions. With
+        ``generate_vmap_rule = True``, forward and backward are mapped over instead.
+        """
+        raise NotImplementedError("Function: vmap is optional and was not written")
+
     @staticmethod
     def setup_context(ctx: Context, inputs: tuple[Any, ...], output: Any) -> None:
         """Keep on ``ctx`` what backward needs; written where forward does not take a ctx."""

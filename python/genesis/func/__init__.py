@@ -13,6 +13,7 @@ from genesis._named_errors import name_errors
 from genesis.func._forward import jacfwd, jvp, linearize
 from genesis.func._module import functional_call
 from genesis.func._reverse import grad, grad_and_value, hessian, hvp, jacrev, value_and_grad, vjp
+from genesis.func._vmap import vmap
 
 __all__ = [
     "functional_call",
@@ -26,6 +27,7 @@ __all__ = [
     "linearize",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]
 
 explain(globals())

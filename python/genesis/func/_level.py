@@ -10,6 +10,7 @@ for their own, and nothing is recorded that nobody outside could ask for.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -52,6 +53,8 @@ class Level:
                 f"got {got}{' at ' + where if where else ''}; choose others with argnums, or "
                 "convert it"
             )
+        if mapping := vmap_levels():
+            x = _batching().expand_to(x, mapping)
         if self._tracked:
             view = x.view_as(x)
             if view.requires_grad:
@@ -64,7 +67,7 @@ class Level:
     def dummy(self, like: Tensor) -> Tensor:
         """Zeros that belong to this level, to be differentiated with respect to."""
         with _C.inference_mode(False):
-            zeros = _C.zeros_like(like, requires_grad=True)
+            zeros = _C.zeros_like(like).requires_grad_()
         self._own.append(zeros)
         return zeros
 
@@ -76,7 +79,11 @@ class Level:
         """Whether somebody outside may differentiate a result computed from these."""
         if not (_C.is_grad_enabled() and self._tracked):
             return False
-        return _C._depends_on_other_leaves(tensors, [*self._own, *_finished.values()])
+        own = [*self._own, *_finished.values()]
+        if vmap_used():
+            flat = _batching().physical
+            return _C._depends_on_other_leaves([flat(t) for t in tensors], [flat(t) for t in own])
+        return _C._depends_on_other_leaves(tensors, own)
 
     def leave(self, tree: Any) -> Any:
         """``tree`` without the graph that only this level could use."""
@@ -90,6 +97,20 @@ class Level:
             return x
 
         return tree_map(cut, tree)
+
+
+def vmap_used() -> bool:
+    """Whether a function was ever run under vmap; before that, no tensor is batched."""
+    return "genesis.func._batching" in sys.modules
+
+
+def _batching() -> Any:
+    return sys.modules["genesis.func._batching"]
+
+
+def vmap_levels() -> list[Any]:
+    """The vmaps that run now, the outermost first."""
+    return _batching().levels() if vmap_used() else []
 
 
 def gradients(

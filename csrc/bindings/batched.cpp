@@ -1,0 +1,93 @@
+// Tensors that vmap maps over. The rules are written in Python (genesis/func/_batching); this is how calls reach them.
+//
+// A batched tensor is an object of one class, made here: `_value` is a tensor whose first dimension is the mapped one,
+// `_level` says which vmap maps it. The object itself has the shape and the dtype of one element of the batch, so that
+// questions about these need no rule, and no memory: all its elements are one NaN.
+#include <cmath>
+#include <string_view>
+#include <unordered_set>
+
+#include "bindings/args.h"
+#include "bindings/module.h"
+#include "ops/create.h"
+
+namespace genesis::py {
+
+namespace {
+
+PyObject* handler = nullptr;
+PyObject *value_name, *level_name;
+
+const Tensor& element(DType dtype) {
+  static Tensor elements[64];
+  Tensor& t = elements[static_cast<size_t>(dtype)];
+  if (!t.defined()) t = ops::full({}, is_floating(dtype) ? Scalar(std::nan("")) : Scalar(int64_t{0}), dtype);
+  return t;
+}
+
+PyObject* make_batched(Args& a) {
+  const Tensor& value = a.tensor(0);
+  require(value.dim() > 0, "vmap: a 0-d tensor has no dimension to map over");
+  Dims shape, strides;
+  for (int d = 1; d < value.dim(); ++d) {
+    shape.push_back(value.size(d));
+    strides.push_back(0);
+  }
+  const Tensor logical = alias(element(value.dtype()), shape, strides);
+  if (a.has(2)) {
+    unwrap(a[2]).impl()->take_contents(*logical.impl());
+    if (PyObject_GenericSetAttr(a[2], value_name, a[0]) < 0) throw_python();
+    return Py_NewRef(a[2]);
+  }
+  Object self(wrap_as(BatchedType, logical));
+  if (PyObject_GenericSetAttr(self.get(), value_name, a[0]) < 0 ||
+      PyObject_GenericSetAttr(self.get(), level_name, a[1]) < 0)
+    throw_python();
+  return self.release();
+}
+
+}  // namespace
+
+bool known_without_values(const char* name) {
+  static const std::unordered_set<std::string_view> names{
+      "shape",  "size",         "ndim",      "dtype",        "device",     "itemsize",          "nbytes",
+      "is_cpu", "is_cuda",      "is_meta",   "is_sparse",    "layout",     "numel",             "nelement",
+      "dim",    "ndimension",   "is_signed", "element_size", "is_complex", "is_floating_point", "is_same_size",
+      "cpu",    "storage_type", "can_cast",  "get_device",   "is_pinned",  "pin_memory",        "result_type",
+      "__len__"};
+  return names.contains(name);
+}
+
+void require_values(const Tensor& t, const char* name) {
+  require(!BatchedType || t->storage != element(t.dtype())->storage, name,
+          ": vmap maps over this tensor, so it has no single value that could become a Python number or a new tensor; "
+          "keep it a tensor, or compute the number outside vmap");
+}
+
+PyObject* call_batched(PyObject* function, PyObject* args, PyObject* kwargs) {
+  PyObject* parts[] = {function, args, kwargs};
+  return PyObject_Vectorcall(handler, parts, 3, nullptr);
+}
+
+static const Family family([] {
+  value_name = PyUnicode_InternFromString("_value");
+  level_name = PyUnicode_InternFromString("_level");
+  def<"_set_batching(type cls, Callable handler) -> None", [](Args& a) -> PyObject* {
+    if (!PyType_Check(a[0]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(a[0]), TensorType))
+      a.fail(0, "a subclass of Tensor");
+    BatchedType = reinterpret_cast<PyTypeObject*>(Py_NewRef(a[0]));
+    handler = Py_NewRef(a[1]);
+    Py_RETURN_NONE;
+  }>(kFunction | kTool, "Says which class batched tensors are of, and who handles calls with them.");
+  def<"_batched(Tensor value, Any level, Tensor? replaced=None) -> Tensor", make_batched>(
+      kFunction | kTool,
+      "The tensor whose elements along the first dimension of `value` vmap maps over; `replaced` with that value.");
+  def<"_is_batched(Any object) -> bool", [](Args& a) { return is_batched(a[0]); }>(
+      kFunction | kTool, "Whether vmap maps over the object.");
+  def<"_set_mapping(bool on) -> None", [](Args& a) -> PyObject* {
+    set_dispatch_bit(kMapping, a.boolean(0));
+    Py_RETURN_NONE;
+  }>(kFunction | kTool, "Says whether this thread runs a function under vmap.");
+});
+
+}  // namespace genesis::py

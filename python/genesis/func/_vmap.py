@@ -1,0 +1,268 @@
+"""``vmap``: a function of one element becomes a function of a batch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from genesis import _C
+from genesis._C import Tensor
+from genesis._pytree import TreeSpec, tree_flatten, tree_paths, tree_unflatten
+
+__all__ = ["vmap"]
+
+_RANDOMNESS = ("error", "different", "same")
+
+
+def check_randomness(name: str, randomness: str) -> None:
+    if randomness not in _RANDOMNESS:
+        raise ValueError(
+            f"{name}: randomness must be 'error', 'different' or 'same', got {randomness!r}"
+        )
+
+
+def check_chunk_size(name: str, chunk_size: int | None) -> None:
+    if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
+        raise ValueError(f"{name}: chunk_size must be a positive int or None, got {chunk_size!r}")
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The function that applies ``func`` to every element along a dimension of its inputs.
+
+    ``func`` is written for one element; the operators inside it run once, on all elements.
+
+    ``in_dims`` says which dimension of each positional argument is mapped over: one int for all, or
+    a tuple with an entry for each argument. An entry is an int, None for an argument that all
+    elements share, or has the structure of its argument. ``out_dims`` says in the same way where
+    the mapped dimension is in the outputs. Keyword arguments are mapped over dimension 0.
+
+    Random numbers inside ``func`` are an error unless ``randomness`` is ``"different"`` (each
+    element draws its own) or ``"same"`` (all elements share one draw). With ``chunk_size``, at
+    most so many elements are computed at once, which bounds memory.
+
+    >>> vmap(genesis.dot)(genesis.tensor([[1.0, 2.0], [3.0, 4.0]]), genesis.ones(2, 2))
+    tensor([3., 7.])
+    >>> from genesis.func import grad
+    >>> vmap(grad(lambda w, x: (w * x) ** 2), in_dims=(None, 0))(
+    ...     genesis.tensor(2.0), genesis.tensor([1.0, 2.0, 3.0])
+    ... )
+    tensor([ 4., 16., 36.])
+    """
+    check_randomness("vmap", randomness)
+    check_chunk_size("vmap", chunk_size)
+
+    @functools.wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        places, leaves, spec = _inputs(func, in_dims, args, kwargs)
+        size = _batch_size(func, places, leaves, spec)
+        if chunk_size is None or size <= chunk_size:
+            outputs, out_spec = _run(func, randomness, size, places, leaves, spec)
+            ends = _out_places(func, out_dims, out_spec)
+            return tree_unflatten(
+                [_leave(func, x, d, size) for x, d in zip(outputs, ends, strict=True)], out_spec
+            )
+        return _in_chunks(func, out_dims, randomness, chunk_size, size, places, leaves, spec)
+
+    return mapped
+
+
+def _in_chunks(
+    func: Callable[..., Any],
+    out_dims: Any,
+    randomness: str,
+    chunk_size: int,
+    size: int,
+    places: list[int | None],
+    leaves: list[Any],
+    spec: TreeSpec,
+) -> Any:
+    chunks: list[list[Any]] = []
+    ends: list[int | None] = []
+    out_spec = TreeSpec(None)
+    state = _C.get_rng_state() if randomness == "same" else None
+    for start in range(0, size, chunk_size):
+        if state is not None:
+            _C.set_rng_state(state)
+        n = min(chunk_size, size - start)
+        part = [
+            x if d is None else x.narrow(d, start, n) for x, d in zip(leaves, places, strict=True)
+        ]
+        outputs, out_spec = _run(func, randomness, n, places, part, spec)
+        ends = _out_places(func, out_dims, out_spec)
+        chunks.append([_leave(func, x, d, n) for x, d in zip(outputs, ends, strict=True)])
+    joined = [
+        chunks[0][i] if d is None else _C.cat([c[i] for c in chunks], d) for i, d in enumerate(ends)
+    ]
+    return tree_unflatten(joined, out_spec)
+
+
+def _name(func: Any) -> str:
+    return getattr(func, "__name__", type(func).__name__)
+
+
+def _inputs(
+    func: Any, in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[int | None], list[Any], TreeSpec]:
+    if not isinstance(in_dims, (int, tuple, list)):
+        raise ValueError(
+            f"vmap({_name(func)}): in_dims must be an int or a tuple with an entry for each "
+            f"argument, got {in_dims!r}"
+        )
+    if not args and not kwargs:
+        raise ValueError(
+            f"vmap({_name(func)}): called without arguments, so there is nothing to map over"
+        )
+    if isinstance(in_dims, int):
+        each: tuple[Any, ...] = (in_dims,) * len(args)
+    else:
+        each = tuple(in_dims)
+        if len(each) != len(args):
+            raise ValueError(
+                f"vmap({_name(func)}): in_dims has {len(each)} entries for {len(args)} positional "
+                "arguments; it must have one for each"
+            )
+    places: list[Any] = []
+    for i, (dim, arg) in enumerate(zip(each, args, strict=True)):
+        _spread(func, f"argument {i}", dim, arg, places)
+    for name, arg in kwargs.items():
+        _spread(func, f"argument {name!r}", 0, arg, places)
+    leaves, spec = tree_flatten((args, kwargs))
+    paths = tree_paths(spec)
+    for i, (x, d) in enumerate(zip(leaves, places, strict=True)):
+        if d is None:
+            continue
+        if not isinstance(d, int) or isinstance(d, bool):
+            raise ValueError(f"vmap({_name(func)}): in_dims has {d!r}, expected an int or None")
+        if not isinstance(x, Tensor):
+            raise ValueError(
+                f"vmap({_name(func)}): in_dims maps over dimension {d} of {paths[i]}, which "
+                f" is {type(x).__name__} and no tensor; use None for it"
+            )
+        if x.ndim == 0 or not -x.ndim <= d < x.ndim:
+            raise ValueError(
+                f"vmap({_name(func)}): in_dims maps over dimension {d} of a tensor of shape "
+                f"{tuple(x.shape)}, which it does not have"
+            )
+        places[i] = d % x.ndim
+    return places, leaves, spec
+
+
+def _spread(func: Any, where: str, dim: Any, arg: Any, into: list[Any]) -> None:
+    """An entry of in_dims for every leaf of an argument."""
+    n = len(tree_flatten(arg)[0])
+    if dim is None or isinstance(dim, int):
+        into += [dim] * n
+        return
+    before = len(into)
+    _match(dim, arg, into)
+    if len(into) - before != n:
+        raise ValueError(
+            f"vmap({_name(func)}): in_dims of {where} is {dim!r}, which does not have the "
+            f"structure of the argument, {tree_flatten(arg)[1]}"
+        )
+
+
+def _match(dim: Any, arg: Any, into: list[Any]) -> None:
+    if dim is None or isinstance(dim, int):
+        into += [dim] * len(tree_flatten(arg)[0])
+    elif isinstance(arg, dict) and isinstance(dim, dict):
+        for key, value in arg.items():
+            if key in dim:
+                _match(dim[key], value, into)
+    elif isinstance(arg, (list, tuple)) and isinstance(dim, (list, tuple)) and len(arg) == len(dim):
+        for d, value in zip(dim, arg, strict=True):
+            _match(d, value, into)
+
+
+def _batch_size(func: Any, places: list[int | None], leaves: list[Any], spec: TreeSpec) -> int:
+    sizes = [x.shape[d] for x, d in zip(leaves, places, strict=True) if d is not None]
+    if not sizes:
+        raise ValueError(
+            f"vmap({_name(func)}): no argument is mapped over; at least one entry of in_dims must "
+            "be an int, and its argument must contain a tensor"
+        )
+    if len(set(sizes)) > 1:
+        shapes = [
+            f"dimension {d} of shape {tuple(x.shape)}"
+            for x, d in zip(leaves, places, strict=True)
+            if d is not None
+        ]
+        raise ValueError(
+            f"vmap({_name(func)}): the mapped dimensions must have one size, got {sizes}: "
+            + ", ".join(shapes)
+        )
+    return int(sizes[0])
+
+
+def _run(
+    func: Callable[..., Any],
+    randomness: str,
+    size: int,
+    places: list[int | None],
+    leaves: list[Any],
+    spec: TreeSpec,
+) -> tuple[list[Any], TreeSpec]:
+    from genesis.func import _batching
+
+    level = _batching.Level(size, randomness)
+    inside = [
+        x if d is None else _C._batched(x.movedim(d, 0) if d else x, level)
+        for x, d in zip(leaves, places, strict=True)
+    ]
+    args, kwargs = tree_unflatten(inside, spec)
+    with _batching.entered(level):
+        result = func(*args, **kwargs)
+    outputs, out_spec = tree_flatten(result)
+    for x in outputs:
+        if not isinstance(x, Tensor):
+            raise ValueError(
+                f"vmap({_name(func)}): the function must return tensors, or a nest of dicts, lists "
+                f"and tuples of them, got {type(x).__name__}"
+            )
+    return [
+        (x._value, True) if _batching.is_at(x, level) else (x, False) for x in outputs
+    ], out_spec
+
+
+def _out_places(func: Any, out_dims: Any, spec: TreeSpec) -> list[int | None]:
+    n = spec.num_leaves
+    if out_dims is None or isinstance(out_dims, int):
+        return [out_dims] * n
+    dummy = tree_unflatten(list(range(n)), spec)
+    places: list[Any] = []
+    if isinstance(out_dims, (tuple, list)) and spec.kind is None and len(out_dims) == 1:
+        out_dims = out_dims[0]
+    _match(out_dims, dummy, places)
+    if len(places) != n:
+        raise ValueError(
+            f"vmap({_name(func)}): out_dims is {out_dims!r}, which does not have the structure of "
+            f"the output, {spec}"
+        )
+    return places
+
+
+def _leave(func: Any, output: tuple[Tensor, bool], dim: int | None, size: int) -> Tensor:
+    x, batched = output
+    if dim is None:
+        if batched:
+            raise ValueError(
+                f"vmap({_name(func)}): out_dims is None for an output that differs from one "
+                "element of the batch to the next; give the dimension that it is to have"
+            )
+        return x
+    if not batched:
+        x = x.expand(size, *x.shape)
+    if not -x.ndim <= dim < x.ndim:
+        raise ValueError(
+            f"vmap({_name(func)}): out_dims is {dim}, but the output has {x.ndim} dimensions with "
+            "the mapped one"
+        )
+    return x if dim == 0 else x.movedim(0, dim)

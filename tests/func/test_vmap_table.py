@@ -1,0 +1,170 @@
+"""Every row of the op table: ``vmap(f)`` equals ``f`` of the elements, stacked."""
+
+import warnings
+
+import genesis
+import numpy as np
+import pytest
+from genesis.func import _batching, vmap
+from genesis.func._batching import _shape, _tensor
+
+from tests.ops.op import assert_close, sample_cases, tensor, to_numpy
+from tests.ops.table import OPS
+
+SIZE = 3
+DIMS = [0, 1, -1, None]
+
+# The number of their results, or the result itself, depends on values.
+READS_VALUES = {
+    "argwhere",
+    "bincount",
+    "equal",
+    "allclose",
+    "item",
+    "masked_select",
+    "nonzero",
+    "tolist",
+    "unique",
+    "unique_consecutive",
+    "is_nonzero",
+    "has_nan",
+    "has_inf",
+    "numpy",
+    "tensor",
+    "new_tensor",
+}
+# Results are not initialised, or follow the memory of the input.
+NOT_DEFINED = {"empty_like", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
+FOLLOWS_MEMORY = {"as_strided", "as_strided_", "view", "view_as"}
+# They write statistics that vmap does not map over.
+WRITES_SHARED = {"nn.functional.batch_norm", "nn.functional.instance_norm"}  # fmt: skip
+
+
+def _batch(op, array, i):
+    """Element i of a batch made from an array: other values, in the domain of the op."""
+    if op.random or op.precise[0] != "float64":
+        return array
+    low = np.min(array, initial=np.inf)
+    return array * (1 + 0.03 * i if low > 0 else 1 - 0.06 * i)
+
+
+def _cases():
+    return [pytest.param(op, s, id=i) for op, s, i in sample_cases(OPS)]
+
+
+def _function(op, sample):
+    form = next(iter(op.forms().values()))
+
+    def function(*leaves):
+        args, kwargs = op.with_leaves(sample, leaves)
+        if op.mutates:
+            args = (args[0] * 1, *args[1:])
+        outputs = op.run(form, args, kwargs)
+        return tuple(out for out in outputs if isinstance(out, genesis.Tensor))
+
+    return function
+
+
+def _place(dim, rank):
+    """Where the mapped dimension goes in a batch of tensors of `rank` dimensions."""
+    return min(dim, rank) if dim >= 0 else dim
+
+
+def _gradients(outputs, leaves):
+    live = [y for y in outputs if y.requires_grad]
+    if not live:
+        return [None] * len(leaves)
+    seeds = [(y.detach() * 0 + 1) * 0.7 for y in live]
+    return genesis.autograd.grad(live, leaves, seeds, allow_unused=True)
+
+
+def _check(op, sample, dim):
+    arrays = op.leaves(sample)
+    if not arrays:
+        pytest.skip("no tensor to map over")
+    function = _function(op, sample)
+    mapped = [0] if dim is None else range(len(arrays))
+    batches, in_dims = [], []
+    for k, array in enumerate(arrays):
+        if k in mapped:
+            place = _place(0 if dim is None else dim, array.ndim)
+            stack = np.stack([_batch(op, array, i) for i in range(SIZE)], place)
+            batches.append(tensor(stack, op.precise[0], requires_grad=op.grad))
+            in_dims.append(place)
+        else:
+            batches.append(tensor(array, op.precise[0], requires_grad=op.grad))
+            in_dims.append(None)
+
+    def element(i):
+        return [
+            b if d is None else b.select(d, i).clone()
+            for b, d in zip(batches, in_dims, strict=True)
+        ]
+
+    each = [function(*element(i)) for i in range(SIZE)]
+    if not each[0]:
+        pytest.skip("no tensor comes out")
+    expected = [genesis.stack([e[k] for e in each]) for k in range(len(each[0]))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        actual = vmap(function, tuple(in_dims), randomness="same")(*batches)
+    options = {"rtol": 1e-7, "atol": 1e-9}
+    assert len(actual) == len(expected)
+    for a, e in zip(actual, expected, strict=True):
+        assert a.dtype == e.dtype
+        assert_close(a, to_numpy(e), options["rtol"], f"{op.id} in_dims={in_dims}", options["atol"])
+    if not op.grad:
+        return
+    found, wanted = _gradients(actual, batches), _gradients(expected, batches)
+    for a, e in zip(found, wanted, strict=True):
+        if e is not None or a is not None:
+            zero = lambda t, other: genesis.zeros_like(other) if t is None else t  # noqa: E731
+            assert_close(zero(a, e), to_numpy(zero(e, a)), 1e-6, f"gradient of {op.id}", 1e-8)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("op, sample", _cases())
+def test_vmap_is_the_stack_of_the_elements(op, sample, dim):
+    if "generator" in sample.kwargs:
+        pytest.skip("the generator of the row goes on from call to call")
+    if op.name in READS_VALUES | NOT_DEFINED or (op.name in FOLLOWS_MEMORY and dim in (1, -1)):
+        pytest.skip("what it computes depends on values or on memory")
+    if op.name in WRITES_SHARED:
+        try:
+            return _check(op, sample, dim)
+        except RuntimeError as error:
+            assert "does not map over" in str(error)
+            return None
+    _check(op, sample, dim)
+
+
+# Operators that are called once for each element of a batch. None of them belongs to a common layer.
+LOOPED = {"histc", "histogram"}
+
+
+def test_which_operators_are_called_in_a_loop():
+    found = set()
+    for name, info in _batching.operator_infos().items():
+        if info["kind"] in ("tool", "unset", "create"):
+            continue
+        takes_tensors = any(
+            kind in p["type"] for p in info["params"] for kind in ("Tensor", "Operand")
+        )
+        names_dims = any(p["name"] in _shape.DIMS for p in info["params"])
+        rule = _batching.rule_of(name)
+        if takes_tensors and (
+            rule is _batching.loop_rule or (rule is _shape.dims and not names_dims)
+        ):
+            found.add(name)
+    assert found == LOOPED
+
+
+def test_the_loop_warns_once_and_names_the_operator(monkeypatch):
+    monkeypatch.setattr(_tensor, "_warned", set())
+    x = genesis.rand(3, 5)
+    with pytest.warns(UserWarning, match="histc has no batching rule"):
+        y = vmap(lambda a: genesis.histc(a, 4, 0.0, 1.0))(x)
+    assert y.tolist() == [genesis.histc(a, 4, 0.0, 1.0).tolist() for a in x]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        vmap(lambda a: genesis.histc(a, 4, 0.0, 1.0))(x)
