@@ -17,9 +17,11 @@ from genesis import _C
 from genesis._C import Tensor
 from genesis._missing import explain
 from genesis._named_errors import name_errors
-from genesis.func._forward import Pushforward, columns
+from genesis._pytree import tree_map
+from genesis.func._forward import Pushforward, jacfwd, one_by_one
 from genesis.func._level import Level, gradients, or_zeros
-from genesis.func._reverse import rows
+from genesis.func._reverse import hessian as func_hessian
+from genesis.func._reverse import jacrev, rows
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -38,17 +40,20 @@ def jacobian(
 
     A tensor of shape ``output.shape + input.shape``; for a tuple of inputs a tuple of those, for a
     tuple of outputs a tuple of that. ``strategy`` is ``"reverse-mode"``, a pass for each output
-    element, or ``"forward-mode"``, a pass for each input element. Passes run one after another
-    also with ``vectorize=True``, which PyTorch users pass for speed; the result is the same.
+    element, or ``"forward-mode"``, a pass for each input element. With ``vectorize=True``, all
+    passes run at once, by the rules of :func:`genesis.func.vmap`.
 
     >>> jacobian(lambda x: x**2, genesis.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
     """
     _check_strategy("jacobian", "strategy", strategy)
+    if vectorize:
+        transform = jacfwd if strategy == "forward-mode" else jacrev
+        return _vectorized("jacobian", transform, func, inputs, create_graph, strict)
     call = _Call("jacobian", func, inputs, create_graph, strict)
     if strategy == "forward-mode":
-        blocks = columns(Pushforward(call.level, call.outputs), call.tracked())
+        blocks = one_by_one(Pushforward(call.level, call.outputs), call.tracked())
     else:
         blocks = [rows(y, call.level.inputs, create_graph=call.tracked()) for y in call.outputs]
     for block in blocks:
@@ -74,10 +79,13 @@ def hessian(
             [ 0., 12.]])
     """
     _check_strategy("hessian", "outer_jacobian_strategy", outer_jacobian_strategy)
+    if vectorize:
+        _Call("hessian", func, inputs, create_graph, strict).gradient()  # checks the output
+        return _vectorized("hessian", func_hessian, func, inputs, create_graph, strict)
     call = _Call("hessian", func, inputs, create_graph, strict)
     grads = call.gradient()
     if outer_jacobian_strategy == "forward-mode":
-        blocks = columns(Pushforward(call.level, grads), call.tracked())
+        blocks = one_by_one(Pushforward(call.level, grads), call.tracked())
     else:
         blocks = [rows(g, call.level.inputs, create_graph=call.tracked()) for g in grads]
     for block in blocks:
@@ -188,6 +196,27 @@ def _hessian_product(
     )
     call.check_derivatives(products)
     return call.as_outputs(call.outputs), call.as_inputs(or_zeros(products, call.level.inputs))
+
+
+def _vectorized(
+    name: str,
+    transform: Callable[..., Any],
+    func: Callable[..., Any],
+    inputs: Tensors,
+    create_graph: bool,
+    strict: bool,
+) -> Any:
+    """What a transform of :mod:`genesis.func`, which computes all rows at once, makes of func."""
+    if strict:
+        raise RuntimeError(
+            f"{name}: strict=True and vectorize=True cannot be combined; pass one of them"
+        )
+    several = isinstance(inputs, tuple)
+    args = inputs if several else (inputs,)
+    result = transform(func, tuple(range(len(args))) if several else 0)(*args)
+    if create_graph:
+        return result
+    return tree_map(lambda x: x.detach(), result)
 
 
 def _check_strategy(name: str, argument: str, value: str) -> None:

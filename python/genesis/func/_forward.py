@@ -13,9 +13,10 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis._pytree import tree_unflatten
-from genesis.func import _level
+from genesis._pytree import tree_flatten, tree_unflatten
+from genesis.func import _level, _replicas
 from genesis.func._level import Argnums, Level, gradients, or_zeros
+from genesis.func._vmap import check_chunk_size, check_randomness
 
 __all__ = ["jacfwd", "jvp", "linearize"]
 
@@ -112,41 +113,53 @@ def jacfwd(
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
+    chunk_size: int | None = None,
     randomness: str = "error",
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of ``func`` by one pass for each input element.
+    """The function that computes the Jacobian of ``func`` by Jacobian-vector products.
 
-    The result has the form of :func:`jacrev`'s, which is faster unless there are many more outputs
-    than inputs. ``func`` is run once, so its random numbers are the same for all columns whatever
-    ``randomness`` (which PyTorch needs for its batched passes) says.
+    The result has the form of :func:`jacrev`'s. All columns are computed at once, from as many
+    copies of the inputs; ``chunk_size`` bounds how many, and so the memory. Random numbers in
+    ``func`` are the same for all columns unless ``randomness`` is ``"different"``.
 
     >>> jacfwd(lambda x: x**2)(genesis.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
     """
-    if randomness not in ("error", "different", "same"):
-        raise ValueError(
-            f"jacfwd: randomness must be 'error', 'different' or 'same', got {randomness!r}"
-        )
+    check_randomness("jacfwd", randomness)
+    check_chunk_size("jacfwd", chunk_size)
+    numbers = "different" if randomness == "different" else "same"
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        level = Level("jacfwd")
-        chosen, places = _level.select("jacfwd", args, argnums)
-        inside = _level.replaced(args, places, level.enter(chosen), argnums)
-        result, aux = _level.split_aux("jacfwd", level.run(func, inside, kwargs), has_aux)
-        outputs, spec = _level.tensors("jacfwd", result)
-        blocks = columns(Pushforward(level, outputs), level.seen_outside(*outputs))
-        tree = level.leave(
-            tree_unflatten([tree_unflatten(block, level.spec) for block in blocks], spec)
-        )
-        return (tree, level.leave(aux)) if has_aux else tree
+        chosen, _ = _level.select("jacfwd", args, argnums)
+        n = sum(x.numel() if isinstance(x, Tensor) else 1 for x in tree_flatten(chosen)[0])
+        state = _C.get_rng_state()
+        parts: list[list[Tensor]] = []
+        for start, k in _replicas.chunks(max(n, 1), chunk_size):
+            _C.set_rng_state(state)
+            copies = _replicas.Replicas("jacfwd", k, numbers)
+            level = copies.level
+            value = copies.run(func, args, kwargs, argnums)
+            result, aux = _level.split_aux("jacfwd", value, has_aux)
+            outputs, spec = _level.tensors("jacfwd", result)
+            with copies.batching.entered(copies.map):
+                outputs = [copies.batching.expand_to(y, [copies.map]) for y in outputs]
+                push = Pushforward(level, outputs)
+                seeds = dict(enumerate(copies.seeds(level.inputs, start)))
+                products = push(seeds, level.seen_outside(*outputs))
+            parts.append([level.leave(copies.batch(p)) for p in products])
+        whole = [_C.cat(part) if len(part) > 1 else part[0] for part in zip(*parts, strict=True)]
+        blocks = [columns(y, level.inputs, w, n) for y, w in zip(outputs, whole, strict=True)]
+        trees = [tree_unflatten(block, level.spec) for block in blocks]
+        tree = level.leave(tree_unflatten(trees, spec))
+        return (tree, level.leave(copies.first(aux))) if has_aux else tree
 
     return jacobian
 
 
-def columns(push: Pushforward, create_graph: bool) -> list[list[Tensor]]:
-    """For each output, its Jacobian for each input, of shape ``output.shape + input.shape``."""
+def one_by_one(push: Pushforward, create_graph: bool) -> list[list[Tensor]]:
+    """For each output, its Jacobian for each input, by a pass for each element of the inputs."""
     blocks: list[list[Tensor]] = [[] for _ in push.outputs]
     for i, x in enumerate(push.level.inputs):
         n = x.numel()
@@ -163,3 +176,14 @@ def columns(push: Pushforward, create_graph: bool) -> list[list[Tensor]]:
                 _C.stack(column, -1).reshape(shape) if n else _C.zeros(shape, dtype=y.dtype)
             )
     return blocks
+
+
+def columns(y: Tensor, inputs: Sequence[Tensor], products: Tensor, n: int) -> list[Tensor]:
+    """The Jacobian of ``y`` for each input, of shape ``y.shape + input.shape``."""
+    found, before = [], 0
+    turned = products.movedim(0, -1)
+    for x in inputs:
+        part = turned.narrow(-1, before, x.numel()) if n else turned.narrow(-1, 0, 0)
+        found.append(part.reshape(*y.shape, *x.shape))
+        before += x.numel()
+    return found

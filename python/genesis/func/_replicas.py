@@ -21,11 +21,11 @@ from genesis.func._level import Level, gradients
 class Replicas:
     """``func`` on ``n`` copies of the inputs that a transform differentiates."""
 
-    def __init__(self, name: str, n: int) -> None:
+    def __init__(self, name: str, n: int, randomness: str = "same") -> None:
         from genesis.func import _batching
 
         self.batching = _batching
-        self.map = _batching.Level(n, "same", replicas=True)
+        self.map = _batching.Level(n, randomness, replicas=True)
         with _batching.entered(self.map):
             self.level = Level(name)
 
@@ -43,16 +43,15 @@ class Replicas:
 
     def seeds(self, like: Sequence[Tensor], start: int) -> list[Tensor]:
         """Rows ``start`` to ``start + n`` of the identity over all elements of ``like``."""
-        made, before = [], 0
+        made, before, k = [], 0, self.map.size
         for y in like:
             n = y.numel()
-            rows = _C.zeros(self.map.size, n, dtype=y.dtype)
-            first, last = max(start, before), min(start + self.map.size, before + n)
-            if first < last:
-                rows.diagonal(first - before - (first - start)).narrow(
-                    0, max(0, first - start) if before <= start else 0, last - first
-                ).fill_(1)
-            made.append(_C._batched(rows.reshape(self.map.size, *y.shape), self.map))
+            rows = _C.zeros(k, n, dtype=y.dtype)
+            row, column = max(0, before - start), max(0, start - before)
+            count = min(k - row, n - column)
+            if count > 0:
+                rows.narrow(0, row, count).narrow(1, column, count).fill_diagonal_(1)
+            made.append(_C._batched(rows.reshape(k, *y.shape), self.map))
             before += n
         return made
 
@@ -73,16 +72,31 @@ class Replicas:
     def pull(
         self,
         outputs: Sequence[Tensor],
-        seeds: Sequence[Tensor],
+        inputs: Sequence[Tensor],
+        seeds: Sequence[Tensor] | None,
         *,
         create_graph: bool,
-    ) -> list[Tensor]:
-        """The gradients of all copies with respect to the inputs."""
+    ) -> list[Tensor | None]:
+        """The gradients of all copies."""
         with self.batching.entered(self.map):
-            grads = gradients(
-                outputs, self.level.inputs, seeds, create_graph=create_graph, retain_graph=True
-            )
-            return _level.or_zeros(grads, self.level.inputs)
+            return gradients(outputs, inputs, seeds, create_graph=create_graph, retain_graph=True)
+
+    def batches(self, grads: Sequence[Tensor | None], like: Sequence[Tensor]) -> list[Tensor]:
+        """Gradients as batches, zeros where there is none."""
+        return [
+            _C.zeros(self.map.size, *x.shape, dtype=x.dtype) if g is None else self.batch(g)
+            for g, x in zip(grads, like, strict=True)
+        ]
+
+
+def split(rows: Tensor, outputs: Sequence[Tensor]) -> list[Tensor]:
+    """The rows of a Jacobian by output: of shape ``output.shape + input.shape`` each."""
+    found, before = [], 0
+    for y in outputs:
+        part = rows.narrow(0, before, y.numel())
+        found.append(part.reshape(*y.shape, *rows.shape[1:]))
+        before += y.numel()
+    return found
 
 
 def chunks(n: int, chunk_size: int | None) -> Iterator[tuple[int, int]]:

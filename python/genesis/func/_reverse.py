@@ -8,9 +8,10 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis._pytree import tree_unflatten
-from genesis.func import _level
+from genesis._pytree import tree_flatten, tree_unflatten
+from genesis.func import _level, _replicas
 from genesis.func._level import Argnums, Level, gradients, or_zeros
+from genesis.func._vmap import check_chunk_size
 
 __all__ = ["grad", "grad_and_value", "hessian", "hvp", "jacrev", "value_and_grad", "vjp"]
 
@@ -136,34 +137,73 @@ def jacrev(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of ``func`` by one backward pass for each output.
+    """The function that computes the Jacobian of ``func`` by a backward pass.
 
     Every output tensor of shape ``S`` is replaced by the nest of the differentiated arguments, in
-    which a tensor of shape ``T`` has become one of shape ``S + T``. Rows are computed one by one,
-    so a ``chunk_size``, which bounds how many PyTorch computes at once, changes nothing.
+    which a tensor of shape ``T`` has become one of shape ``S + T``. All rows are computed at once,
+    from as many copies of the inputs; ``chunk_size`` bounds how many, and so the memory.
 
     >>> jacrev(lambda x: x**2)(genesis.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
     """
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError(f"jacrev: chunk_size must be positive, got {chunk_size}")
+    check_chunk_size("jacrev", chunk_size)
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         level = Level("jacrev")
         chosen, places = _level.select("jacrev", args, argnums)
         inside = _level.replaced(args, places, level.enter(chosen), argnums)
+        state = _C.get_rng_state()
         result, aux = _level.split_aux("jacrev", level.run(func, inside, kwargs), has_aux)
         outputs, spec = _level.tensors("jacrev", result)
         outside = level.seen_outside(*outputs)
-        blocks = [
-            tree_unflatten(rows(y, level.inputs, create_graph=outside), level.spec) for y in outputs
-        ]
+        live = [y for y in outputs if y.requires_grad]
+        n = sum(y.numel() for y in live)
+        if n <= 1 or chunk_size == 1:
+            columns = [rows(y, level.inputs, create_graph=outside) for y in outputs]
+        else:
+            _C.set_rng_state(state)
+            found = iter(_all_rows(func, args, kwargs, argnums, has_aux, n, chunk_size, outside))
+            columns = [
+                next(found) if y.requires_grad else rows(y, level.inputs, create_graph=False)
+                for y in outputs
+            ]
+        blocks = [tree_unflatten(column, level.spec) for column in columns]
         tree = level.leave(tree_unflatten(blocks, spec))
         return (tree, level.leave(aux)) if has_aux else tree
 
     return jacobian
+
+
+def _all_rows(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: Argnums,
+    has_aux: bool,
+    n: int,
+    chunk_size: int | None,
+    create_graph: bool,
+) -> list[list[Tensor]]:
+    """For each output that depends on the inputs, its Jacobian for each input."""
+    state = _C.get_rng_state()
+    parts: list[list[Tensor]] = []
+    live: list[Tensor] = []
+    for start, k in _replicas.chunks(n, chunk_size):
+        _C.set_rng_state(state)
+        copies = _replicas.Replicas("jacrev", k)
+        result, _ = _level.split_aux(
+            "jacrev", copies.run(func, args, kwargs, argnums), has_aux
+        )
+        outputs, _ = _level.tensors("jacrev", result)
+        live = [y for y in outputs if y.requires_grad]
+        inputs = copies.level.inputs
+        grads = copies.pull(live, inputs, copies.seeds(live, start), create_graph=create_graph)
+        parts.append([copies.level.leave(g) for g in copies.batches(grads, inputs)])
+    whole = [_C.cat(part) if len(part) > 1 else part[0] for part in zip(*parts, strict=True)]
+    by_input = [_replicas.split(g, live) for g in whole]
+    return [list(column) for column in zip(*by_input, strict=True)]
 
 
 def rows(y: Tensor, inputs: Sequence[Tensor], *, create_graph: bool) -> list[Tensor]:
@@ -191,7 +231,37 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacrev(jacrev(func, argnums), argnums)
+
+    @functools.wraps(func)
+    def second(*args: Any, **kwargs: Any) -> Any:
+        chosen, _ = _level.select("hessian", args, argnums)
+        n = sum(x.numel() for x in tree_flatten(chosen)[0] if isinstance(x, Tensor))
+        copies = _replicas.Replicas("hessian", n)
+        state = _C.get_rng_state()
+        value = copies.run(func, args, kwargs, argnums) if n else None
+        if not isinstance(value, Tensor) or value.numel() != 1:  # a Hessian for each output
+            _C.set_rng_state(state)
+            return jacrev(jacrev(func, argnums), argnums)(*args, **kwargs)
+        level = copies.level
+        ones = _C.ones_like(value.detach())
+        slopes = copies.pull([value], level.inputs, [ones], create_graph=True)
+        used = [g for g in slopes if g is not None and g.requires_grad]
+        outside = level.seen_outside(value)
+        seeds = copies.seeds(level.inputs, 0)
+        chosen_seeds = [
+            s for s, g in zip(seeds, slopes, strict=True) if g is not None and g.requires_grad
+        ]
+        curved = copies.pull(used, level.inputs, chosen_seeds, create_graph=outside)
+        columns = [
+            _replicas.split(batch, level.inputs) for batch in copies.batches(curved, level.inputs)
+        ]
+        blocks = [
+            tree_unflatten([block.reshape(*value.shape, *block.shape) for block in row], level.spec)
+            for row in zip(*columns, strict=True)
+        ]
+        return level.leave(tree_unflatten(blocks, level.spec))
+
+    return second
 
 
 def hvp(func: Callable[..., Any], primals: Any, tangents: Any) -> Any:
