@@ -50,11 +50,12 @@ PyObject* make_batched(Args& a) {
 
 bool known_without_values(const char* name) {
   static const std::unordered_set<std::string_view> names{
-      "shape",  "size",         "ndim",      "dtype",        "device",     "itemsize",          "nbytes",
-      "is_cpu", "is_cuda",      "is_meta",   "is_sparse",    "layout",     "numel",             "nelement",
-      "dim",    "ndimension",   "is_signed", "element_size", "is_complex", "is_floating_point", "is_same_size",
-      "cpu",    "storage_type", "can_cast",  "get_device",   "is_pinned",  "pin_memory",        "result_type",
-      "__len__"};
+      "shape",        "size",       "ndim",         "dtype",      "device",
+      "itemsize",     "nbytes",     "is_cpu",       "is_cuda",    "is_meta",
+      "is_sparse",    "layout",     "numel",        "nelement",   "dim",
+      "ndimension",   "is_signed",  "element_size", "is_complex", "is_floating_point",
+      "is_same_size", "cpu",        "storage_type", "can_cast",   "get_device",
+      "is_pinned",    "pin_memory", "result_type",  "__len__"};
   return names.contains(name);
 }
 

@@ -516,7 +516,8 @@ PyObject* run(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* 
 }
 PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const auto all = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-  if (BatchedType && std::any_of(args, args + all, is_batched)) return guarded([&] {
+  if (BatchedType && std::any_of(args, args + all, is_batched))
+    return guarded([&] {
       const Object method(PyObject_GetAttrString(cls, "apply"));
       const Invocation call{nullptr, args, nargs, kwnames};
       return call_batched(method.get(), tuple_of(call).get(), dict_of(call).get());

@@ -232,8 +232,8 @@ PyObject* call_override(PyObject* function, const Invocation& call, const char* 
   if (!others && (!found.batched() || !name || known_without_values(name))) return nullptr;
   if (others) capture::interrupt("a class or a mode overrides an operation");
   const Object args = tuple_of(call), kwargs = dict_of(call);
-  PyObject* result = others ? ask_all(function, found, args.get(), kwargs.get())
-                            : call_batched(function, args.get(), kwargs.get());
+  PyObject* result =
+      others ? ask_all(function, found, args.get(), kwargs.get()) : call_batched(function, args.get(), kwargs.get());
   if (!result) throw_python();
   return result;
 }

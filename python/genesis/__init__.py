@@ -164,6 +164,7 @@ if TYPE_CHECKING:
     from genesis.cuda import Stream as Stream
     from genesis.dtypes import get_dtype as get_dtype
     from genesis.dtypes import is_integer as is_integer
+    from genesis.func import vmap as vmap
     from genesis.functional import is_storage as is_storage
     from genesis.functional import typename as typename
     from genesis.futures import Future as Future
@@ -372,6 +373,7 @@ _HOME = {
     "typename": "functional",
     "unravel_index": "_numeric",
     "use_deterministic_algorithms": "_settings",
+    "vmap": "func",
 }
 
 _LEGACY = [

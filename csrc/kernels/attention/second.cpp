@@ -9,7 +9,8 @@
 // the gradients are
 //   of dO: U V + (F P) gV      of V: U^T dO      of Q: scale (Z K + S' gK)      of K: scale (Z^T Q + S'^T gQ)
 //   of the mask: Z, summed to its shape.
-// statistics() makes D, a and c of each row first; then gradients() and mask_gradient() go over the blocks again.
+// statistics() makes D, a and c of each row first; then gradients() and mask_gradient() go over the blocks again. Where
+// only the gradient of dO is wanted, tangent() computes it in one pass.
 #include <vector>
 
 #include "core/parallel.h"
@@ -101,8 +102,10 @@ class Terms {
   int64_t width, cols = 0;
 
   static int64_t bytes(const Shape& s, int64_t height) { return 5 * Arena::bytes<T>(height * s.width()); }
-  Terms(const AttentionInputs& in, const AttentionArrived& g, const AttentionOptions& o, const Shape& s, int64_t height)
-      : width(s.width()), in_(in), g_(g), o_(o), s_(s), dropout_(o.dropout, o.draw, s.keys) {
+  // Without `products`, X and B, which are products with dO, are left out.
+  Terms(const AttentionInputs& in, const AttentionArrived& g, const AttentionOptions& o, const Shape& s, int64_t height,
+        bool products = true)
+      : width(s.width()), in_(in), g_(g), o_(o), s_(s), dropout_(o.dropout, o.draw, s.keys), products_(products) {
     for (T** block : {&p, &a, &x, &b, &f}) *block = arena.take<T>(height * width);
     if (!dropout_) f = nullptr;
   }
@@ -116,16 +119,18 @@ class Terms {
     scores(w, q.q, keys.k.panel(at), s_.dim, scale, MaskRows(in_.mask, batch, head));
     for (int64_t i = 0; i < q.rows; ++i)
       exponentials(w.row(i), seen_of(w, i, o_.causal), w.whole(), in_.lse.as<T>()[row + i]);
-    product(x, q.rows, q.dout, keys.v.panel(at), s_.value_dim, T(1), T(0));
     if (f)
-      for (int64_t i = 0; i < q.rows; ++i) {
-        dropout_.factors(f + i * width, row + i, key, cols);
-        multiply(x + i * width, f + i * width);
-      }
+      for (int64_t i = 0; i < q.rows; ++i) dropout_.factors(f + i * width, row + i, key, cols);
+    if (products_) {
+      product(x, q.rows, q.dout, keys.v.panel(at), s_.value_dim, T(1), T(0));
+      if (f)
+        for (int64_t i = 0; i < q.rows; ++i) multiply(x + i * width, f + i * width);
+    }
     if (!g_.any) return;
     start_a(Block<T>{a, width, q.rows, cols, q.first, key}, MaskRows(g_.gmask, batch, head));
     if (q.gq.data) product(a, q.rows, q.gq, keys.k.panel(at), s_.dim, scale, T(1));
     if (keys.gk) product(a, q.rows, q.q, keys.gk.panel(at), s_.dim, scale, T(1));
+    if (!products_) return;
     if (keys.gv) product(b, q.rows, q.dout, keys.gv.panel(at), s_.value_dim, T(1), T(0));
     else std::fill_n(b, q.rows * width, T(0));
     if (f && keys.gv)
@@ -169,6 +174,7 @@ class Terms {
   const AttentionOptions& o_;
   const Shape& s_;
   Dropout dropout_;
+  bool products_;
 };
 
 template <class T>
@@ -351,6 +357,56 @@ void gradients(const AttentionSecond& to, const RowSums<T>& sums, const Attentio
   dq.add_up();
 }
 
+// Only the gradient of dO, as a Jacobian-vector product needs it, in one pass over the keys:
+//   (F P A) V + (F P) gV - a (F P) V
+template <class T>
+void tangent(const View& ddout, const AttentionInputs& in, const AttentionArrived& g, const AttentionOptions& o,
+             const Shape& s) {
+  const QueryBlocks blocks(s.queries);
+  const int64_t heads = s.batch * s.heads, parts = parts_of(heads, blocks.count), dim = s.value_dim;
+  parallel_for(heads * parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t batch = task / parts / s.heads, head = task / parts % s.heads, part = task % parts;
+      const int64_t last = (part + 1) * blocks.count / parts;
+      const int64_t all = visible(s, o.causal, std::min(s.queries, last * blocks.height));
+      arena.reset(task_bytes<T>(s, all) + 2 * Arena::bytes<T>(blocks.height * dim));
+      const KeySide<T> keys(in, g, s, batch, head / s.share(), 0, all);
+      QuerySide<T> q(s, blocks.height);
+      Terms<T> t(in, g, o, s, blocks.height, false);
+      T *sum = arena.take<T>(blocks.height * dim), *mean = arena.take<T>(blocks.height * dim);
+      for (int64_t block = part * blocks.count / parts; block < last; ++block) {
+        const int64_t query = block * blocks.height, rows = std::min(blocks.height, s.queries - query);
+        q.load(in, g, s, batch, head, query, rows);
+        std::fill_n(sum, rows * dim, T(0));
+        std::fill_n(mean, rows * dim, T(0));
+        T a[kQueries] = {};
+        for (int64_t key = 0, seen = visible(s, o.causal, query + rows); key < seen; key += t.width) {
+          t.compute(q, keys, batch, head, key, seen);
+          for (int64_t i = 0; i < rows; ++i) {
+            T *p = t.p + i * t.width, *pa = t.a + i * t.width;
+            T total = 0;
+            for (int64_t j = 0; j < t.cols; ++j) total += pa[j] *= p[j];
+            a[i] += total;
+            if (const T* f = t.f ? t.f + i * t.width : nullptr)
+              for (int64_t j = 0; j < t.cols; ++j) p[j] *= f[j], pa[j] *= f[j];
+          }
+          const auto add = [&](T* to, const T* x, const typename KeySide<T>::Rows& y) {
+            block_product<T, Order::row_major>(rows, y.cols, t.cols, T(1), x, t.width, y.from(key), y.rows.stride, T(1),
+                                               to, y.cols);
+          };
+          add(sum, t.a, keys.v);
+          if (keys.gv) add(sum, t.p, keys.gv);
+          add(mean, t.p, keys.v);
+        }
+        for (int64_t i = 0; i < rows; ++i) {
+          for (int64_t j = 0; j < dim; ++j) sum[i * dim + j] -= a[i] * mean[i * dim + j];
+          write_row(Head(ddout, batch, head), query + i, sum + i * dim, dim);
+        }
+      }
+    }
+  });
+}
+
 // ----- The gradient of the mask -----
 
 // S', or Z where something arrived, of queries [first_query, last_query) and keys [first_key, last_key) in all heads
@@ -420,6 +476,8 @@ template <class T>
 void second(const AttentionSecond& to, const AttentionInputs& in, const AttentionArrived& g,
             const AttentionOptions& o) {
   const Shape s(in.q, in.k, in.v);
+  if (to.ddout.data && !to.dq.data && !to.dk.data && !to.dv.data && !to.dmask.data)
+    return tangent<T>(to.ddout, in, g, o, s);
   RowSums<T> sums(s);
   statistics(sums, in, g, o, s);
   gradients(to, sums, in, g, o, s);

@@ -24,6 +24,7 @@ from genesis._C import (
 from genesis._missing import MissingName
 
 if TYPE_CHECKING:
+    from genesis.autograd import forward_ad as forward_ad
     from genesis.autograd import function as function
     from genesis.autograd import functional as functional
     from genesis.autograd import graph as graph
@@ -66,6 +67,7 @@ __all__ = [
     "checkpoint_sequential",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
     "functional",
     "grad",
@@ -215,7 +217,7 @@ def _batched_grad(
 
 
 # Imported when first used; NumPy is needed for checks only.
-_SUBMODULES = ("function", "functional", "graph", "tape")
+_SUBMODULES = ("forward_ad", "function", "functional", "graph", "tape")
 _HOME = {
     "CheckpointError": "_checkpoint",
     "Function": "function",

@@ -66,6 +66,21 @@ class Function(_C._Function):
         raise NotImplementedError("Function: setup_context is optional and was not written")
 
     @staticmethod
+    def jvp(ctx: Context, *grad_inputs: Any) -> Any:
+        """Return a tangent for each output, given one (or None) for each argument; optional.
+
+        It is used in forward mode, must be linear in the tangents and made of differentiable
+        operations; ``ctx.saved_tensors`` are those of ``ctx.save_for_forward``. A Function with
+        ``jvp`` and without ``backward`` can be differentiated backward too.
+        """
+        raise NotImplementedError("Function: jvp is optional and was not written")
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "jvp" in cls.__dict__:
+            _use_jvp(cls)
+
+    @staticmethod
     def backward(ctx: Context, *grad_outputs: Any) -> Any:
         """Return a gradient for each argument of forward, given one for each of its outputs."""
         raise NotImplementedError(
@@ -138,6 +153,104 @@ class _Fence(Function):
             f"{ctx.function}: its backward is marked once_differentiable and cannot be "
             "differentiated again; write it in differentiable operations to do so"
         )
+
+
+def _save_for_forward(self: Context, *tensors: Tensor | None) -> None:
+    """Keep tensors for jvp."""
+    self._for_forward = tensors
+
+
+Context.save_for_forward = _save_for_forward  # type: ignore[attr-defined]
+
+
+class _ForwardContext:
+    """The context as jvp sees it: its saved tensors are those kept for it."""
+
+    def __init__(self, ctx: Context) -> None:
+        object.__setattr__(self, "_ctx", ctx)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        kept: tuple[Tensor | None, ...] | None = getattr(self._ctx, "_for_forward", None)
+        return self._ctx.saved_tensors if kept is None else kept
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._ctx, name, value)
+
+
+def _use_jvp(cls: type[Function]) -> None:
+    """Let ``cls`` remember the shapes of its arguments, and use its jvp in forward mode."""
+    separate = cls.setup_context is not Function.setup_context
+    backward, forward, setup = cls.backward, cls.forward, cls.setup_context
+    written = backward is not Function.backward
+
+    def remember(ctx: Context, args: tuple[Any, ...]) -> None:
+        ctx._arguments = [
+            (tuple(x.shape), x.dtype) if isinstance(x, Tensor) and x.is_floating_point() else None
+            for x in args
+        ]
+
+    if separate:
+
+        @functools.wraps(setup)
+        def setup_context(ctx: Context, inputs: tuple[Any, ...], output: Any) -> None:
+            remember(ctx, inputs)
+            setup(ctx, inputs, output)
+
+        cls.setup_context = staticmethod(setup_context)  # type: ignore[method-assign]
+    else:
+
+        @functools.wraps(forward)
+        def remembering(ctx: Context, *args: Any, **kwargs: Any) -> Any:
+            remember(ctx, (*args, *kwargs.values()))
+            return forward(ctx, *args, **kwargs)
+
+        cls.forward = staticmethod(remembering)  # type: ignore[method-assign]
+
+    @functools.wraps(backward)
+    def either(ctx: Context, *grad_outputs: Any) -> Any:
+        from genesis.func._forward import is_recording_jvp
+
+        if written and not is_recording_jvp():
+            return backward(ctx, *grad_outputs)
+        return _transposed(cls, ctx, grad_outputs)
+
+    cls.backward = staticmethod(either)  # type: ignore[method-assign]
+
+
+def _transposed(cls: type[Function], ctx: Context, grad_outputs: tuple[Any, ...]) -> Any:
+    """The vector-Jacobian product from jvp, which is linear: its own gradient."""
+    from genesis.autograd import grad
+
+    create_graph = _C.is_grad_enabled()
+    with _C.enable_grad():
+        tangents = [
+            None if a is None else _C.zeros(a[0], dtype=a[1], requires_grad=True)
+            for a in ctx._arguments
+        ]
+        made = cls.jvp(_ForwardContext(ctx), *tangents)  # type: ignore[arg-type]
+    images = made if isinstance(made, tuple) else (made,)
+    pairs = [
+        (y, g)
+        for y, g in zip(images, grad_outputs, strict=True)
+        if isinstance(y, Tensor) and y.requires_grad and g is not None
+    ]
+    wanted = [t for t in tangents if t is not None]
+    if not pairs or not wanted:
+        return tuple(None for _ in tangents)
+    found = iter(
+        grad(
+            [y for y, _ in pairs],
+            wanted,
+            [g for _, g in pairs],
+            create_graph=create_graph,
+            allow_unused=True,
+        )
+    )
+    return tuple(None if t is None else next(found) for t in tangents)
 
 
 def _takes_output_index(backward: Callable[..., Any]) -> bool:

@@ -7,8 +7,10 @@ differentiable, they nest like everything else.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from genesis import _C
@@ -21,6 +23,24 @@ from genesis.func._vmap import check_chunk_size, check_randomness
 __all__ = ["jacfwd", "jvp", "linearize"]
 
 
+_recording = threading.local()
+
+
+def is_recording_jvp() -> bool:
+    """Whether the derivative that is computed now is a Jacobian-vector product."""
+    return getattr(_recording, "depth", 0) > 0
+
+
+@contextlib.contextmanager
+def recording_jvp() -> Iterator[None]:
+    """A block in which a :class:`genesis.autograd.Function` uses its ``jvp``."""
+    _recording.depth = getattr(_recording, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _recording.depth -= 1
+
+
 class Pushforward:
     """``J t`` for any ``t``, where J is the Jacobian of ``outputs`` at the inputs of a level."""
 
@@ -28,7 +48,8 @@ class Pushforward:
         self.level = level
         self.outputs = outputs
         self.cotangents = [level.dummy(y) for y in outputs]
-        self.pulled = gradients(outputs, level.inputs, self.cotangents, create_graph=True)
+        with recording_jvp():
+            self.pulled = gradients(outputs, level.inputs, self.cotangents, create_graph=True)
 
     def independent(self) -> list[int]:
         """The inputs that no output depends on."""

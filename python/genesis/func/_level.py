@@ -42,6 +42,11 @@ class Level:
             self.inputs.append(self._stand_in(x, i))
         return tree_unflatten(self.inputs, self.spec)
 
+    def add(self, x: Tensor) -> Tensor:
+        """A stand-in for one more input."""
+        self.inputs.append(self._stand_in(x, 0))
+        return self.inputs[-1]
+
     def _stand_in(self, x: Any, i: int) -> Tensor:
         if isinstance(x, (float, complex)):
             x = _C.tensor(x)
@@ -61,14 +66,14 @@ class Level:
                 return view
         with _C.inference_mode(False):
             own = (x.clone() if x.is_inference() else x.detach()).requires_grad_()
-        self._own.append(own)
+        self._own.append(leaf_of(own))
         return own
 
     def dummy(self, like: Tensor) -> Tensor:
         """Zeros that belong to this level, to be differentiated with respect to."""
         with _C.inference_mode(False):
             zeros = _C.zeros_like(like).requires_grad_()
-        self._own.append(zeros)
+        self._own.append(leaf_of(zeros))
         return zeros
 
     def run(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -82,7 +87,7 @@ class Level:
         own = [*self._own, *_finished.values()]
         if vmap_used():
             flat = _batching().physical
-            return _C._depends_on_other_leaves([flat(t) for t in tensors], [flat(t) for t in own])
+            return _C._depends_on_other_leaves([flat(t) for t in tensors], own)
         return _C._depends_on_other_leaves(tensors, own)
 
     def leave(self, tree: Any) -> Any:
@@ -106,6 +111,11 @@ def vmap_used() -> bool:
 
 def _batching() -> Any:
     return sys.modules["genesis.func._batching"]
+
+
+def leaf_of(x: Tensor) -> Tensor:
+    """The tensor in the graph behind ``x``, which outlives a batched tensor."""
+    return _batching().physical(x) if vmap_used() else x
 
 
 def vmap_levels() -> list[Any]:

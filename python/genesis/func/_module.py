@@ -11,7 +11,7 @@ from genesis._C import Tensor
 if TYPE_CHECKING:
     from genesis.nn.modules.module import Module
 
-__all__ = ["functional_call"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def functional_call(
@@ -114,3 +114,65 @@ def _swapped(places: list[_Place], dicts: list[dict[str, Tensor]]) -> Iterator[N
                 for tensors in dicts:
                     if full in tensors:
                         tensors[full] = now
+
+
+def stack_module_state(
+    models: Sequence[Module],
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The parameters and the buffers of models of one kind, each stacked along a new dimension.
+
+    With :func:`functional_call` and :func:`vmap`, all models run at once. The results are leaves;
+    parameters require grad as those of the models do.
+
+    >>> from genesis.func import vmap
+    >>> models = [genesis.nn.Linear(2, 3) for _ in range(5)]
+    >>> params, buffers = stack_module_state(models)
+    >>> params["weight"].shape
+    genesis.Size([5, 3, 2])
+    >>> x = genesis.ones(2)
+    >>> vmap(lambda p: functional_call(models[0], p, x))(params).shape
+    genesis.Size([5, 3])
+    """
+    from genesis import _C
+
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: needs at least one model, got none")
+    kinds = {type(m) for m in models}
+    if len(kinds) > 1:
+        names = sorted(kind.__name__ for kind in kinds)
+        raise RuntimeError(f"stack_module_state: the models must be of one class, got {names}")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: some models are in training mode, some are not")
+
+    def stacked(dicts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+        made = {}
+        for name, first in dicts[0].items():
+            found = [d[name] for d in dicts]
+            if len({x.requires_grad for x in found}) > 1:
+                raise RuntimeError(
+                    f"stack_module_state: {name!r} requires grad in some of the models only"
+                )
+            made[name] = _C.stack([x.detach() for x in found]).requires_grad_(first.requires_grad)
+        return made
+
+    return (
+        stacked([dict(m.named_parameters()) for m in models]),
+        stacked([dict(m.named_buffers()) for m in models]),
+    )
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let every batch norm in ``root`` use the statistics of its batch, and return ``root``.
+
+    Running statistics cannot be updated for each element that :func:`vmap` maps over.
+    """
+    from genesis.nn.modules.batchnorm import _BatchNorm
+
+    for part in root.modules():
+        if isinstance(part, _BatchNorm):
+            part.running_mean = None
+            part.running_var = None
+            part.num_batches_tracked = None
+            part.track_running_stats = False
+    return root

@@ -193,9 +193,7 @@ def _all_rows(
     for start, k in _replicas.chunks(n, chunk_size):
         _C.set_rng_state(state)
         copies = _replicas.Replicas("jacrev", k)
-        result, _ = _level.split_aux(
-            "jacrev", copies.run(func, args, kwargs, argnums), has_aux
-        )
+        result, _ = _level.split_aux("jacrev", copies.run(func, args, kwargs, argnums), has_aux)
         outputs, _ = _level.tensors("jacrev", result)
         live = [y for y in outputs if y.requires_grad]
         inputs = copies.level.inputs

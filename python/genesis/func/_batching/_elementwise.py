@@ -125,6 +125,13 @@ for _name in ("cfloat", "cdouble", "chalf", "detach", "detach_", "requires_grad_
     rule(_name)(elementwise)
 
 
+# A number on the left: 1 - x.
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    rule(f"__r{_name}__")(elementwise)
+for _name in ("and", "or", "xor", "lshift", "rshift"):
+    rule(f"__r{_name}__")(elementwise)
+
+
 @rule("clone", "contiguous", "zeros_like", "ones_like", "empty_like", "full_like")
 def like(call: Call) -> Any:
     options = {k: v for k, v in call.kwargs.items() if k != "memory_format"}

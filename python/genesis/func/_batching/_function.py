@@ -71,6 +71,8 @@ def _generated(cls: Any, level: Level, args: tuple[Any, ...]) -> Any:
     shapes: dict[str, Any] = {}
 
     class Mapped(Function):
+        generate_vmap_rule = True
+
         @staticmethod
         def forward(ctx: Any, *values: Any) -> Any:
             inner = Level(level.size, level.randomness, level.replicas)

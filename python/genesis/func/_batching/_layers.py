@@ -210,13 +210,12 @@ def recurrent(call: Call) -> Any:
             mode, merged, None, state(h), state(c), **parts, reverse=bound.get("reverse", False)
         )
         steps = outs[0].reshape(outs[0].shape[0], level.size, -1, outs[0].shape[-1]).movedim(1, 0)
-        return call.result([steps, *(unfolded(o, level.size) for o in outs[1:])])
+        states = [o if o is None else unfolded(o, level.size) for o in outs[1:]]
+        return call.result([steps, *states])
     return _unrolled(mode, x, h, c, weights, bound.get("reverse", False))
 
 
-def _unrolled(
-    mode: str, x: Tensor, h: Any, c: Any, weights: list[Any], reverse: bool
-) -> list[Tensor]:
+def _unrolled(mode: str, x: Tensor, h: Any, c: Any, weights: list[Any], reverse: bool) -> list[Any]:
     """A recurrent layer, step by step: each element of a batch has its own weights."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     hidden = w_hh.shape[1]
@@ -247,4 +246,4 @@ def _unrolled(
         outs.append(h)
     if reverse:
         outs.reverse()
-    return [_C.stack(outs), h, *([c] if mode == "LSTM" else [])]
+    return [_C.stack(outs), h, c]
