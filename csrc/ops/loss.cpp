@@ -69,7 +69,8 @@ static Tensor pointwise_loss(const char* op, PointwiseLoss loss, const Tensor& x
   return record(
       op, z, inputs(x, y), save(ToSave(x, false, keep, 0), ToSave(y, false, keep, 0)),
       [loss, parameter, scale](const Tensor& dz, const Saved& saved) {
-        const Tensor x = saved[0], y = saved[1].dtype() == DType::Bool ? cast(saved[1], dz.dtype()) : saved[1];
+        const auto number = [&](const Tensor& t) { return t.dtype() == DType::Bool ? cast(t, dz.dtype()) : t; };
+        const Tensor x = number(saved[0]), y = number(saved[1]);
         const bool opposite = loss != PointwiseLoss::BinaryEntropy && loss != PointwiseLoss::LogitEntropy;
         Tensor dx, dy;
         if (saved.needs(0) || opposite) {

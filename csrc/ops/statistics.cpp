@@ -63,6 +63,11 @@ static Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, doubl
 
 Tensor trapezoid(const Tensor& y, const Tensor& x, double dx, int64_t dim) {
   const int d = wrap_dim("trapezoid", dim, y.dim());
+  if (y.dim() > 0 && y.size(d) == 0) {  // as in PyTorch, outside the graph
+    Dims shape = y.shape();
+    shape.erase(d);
+    return zeros(shape, y.dtype());
+  }
   return sum(trapezoids("trapezoid", y, x, dx, d), {d}, false);
 }
 

@@ -24,7 +24,8 @@ EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("does not raise", r"\.roll\(", "has no dimensions", ANY, "a 0-d tensor has dimensions 0 and -1"),
     ("does not raise", "index_put_", "shape mismatch: value tensor of shape .1, ", ANY, "leading dimensions of size 1 are dropped, as in an assignment"),
     ("does not raise", "detach_", "Can't detach views", ANY, "outside any graph there is nothing to detach from"),
-    ("requires_grad", "trapezoid", ANY, ANY, "in PyTorch the area of nothing is outside the graph"),
+    ("does not raise", "backward", "moved into the graph interior", ANY, "a leaf that was detached and written is in the graph like any tensor"),
+    ("gradient", r"\.requires_grad_\(", ANY, ANY, "PyTorch loses the history of views of a view that was made a leaf, when their base is written"),
     ("does not raise", ANY, "detached in-place", ANY, "what was saved is kept"),
     ("does not raise", ANY, "INTERNAL ASSERT", ANY, "an error of PyTorch"),
     ("does not raise", "backward", "does not require grad", ANY, "backward() outside any graph warns"),
@@ -38,7 +39,7 @@ EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("raises", ANY, "a leaf tensor that requires grad|a leaf Variable", r"\.unique\(", "the values of unique() require no grad, so requires_grad_() makes a leaf of them"),
     ("requires_grad", ANY, ANY, r"\.unique\(", "the values of unique() require no grad"),
     ("requires_grad", "autograd.grad.*create_graph", ANY, r"\[.*\] = |\.(fill|zero|copy)_\(", "the gradient of what was overwritten is zero in both"),
-    ("requires_grad", ANY, ANY, r"(_pool1d|repeat_interleave|interpolate)\((.|\n)*requires_grad_\(", "PyTorch's result is a view there"),
+    ("requires_grad", ANY, ANY, r"(_pool1d|repeat_interleave|interpolate|autograd\.grad)\((.|\n)*requires_grad_\(", "PyTorch's result is a view there"),
     ("gradient None", ANY, ANY, r"\.unique\(", "the values of unique() require no grad"),
 ]  # fmt: skip
 TIES = r"\.(quantile|kthvalue|sort|msort|topk|mode|max|min)\("

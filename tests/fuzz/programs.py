@@ -114,7 +114,7 @@ def compare(steps: list[str]) -> Disagreement | None:
     if found is not None:
         pairs = zip(ours.strides, theirs.strides, strict=False)
         found.other_strides = any(a != b for a, b in pairs)
-        found.rounding = found.kind == "value" and rounded(found, ours, theirs)
+        found.rounding = rounded(found, ours, theirs)
         found.same_total = found.kind == "gradient" and same_total(found, ours, theirs)
         found.zero_signs = any(
             zeros_differ(ours.arrays[k], theirs.arrays[k])
@@ -137,12 +137,17 @@ def same_total(found: Disagreement, ours: Outcome, theirs: Outcome) -> bool:
 
 
 def rounded(found: Disagreement, ours: Outcome, theirs: Outcome) -> bool:
-    """Whether it is about whole numbers, and floating values before them differ in rounding."""
+    """Whether it is about whole numbers, or how many elements are different or chosen, and floating
+    values before it differ in rounding."""
     key = found.text.partition(":")[0]
-    if key not in theirs.types or "float" in theirs.types[key][0]:
+    whole = found.kind == "value" and "float" not in theirs.types.get(key, ("float",))[0]
+    counted = found.kind == "dtype or shape" and re.search(
+        r"unique|nonzero|masked_select|\[.*[<>]", found.step
+    )
+    if not whole and not counted:
         return False
     return any(
-        not np.array_equal(ours.arrays[k], theirs.arrays[k], equal_nan=True)
+        k != key and not np.array_equal(ours.arrays[k], theirs.arrays[k], equal_nan=True)
         for k, (dtype, _, _) in theirs.types.items()
         if "float" in dtype and k in ours.arrays
     )

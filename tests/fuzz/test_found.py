@@ -290,3 +290,11 @@ def test_an_empty_part_has_its_place():
     x = genesis.arange(6.0).reshape(3, 2)
     assert x[2:2].storage_offset() == 4
     assert genesis.as_strided(x[2:2], (2,), (1,)).tolist() == [4, 5]
+
+
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss])
+def test_second_derivatives_of_losses_of_bools(loss):
+    x = genesis.tensor([0.25, 2.0], requires_grad=True)
+    for pair in ((genesis.tensor([True, False]), x), (x, genesis.tensor([True, False]))):
+        (first,) = genesis.autograd.grad(loss(*pair).pow(2), x, create_graph=True)
+        genesis.autograd.grad(first.sum(), x)
