@@ -510,6 +510,15 @@ def test_a_report_leaves_the_model_alone(tmp_path):
     assert not re.search(r"(?:src|href)=\"(?!data:)", page)
 
 
+def test_confusion_matrices_are_kept_and_shown():
+    x, y = data(64)
+    trainer = Trainer(network(), nn.CrossEntropyLoss(), metrics=genesis.metrics.ConfusionMatrix())
+    trainer.fit((x, y), validation=data(20, seed=1))
+    assert trainer.tables["val_confusion_matrix"].sum().item() == 20
+    assert trainer.tables["confusion_matrix"].sum().item() == 64
+    assert "Val confusion matrix" in trainer.report().html()
+
+
 # --- mistakes
 
 

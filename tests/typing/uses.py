@@ -126,3 +126,14 @@ def recording(x: Tensor) -> None:
     assert_type(tape.operations[0].name, str)
     with genesis.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         x.exp()
+
+
+def training(x: Tensor) -> None:
+    history = genesis.fit(nn.Linear(2, 1), (x, x), nn.MSELoss(), metrics="mae")
+    assert_type(history.last("val_mae"), float)
+    assert_type(history["loss"], list[float])
+    accuracy = genesis.metrics.Accuracy()
+    accuracy.update(x, x)
+    assert_type(accuracy.compute(), Tensor)
+    assert_type(accuracy.merge(genesis.metrics.Accuracy()), genesis.metrics.Accuracy)
+    assert_type(genesis.data.transforms.Resize(8)(x), Tensor)

@@ -89,6 +89,7 @@ class Measures:
 
     def __init__(self, metrics: Mapping[str, Metric]) -> None:
         self.metrics = metrics
+        self.tables: dict[str, Tensor] = {}  # the latest matrices, such as confusion matrices
         self.reset()
 
     def reset(self) -> None:
@@ -128,6 +129,8 @@ class Measures:
         for name, metric in self.metrics.items():
             value = (metric.sync() if job.size > 1 else metric).compute()
             found.update(_numbers(name, value))
+            if value.ndim == 2:
+                self.tables[prefix + name] = value
         return {prefix + name: value for name, value in found.items()}
 
     def state_dict(self) -> dict[str, Any]:
@@ -145,7 +148,7 @@ def _half(output: Tensor) -> bool:
 
 
 def _numbers(name: str, value: Tensor) -> dict[str, float]:
-    """One number; of a vector, one for each class. A matrix stays in the metric."""
+    """One number; of a vector, one for each class. Matrices are kept as tables."""
     if value.ndim == 0:
         return {name: float(value)}
     if value.ndim == 1:

@@ -20,7 +20,8 @@ from genesis.nn import BCEWithLogitsLoss, Module
 from genesis.nn.utils import clip_grad_norm_, clip_grad_value_
 from genesis.optim import lr_scheduler
 from genesis.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-from genesis.report import History, Report
+from genesis.report import History, Report, picture
+from genesis.report._format import label
 from genesis.training import _batches, _choices, _progress
 from genesis.training._job import Job
 from genesis.training._measures import Measures, named
@@ -167,6 +168,11 @@ class Trainer:
     def epoch(self) -> int:
         """How many epochs are complete."""
         return len(self.history.epochs)
+
+    @property
+    def tables(self) -> dict[str, Tensor]:
+        """The latest matrices of metrics by name, such as "val_confusion_matrix"."""
+        return self.measures.tables
 
     @property
     def evaluated(self) -> Module:
@@ -456,6 +462,13 @@ class Trainer:
             title or type(self.model).__name__, summary, goal=goal, settings=self.settings(),
             history=self.history,
         )  # fmt: skip
+        for name, table in self.tables.items():
+            if table.is_floating_point():  # normalised, which has no counts to show
+                continue
+            names = [str(i) for i in range(len(table))]
+            title = label(name)[:1].upper() + label(name)[1:]
+            note = "Counts by true class (rows) and predicted class (columns)."
+            report.figure(title, picture.confusion(table.long().tolist(), names), note)
         if self.loader is not None:
             with self._untouched():
                 batch = next(iter(self.loader))
