@@ -354,7 +354,7 @@ def test_progress_lines_fit_a_terminal_and_align(tmp_path):
         lines = done.out.splitlines()
         header = next(i for i, line in enumerate(lines) if line.startswith("epoch"))
         table = lines[header : header + 1 + SMALL[name][1]]
-        assert all(len(line) <= 80 for line in table), name
+        assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line), name
         assert len({len(line) for line in table}) == 1, table
 
 

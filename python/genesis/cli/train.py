@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,8 @@ def _train(
     _write(directory / "run.json", json.dumps(dataclasses.asdict(settings), indent=1))
     trainer = TaskTrainer(task, directory, console, save_every, resume)
     count = sum(p.numel() for p in task.model.parameters())
-    console.line(f"{kind.summary}\n{count:,} parameters, {plural(settings.epochs, 'epoch')}, "
+    summary = textwrap.fill(kind.summary, 80)
+    console.line(f"{summary}\n{count:,} parameters, {plural(settings.epochs, 'epoch')}, "
                  f"{plural(genesis.get_num_threads(), 'thread')}, {settings.precision}; "
                  f"in {directory}", "dim")  # fmt: skip
     again = f"genesis train {name} --resume --out {shlex.quote(os.fspath(directory))}"
