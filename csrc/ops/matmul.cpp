@@ -55,7 +55,14 @@ InlineVec<Batch, 4> batches(const Dims& z_shape, const Tensor& x, const Tensor& 
 template <class T, class C = T, class Gemm>
 void run(const Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, double alpha, double beta) {
   const InlineVec<Batch, 4> list = batches(z.shape(), x, y, z);
-  const Batch last = list.empty() ? Batch{1, 0, 0, 0} : list.back();
+  Batch last = list.empty() ? Batch{1, 0, 0, 0} : list.back();
+  int64_t rows = z.size(-2), x_row = x.stride(-2), z_row = z.stride(-2);
+  // Where all matrices of x meet the same y (as when y is expanded), their rows make one matrix.
+  if (last.size > 1 && last.y == 0 && (rows == 1 || (last.x == rows * x_row && last.z == rows * z_row))) {
+    if (rows == 1) x_row = last.x, z_row = last.z;
+    rows *= last.size;
+    last = {1, 0, 0, 0};
+  }
   int64_t outer = 1;
   for (int i = 0; i + 1 < list.size(); ++i) outer *= list[i].size;
   for (int64_t o = 0; o < outer; ++o) {
@@ -70,9 +77,8 @@ void run(const Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, do
       b += at * list[i].y;
       c += at * list[i].z;
     }
-    gemm(last.size, z.size(-2), z.size(-1), x.size(-1), static_cast<C>(alpha),
-         kernels::GemmMatrix<T>{a, x.stride(-2), x.stride(-1)}, last.x,
-         kernels::GemmMatrix<T>{b, y.stride(-2), y.stride(-1)}, last.y, static_cast<C>(beta), c, z.stride(-2),
+    gemm(last.size, rows, z.size(-1), x.size(-1), static_cast<C>(alpha), kernels::GemmMatrix<T>{a, x_row, x.stride(-1)},
+         last.x, kernels::GemmMatrix<T>{b, y.stride(-2), y.stride(-1)}, last.y, static_cast<C>(beta), c, z_row,
          z.stride(-1), last.z);
   }
 }

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from genesis import _pytree
+from genesis import _C, _pytree
 from genesis._C import Tensor, is_grad_enabled, no_grad
 from genesis._missing import explain
 
@@ -52,6 +52,7 @@ class CustomOpDef:
         self._fakes: Callable[..., Any] | None = None
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
+        self._vmap: Callable[..., Any] | None = None
         self._autograd: Any = None
         self.default = self
 
@@ -64,6 +65,10 @@ class CustomOpDef:
                 f"{self._qualname}: there is no function for the CPU; register one with "
                 f'@genesis.library.impl("{self._qualname}", "cpu")'
             )
+        if any(_C._is_batched(x) for x in (*args, *kwargs.values())):
+            from genesis.func._batching._function import apply_operator
+
+            return apply_operator(self, args, kwargs)
         if self._backward is None:
             return self._function(*args, **kwargs)
         wanted = any(isinstance(x, Tensor) and x.requires_grad for x in (*args, *kwargs.values()))
@@ -100,8 +105,17 @@ class CustomOpDef:
         self._backward, self._setup, self._autograd = backward, setup_context, None
 
     def register_vmap(self, func: Any = None) -> Any:
-        """A rule for batches of calls; kept for those who ask, as nothing here uses it."""
-        return (lambda function: function) if func is None else func
+        """The rule under ``func.vmap``: ``func(info, in_dims, *args)`` gives (outputs, out_dims).
+
+        ``info`` has ``batch_size`` and ``randomness``; ``in_dims`` has the mapped dimension of each
+        argument, or None. Without a rule, the operator is called once for each element.
+        """
+
+        def keep(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._vmap = function
+            return function
+
+        return keep if func is None else keep(func)
 
     register_torch_dispatch = register_autocast = lambda self, *args, **kwargs: args[-1]
 
@@ -242,8 +256,9 @@ def register_autograd(
 
 
 def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
-    """A rule for batches of calls; nothing here uses it."""
-    return (lambda function: function) if func is None else func
+    """The rule of an operator under ``func.vmap``; see :meth:`CustomOpDef.register_vmap`."""
+    target = op if isinstance(op, CustomOpDef) else _operator(op)
+    return target.register_vmap(func)
 
 
 def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Any = None) -> None:

@@ -475,3 +475,43 @@ def test_levels_are_left_after_an_error(x):
         vmap(lambda a: a.item())(x)
     assert _batching.levels() == []
     assert genesis.randn(3).shape == (3,)
+
+
+# ---- custom operators, and what is around
+
+
+def test_custom_operators(x):
+    from genesis import library
+
+    @library.custom_op("testvmap::twice", mutates_args=())
+    def twice(a):
+        return genesis.from_numpy(a.detach().numpy() * 2)
+
+    with pytest.warns(UserWarning, match="testvmap::twice has no batching rule"):
+        close(vmap(twice)(x), 2 * x)
+    calls = []
+
+    @library.register_vmap("testvmap::twice")
+    def rule(info, in_dims, a):
+        calls.append((info.batch_size, in_dims))
+        return twice(a), in_dims[0]
+
+    close(vmap(twice)(x), 2 * x)
+    assert calls == [(5, (0,))]
+
+
+def test_debug_unwrap_and_functionalize(x):
+    from genesis.func import debug_unwrap, functionalize
+
+    seen = []
+    vmap(vmap(lambda a: seen.append((debug_unwrap(a), debug_unwrap(a, recurse=False))) or a))(x)
+    assert seen[0][0].shape == x.shape
+    assert seen[0][1].shape == (3,)
+    assert debug_unwrap(x) is x
+    close(functionalize(lambda a: a.clone().add_(1))(x), x + 1)
+    with pytest.raises(ValueError, match="remove"):
+        functionalize(lambda a: a, remove="views")
+
+
+def test_top_level_name():
+    assert genesis.vmap is vmap

@@ -19,10 +19,12 @@ from genesis.func._module import (
     stack_module_state,
 )
 from genesis.func._reverse import grad, grad_and_value, hessian, hvp, jacrev, value_and_grad, vjp
-from genesis.func._vmap import vmap
+from genesis.func._vmap import debug_unwrap, functionalize, vmap
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",

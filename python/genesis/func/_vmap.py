@@ -10,7 +10,7 @@ from genesis import _C
 from genesis._C import Tensor
 from genesis._pytree import TreeSpec, tree_flatten, tree_paths, tree_unflatten
 
-__all__ = ["vmap"]
+__all__ = ["debug_unwrap", "functionalize", "vmap"]
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -266,3 +266,33 @@ def _leave(func: Any, output: tuple[Tensor, bool], dim: int | None, size: int) -
             "the mapped one"
         )
     return x if dim == 0 else x.movedim(0, dim)
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """The tensor behind one that :func:`vmap` maps over, to look at it while debugging.
+
+    Its first dimension is the mapped one. With ``recurse``, the tensor behind all levels.
+    """
+    while _C._is_batched(tensor):
+        tensor = tensor._value  # type: ignore[attr-defined]
+        if not recurse:
+            break
+    return tensor
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """``func`` as it is: operations in place are recorded like all others.
+
+    PyTorch rewrites them for its compilers; the results are the same. ``remove`` is
+    ``"mutations"`` or ``"mutations_and_views"``.
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise ValueError(
+            f"functionalize: remove must be 'mutations' or 'mutations_and_views', got {remove!r}"
+        )
+
+    @functools.wraps(func)
+    def same(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return same

@@ -166,10 +166,10 @@ ABSENT = [
         "use scipy.special outside the graph, or in an autograd.Function",
     ),
     Absent(
-        "Batching and forward mode",
-        "vmap func.* autograd.forward_ad*",
-        "Genesis lacks this transform",
-        "write the batch dimension out, or use func.jvp, func.vjp, func.jacrev",
+        "Named rearrangement",
+        "func.*",
+        "rearranging by names of dimensions belongs to einops",
+        "use einops.rearrange, which takes Genesis tensors",
     ),
     Absent(
         "Control flow for compilers",

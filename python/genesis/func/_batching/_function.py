@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from genesis._C import Tensor
 from genesis._pytree import tree_flatten, tree_map, tree_unflatten
-from genesis.func._batching._tensor import Call, Level, entered, is_at, left, rule, wrap
+from genesis.func._batching._tensor import (
+    Call,
+    Level,
+    Operator,
+    entered,
+    innermost,
+    is_at,
+    left,
+    loop,
+    rule,
+    wrap,
+)
 
 
 class VmapInfo(NamedTuple):
@@ -39,12 +51,25 @@ def apply(call: Call) -> Any:
         )
     if generate:
         return _generated(cls, level, args)
+    return _by_rule(cls.__name__, cls.vmap, level, args)
+
+
+def apply_operator(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A custom operator of :mod:`genesis.library` by its own rule, or element by element."""
+    level = innermost((*args, *kwargs.values()))
+    assert level is not None
+    if op._vmap is None or kwargs:
+        return loop(Call(Operator(op, op._qualname, None), level, args, kwargs))
+    return _by_rule(op._qualname, op._vmap, level, args)
+
+
+def _by_rule(name: str, rule: Callable[..., Any], level: Level, args: tuple[Any, ...]) -> Any:
     in_dims = tree_map(lambda x: 0 if is_at(x, level) else None, args)
     inside = tree_map(lambda x: x._value if is_at(x, level) else x, args)
     with left(level):
-        result = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *inside)
+        result = rule(VmapInfo(level.size, level.randomness), in_dims, *inside)
     if not isinstance(result, tuple) or len(result) != 2:
-        raise RuntimeError(f"{cls.__name__}.vmap must return (output, out_dims), got {result!r}")
+        raise RuntimeError(f"{name}.vmap must return (output, out_dims), got {result!r}")
     output, out_dims = result
     leaves, spec = tree_flatten(output)
     if out_dims is None or isinstance(out_dims, int):
@@ -52,9 +77,7 @@ def apply(call: Call) -> Any:
     else:
         places = tree_flatten(out_dims)[0]
     if len(places) != len(leaves):
-        raise RuntimeError(
-            f"{cls.__name__}.vmap: out_dims {out_dims!r} does not fit {len(leaves)} outputs"
-        )
+        raise RuntimeError(f"{name}.vmap: out_dims {out_dims!r} does not fit {len(leaves)} outputs")
     made = [
         x if d is None or not isinstance(x, Tensor) else wrap(x.movedim(d, 0), level)
         for x, d in zip(leaves, places, strict=True)
