@@ -120,6 +120,26 @@ INTRODUCTIONS: dict[str, tuple[str, str]] = {
         "Graphs, the steps of a backward pass, gradient norms and summaries of models.",
         "计算图、反向传播的步骤、梯度范数和模型摘要。",
     ),
+    "training": (
+        "``fit`` trains a model in one call; ``Trainer`` is the class underneath, with callbacks.",
+        "``fit`` 一次调用即可训练模型；``Trainer`` 是其底层的类，支持回调。",
+    ),
+    "metrics": (
+        "Metrics over whole data sets: updated batch by batch, merged, and gathered from all ranks.",
+        "整个数据集上的指标：逐批更新、可合并，并可汇总所有进程的结果。",
+    ),
+    "report": (
+        "Reports of training runs in one HTML file, for loops of your own too.",
+        "以单个 HTML 文件呈现的训练报告，也适用于自己编写的循环。",
+    ),
+    "data": (
+        "Datasets, samplers and loaders with PyTorch's names, and readers of files on disk.",
+        "数据集、采样器和加载器，名称与 PyTorch 相同，以及磁盘文件的读取器。",
+    ),
+    "data.transforms": (
+        "Changes of images, single or in batches: sizes, crops, flips, colours, mixtures.",
+        "对单张或成批图像的变换：大小、裁剪、翻转、颜色、混合。",
+    ),
     # sections of nn and nn.functional
     "Activations": (
         "Nonlinear functions of each element, between the linear layers of a network.",

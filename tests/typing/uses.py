@@ -128,7 +128,7 @@ def recording(x: Tensor) -> None:
         x.exp()
 
 
-def training(x: Tensor) -> None:
+def fitting(x: Tensor) -> None:
     history = genesis.fit(nn.Linear(2, 1), (x, x), nn.MSELoss(), metrics="mae")
     assert_type(history.last("val_mae"), float)
     assert_type(history["loss"], list[float])

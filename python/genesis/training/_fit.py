@@ -39,40 +39,38 @@ def fit(
 ) -> History:
     """Train a model and return what was measured.
 
-    Args:
-        model: the module to train. Its weights are changed.
-        data: a DataLoader, a Dataset, a tuple of tensors ``(x, y)``, or an iterable of batches
-            ``(input, ..., target)``. A Dataset and tensors are shuffled into batches of
-            ``batch_size``.
-        loss: function of the output of the model and the target, for example
-            ``nn.CrossEntropyLoss()``.
-        epochs: passes over the data, resumed ones included.
-        metrics: `genesis.metrics`, names such as ``"accuracy"``, or functions of output and target;
-            one, a list, or a dict of names.
-        validation: data for a pass without training after each epoch. Its measures are named
-            ``val_loss`` and so on.
-        optimizer: an Optimizer, or a function of the parameters that returns one. AdamW with its
-            defaults if it is None.
-        schedule: an LRScheduler, ``"cosine"`` or ``"linear"`` (with a warm-up of one twentieth), or
-            a function ``(optimizer, steps)`` that returns an LRScheduler.
-        schedule_every: whether the schedule moves after each ``"step"`` or each ``"epoch"``.
-            ReduceLROnPlateau moves after epochs, by the validation loss.
-        callbacks: objects with methods of `genesis.training.Callback`, or functions.
-        step: ``function(model, batch)`` in place of ``loss``, for batches of another form. Returns
-            the loss, ``(loss, measures)``, or a `genesis.training.Step`.
-        checkpoint: a folder. The run is saved there every ``save_every`` seconds, at Ctrl-C and at
-            the end; the same call resumes it, and ends bitwise equal to an unbroken run.
-        resume: False raises if ``checkpoint`` holds a run already.
-        log: None shows progress on a terminal only; True always, False never. ``"json"`` prints a
-            JSON object per line, and a path appends them to a file.
-        report: the path of an HTML report, written at the end.
-        precision: ``"bfloat16"`` or ``"float16"`` for mixed precision; float16 scales the loss.
-        clip_norm: the largest norm of all gradients together.
-        clip_value: the largest absolute value of a gradient.
-        accumulate: how many batches make one update of the model.
-        ema: the decay of an exponential moving average of the weights, such as 0.999. Validation
-            uses the averaged weights, and the model has them at the end.
-        batch_size: of a Dataset or tensors; each rank has its own batches.
+    :param model: the module to train. Its weights are changed.
+    :param data: a DataLoader, a Dataset, a tuple of tensors ``(x, y)``, or an iterable of batches
+        ``(input, ..., target)``. A Dataset and tensors are shuffled into batches of ``batch_size``.
+    :param loss: function of the output of the model and the target, for example
+        ``nn.CrossEntropyLoss()``.
+    :param epochs: passes over the data, resumed ones included.
+    :param metrics: `genesis.metrics`, names such as ``"accuracy"``, or functions of output and
+        target; one, a list, or a dict of names.
+    :param validation: data for a pass without training after each epoch. Its measures are named
+        ``val_loss`` and so on.
+    :param optimizer: an Optimizer, or a function of the parameters that returns one. AdamW with its
+        defaults if it is None.
+    :param schedule: an LRScheduler, ``"cosine"`` or ``"linear"`` (with a warm-up of one twentieth),
+        or a function ``(optimizer, steps)`` that returns an LRScheduler.
+    :param schedule_every: whether the schedule moves after each ``"step"`` or each ``"epoch"``.
+        ReduceLROnPlateau moves after epochs, by the validation loss.
+    :param callbacks: objects with methods of `genesis.training.Callback`, or functions.
+    :param step: ``function(model, batch)`` in place of ``loss``, for batches of another form.
+        Returns the loss, ``(loss, measures)``, or a `genesis.training.Step`.
+    :param checkpoint: a folder. The run is saved there every ``save_every`` seconds, at Ctrl-C and
+        at the end; the same call resumes it, and ends bitwise equal to an unbroken run.
+    :param resume: False raises if ``checkpoint`` holds a run already.
+    :param log: None shows progress on a terminal only; True always, False never. ``"json"`` prints
+        a JSON object per line, and a path appends them to a file.
+    :param report: the path of an HTML report, written at the end.
+    :param precision: ``"bfloat16"`` or ``"float16"`` for mixed precision; float16 scales the loss.
+    :param clip_norm: the largest norm of all gradients together.
+    :param clip_value: the largest absolute value of a gradient.
+    :param accumulate: how many batches make one update of the model.
+    :param ema: the decay of an exponential moving average of the weights, such as 0.999. Validation
+        uses the averaged weights, and the model has them at the end.
+    :param batch_size: of a Dataset or tensors; each rank has its own batches.
 
     Under ``genesis run -n N`` the ranks train together: each takes its share of the data, gradients
     are averaged, measures are those of all ranks, and rank 0 logs and saves.
