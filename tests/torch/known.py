@@ -88,3 +88,15 @@ NO_GRADIENT = {
     "nextafter",
     "normal",
 }
+
+# Layers whose samples do not apply.
+UNLIKE_MODULES: dict[str, str] = {
+    **{
+        f"LazyConv{kind}{n}d": "its state cannot be copied before the first call"
+        for kind in ("", "Transpose")
+        for n in (1, 2, 3)
+    },
+    "TransformerEncoder": "the layer is a module of PyTorch",
+    "TransformerEncoderLayer": "the activation is a function of PyTorch",
+    "TransformerDecoderLayer": "the activation is a function of PyTorch",
+}
