@@ -36,6 +36,8 @@ READS_VALUES = {
 # Results are not initialised, or follow the memory of the input.
 NOT_DEFINED = {"empty_like", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
 FOLLOWS_MEMORY = {"as_strided", "as_strided_", "view", "view_as"}
+# Masks, offsets and classes whose values decide on shapes.
+INDICES_DECIDE = {"__getitem__", "embedding_bag", "index_put", "one_hot", "tensor_split"}
 # They write statistics that vmap does not map over.
 WRITES_SHARED = {"nn.functional.batch_norm", "nn.functional.instance_norm"}  # fmt: skip
 
@@ -138,8 +140,64 @@ def test_vmap_is_the_stack_of_the_elements(op, sample, dim):
     _check(op, sample, dim)
 
 
+def _with_others():
+    """The cases with indices, masks or other arrays that are not differentiated."""
+    found = []
+    for op, sample, name in sample_cases(OPS):
+        others = []
+        op.with_leaves(sample, op.leaves(sample), other=others.append)
+        if others and op.name not in READS_VALUES | NOT_DEFINED | FOLLOWS_MEMORY | WRITES_SHARED:
+            found.append(pytest.param(op, sample, others, id=name))
+    return found
+
+
+@pytest.mark.parametrize("leaves_too", [False, True])
+@pytest.mark.parametrize("op, sample, others", _with_others())
+def test_indices_and_masks_are_mapped_over(op, sample, others, leaves_too):
+    if "generator" in sample.kwargs:
+        pytest.skip("the generator of the row goes on from call to call")
+    form = next(iter(op.forms().values()))
+    arrays = op.leaves(sample)
+
+    def function(*tensors):
+        remaining = iter(tensors[len(arrays) :])
+        leaves = tensors[: len(arrays)]
+        args, kwargs = op.with_leaves(sample, leaves, other=lambda _: next(remaining))
+        if op.mutates:
+            args = (args[0] * 1, *args[1:])
+        outputs = op.run(form, args, kwargs)
+        return tuple(out for out in outputs if isinstance(out, genesis.Tensor))
+
+    plain = [tensor(a, op.precise[0]) for a in arrays]
+    mapped = [genesis.stack([tensor(a)] * SIZE) for a in others]
+    if leaves_too:
+        plain = [
+            genesis.stack([tensor(_batch(op, a, i), op.precise[0]) for i in range(SIZE)])
+            for a in arrays
+        ]
+    elif op.mutates:
+        pytest.skip("it would write into a tensor that is not mapped over")
+    each = [
+        function(*([x[i] for x in plain] if leaves_too else plain), *(m[i] for m in mapped))
+        for i in range(SIZE)
+    ]
+    in_dims = (*[0 if leaves_too else None] * len(plain), *[0] * len(mapped))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            actual = vmap(function, in_dims, randomness="same")(*plain, *mapped)
+        except RuntimeError as error:
+            assert op.name in INDICES_DECIDE
+            assert "reads values" in str(error)
+            return
+    for k, a in enumerate(actual):
+        expected = genesis.stack([e[k] for e in each])
+        assert a.dtype == expected.dtype
+        assert_close(a, to_numpy(expected), 1e-7, op.id, 1e-9)
+
+
 # Operators that are called once for each element of a batch. None of them belongs to a common layer.
-LOOPED = {"histc", "histogram"}
+LOOPED = {"as_strided_scatter", "histc", "histogram"}
 
 
 def test_which_operators_are_called_in_a_loop():

@@ -28,6 +28,8 @@ def lifted(x: Any, level: Level, rank: int) -> Any:
 
 def _promoted(x: Tensor, value: Tensor, others: list[Tensor]) -> Tensor:
     """``value``, converted if ``x``, which has no dimensions, does not count for the dtype."""
+    if x.dtype == _C.bool:
+        return value
     for other in others:
         if other.ndim > 0 and other.dtype != x.dtype and _C.result_type(x, other) == other.dtype:
             return value.to(other.dtype)
@@ -117,7 +119,7 @@ _VECTORS = ("pivots", "tau", "LU_pivots", "input2")
 
 for _name in ("tril", "triu", "tril_", "triu_", "constant_pad_nd", "zero_"):
     rule(_name)(elementwise)
-for _name in ("to", "type", "type_as", "float", "double", "half", "bfloat16", "long", "int"):
+for _name in ("type", "float", "double", "half", "bfloat16", "long", "int"):
     rule(_name)(elementwise)
 for _name in ("short", "char", "byte", "bool", "copy_"):
     rule(_name)(elementwise)
@@ -166,6 +168,27 @@ def where(call: Call) -> Any:
     if len(call.args) == 1 and not call.kwargs:
         return call.args[0].nonzero(as_tuple=True)
     return elementwise(call)
+
+
+@rule("to", "type_as")
+def to(call: Call) -> Any:
+    def dtype_of(x: Any) -> Any:
+        return x.dtype if isinstance(x, Tensor) else x
+
+    x, others = call.args[0], [dtype_of(a) for a in call.args[1:]]
+    options = {k: dtype_of(v) for k, v in call.kwargs.items() if k != "memory_format"}
+    options = {"dtype" if k == "other" else k: v for k, v in options.items()}
+    if type(x) is not BatchedTensor:  # only the dtype comes from a mapped tensor
+        return x.to(*others, **options)
+    return call.result(x._value.to(*others, **options))
+
+
+@rule("_rotary_embedding")
+def rotary_embedding(call: Call) -> Any:
+    x = call.args[0]
+    level, rank = call.level, x.ndim
+    rest = [lifted(a, level, rank) if isinstance(a, Tensor) else a for a in call.args[1:]]
+    return call.result(call.op.func(batch_of(x, level), *rest, **call.kwargs))
 
 
 @rule("prelu")

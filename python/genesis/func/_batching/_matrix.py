@@ -212,6 +212,15 @@ def einsum(call: Call) -> Any:
     return call.result(_C.einsum(f"{','.join(terms)}->{batch}{sides[1]}", *values))
 
 
+@rule("linalg_multi_dot", "chain_matmul")
+def chain(call: Call) -> Any:
+    tensors = list(next(iter(call.bind().values())))
+    product_so_far = tensors[0]
+    for x in tensors[1:]:
+        product_so_far = _C.matmul(product_so_far, x)
+    return product_so_far
+
+
 @rule("cdist")
 def cdist(call: Call) -> Any:
     return leading(call)

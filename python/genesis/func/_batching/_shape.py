@@ -137,7 +137,7 @@ def reshape_as(call: Call) -> Any:
     return x.reshape(other.shape) if call.op.name == "reshape_as" else x.view(other.shape)
 
 
-@rule("_gate")
+@rule("_gate", "_shared_node")
 def gate(call: Call) -> Any:
     raise RuntimeError("vmap: gates of a graph cannot be mapped over")
 

@@ -119,7 +119,11 @@ def ctc_loss(
     if targets.is_floating_point():
         raise TypeError(f"{op}: targets must hold class numbers, got {targets.dtype}")
     if targets.ndim == 2 and targets.shape[0] == lengths.numel():
-        if lengths.numel() and int(lengths.max()) > targets.shape[1]:
+        if (
+            lengths.numel()
+            and not _C._is_batched(lengths)
+            and int(lengths.max()) > targets.shape[1]
+        ):
             raise ValueError(
                 f"{op}: target_lengths reach {int(lengths.max())}, but targets is "
                 f"{tuple(targets.shape)}"
