@@ -35,7 +35,7 @@ READS_VALUES = {
 }
 # Results are not initialised, or follow the memory of the input.
 NOT_DEFINED = {"empty_like", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
-FOLLOWS_MEMORY = {"as_strided", "as_strided_", "view", "view_as"}
+FOLLOWS_MEMORY = {"as_strided", "as_strided_", "as_strided_scatter", "view", "view_as"}
 # Masks, offsets and classes whose values decide on shapes.
 INDICES_DECIDE = {"__getitem__", "embedding_bag", "index_put", "one_hot", "tensor_split"}
 # They write statistics that vmap does not map over.
@@ -197,7 +197,7 @@ def test_indices_and_masks_are_mapped_over(op, sample, others, leaves_too):
 
 
 # Operators that are called once for each element of a batch. None of them belongs to a common layer.
-LOOPED = {"as_strided_scatter", "histc", "histogram"}
+LOOPED = {"histc", "histogram"}
 
 
 def test_which_operators_are_called_in_a_loop():

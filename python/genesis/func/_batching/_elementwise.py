@@ -10,6 +10,7 @@ from genesis.func._batching._tensor import (
     BatchedTensor,
     Call,
     Level,
+    Operator,
     batch_of,
     is_at,
     rule,
@@ -91,6 +92,16 @@ def elementwise(call: Call) -> Any:
     )
 
 
+def leading_values(op: Operator, bound: dict[str, Any], start: int = 0) -> list[Any]:
+    """Arguments from ``start`` on that are given without a gap, to be passed by position."""
+    found = []
+    for name, param in list(op.params.items())[start:]:
+        if param["keyword_only"] or name not in bound:
+            break
+        found.append(bound.pop(name))
+    return found
+
+
 @sort_rule("leading")
 def leading(call: Call) -> Any:
     """All tensors get the batch as their first dimension, and the same number of dimensions."""
@@ -110,7 +121,9 @@ def leading(call: Call) -> Any:
 
     if call.op.in_place:
         require_mapped_self(call)
-    return call.result(call.op.func(**{k: value_of(k, x) for k, x in bound.items()}))
+    values = {k: value_of(k, x) for k, x in bound.items()}
+    before_gap = leading_values(call.op, values)
+    return call.result(call.op.func(*before_gap, **values))
 
 
 # Parameters of operators on matrices that are vectors.
@@ -201,10 +214,11 @@ def prelu(call: Call) -> Any:
     return _C.where(x > 0, x, x * weight)
 
 
-@rule("cross")
+@rule("cross", "linalg_cross")
 def cross(call: Call) -> Any:
     bound = call.bind()
-    x, y, dim = bound["input"], bound["other"], bound.get("dim")
+    default = -1 if call.op.name == "linalg_cross" else None
+    x, y, dim = bound["input"], bound["other"], bound.get("dim", default)
     rank = max(x.ndim, y.ndim)
     x, y = _C.broadcast_tensors(x, y)
     if dim is None:

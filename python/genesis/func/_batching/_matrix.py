@@ -234,7 +234,7 @@ def pdist(call: Call) -> Any:
     return _C.linalg_vector_norm(x[places[0]] - x[places[1]], bound.get("p", 2.0), -1)
 
 
-@rule("linalg_solve", "linalg_lstsq")
+@rule("linalg_solve", "linalg_solve_ex", "linalg_lstsq")
 def solve(call: Call) -> Any:
     bound = call.bind()
     a, b = bound.pop("A"), bound.pop("B")
@@ -250,6 +250,8 @@ def solve(call: Call) -> Any:
         return call.result(out)
     if isinstance(out, Tensor):
         return call.result(out.squeeze(-1))
+    if call.op.name == "linalg_solve_ex":
+        return call.result(type(out)([out[0].squeeze(-1), out[1]]))
     residuals = out[1].squeeze(-1) if b.ndim == 1 and out[1].numel() else out[1]
     return call.result(type(out)([out[0].squeeze(-1), residuals, *out[2:]]))
 
@@ -258,9 +260,39 @@ def solve(call: Call) -> Any:
 def vander(call: Call) -> Any:
     bound = call.bind()
     x = bound["x"]
+    if x.ndim == 0:
+        x = x.reshape(1)
     n = bound.get("N")
     n = x.shape[-1] if n is None else n
     powers = _C.arange(n)
     if call.op.name == "vander" and not bound.get("increasing", False):
         powers = powers.flip(0)
     return x.unsqueeze(-1) ** powers
+
+
+@rule("linalg_vecdot")
+def vecdot(call: Call) -> Any:
+    bound = call.bind()
+    x, y = (bound[name] for name in list(call.op.params)[:2])
+    return ((x.conj() if x.is_complex() else x) * y).sum(bound.get("dim", -1))
+
+
+@rule("linalg_tensorinv")
+def tensorinv(call: Call) -> Any:
+    bound = call.bind()
+    a, n = bound["A"], bound.get("ind", 2)
+    rows, columns = a.shape[:n], a.shape[n:]
+    matrix = a.reshape(_numel(a, list(range(n))), _numel(a, list(range(n, a.ndim))))
+    return _C.linalg_inv(matrix).reshape(*columns, *rows)
+
+
+@rule("linalg_tensorsolve")
+def tensorsolve(call: Call) -> Any:
+    bound = call.bind()
+    a, b, dims = bound["A"], bound["B"], bound.get("dims")
+    if dims is not None:
+        moved = [d % a.ndim for d in dims]
+        a = a.permute(*[d for d in range(a.ndim) if d not in moved], *moved)
+    shape = a.shape[b.ndim :]
+    solved = _C.linalg_solve(a.reshape(b.numel(), -1), b.reshape(b.numel()))
+    return solved.reshape(shape)

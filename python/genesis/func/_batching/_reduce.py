@@ -229,3 +229,14 @@ def isin(call: Call) -> Any:
     test = test if isinstance(test, Tensor) else _C.tensor(test)
     found = (x.unsqueeze(-1) == test.reshape(test.numel())).any(-1)
     return found.logical_not() if bound.get("invert") else found
+
+
+@rule("renorm", "renorm_")
+def renorm(call: Call) -> Any:
+    bound = call.bind()
+    x, dim = bound["input"], bound["dim"] % bound["input"].ndim
+    others = [d for d in range(x.ndim) if d != dim]
+    norms = _C.linalg_vector_norm(x, bound["p"], others, keepdim=True)
+    limit = bound["maxnorm"]
+    made = x * _C.where(norms > limit, limit / (norms + 1e-7), 1.0)
+    return x.copy_(made) if call.op.in_place else made

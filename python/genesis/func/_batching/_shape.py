@@ -6,10 +6,9 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis.func._batching._elementwise import require_mapped_self
+from genesis.func._batching._elementwise import leading_values, require_mapped_self
 from genesis.func._batching._tensor import (
     Call,
-    Operator,
     batch_of,
     is_at,
     loop,
@@ -82,21 +81,11 @@ def dims(call: Call) -> Any:
             continue
         bound[name] = shifted(op.name, bound[name], rank)
     others = {k: v._value if is_at(v, level) else v for k, v in bound.items()}
-    rest = list(others.pop(op.variadic, ())) if op.variadic else _leading_values(op, others)
+    rest = list(others.pop(op.variadic, ())) if op.variadic else leading_values(op, others, 1)
     result = op.func(value, *rest, **{k: v for k, v in others.items() if v is not None})
     if scalar and not op.in_place:
         result = _without_last(result)
     return call.result(result)
-
-
-def _leading_values(op: Operator, bound: dict[str, Any]) -> list[Any]:
-    """Arguments after the first that are given without a gap: they are passed by position."""
-    found = []
-    for name, param in list(op.params.items())[1:]:
-        if param["keyword_only"] or name not in bound:
-            break
-        found.append(bound.pop(name))
-    return found
 
 
 def _without_last(result: Any) -> Any:
@@ -298,6 +287,18 @@ def as_strided(call: Call) -> Any:
             value.storage_offset() if offset is None else offset,
         ),
     )
+
+
+@rule("as_strided_scatter")
+def as_strided_scatter(call: Call) -> Any:
+    bound = call.bind()
+    x, source = bound.pop("input"), bound.pop("src")
+    values, sources = batch_of(x, call.level), batch_of(source, call.level)
+    made = [
+        call.op.func(values.select(0, i).clone(), sources.select(0, i), **bound)
+        for i in range(call.level.size)
+    ]
+    return call.result(_C.stack(made))
 
 
 @rule("hsplit", "vsplit", "dsplit")
