@@ -140,6 +140,11 @@ for _name in ("cfloat", "cdouble", "chalf", "detach", "detach_", "requires_grad_
     rule(_name)(elementwise)
 
 
+for _name in ("conj", "conj_physical", "conj_physical_", "real", "imag", "resolve_conj"):
+    rule(_name)(elementwise)
+for _name in ("resolve_neg", "view_as_real", "view_as_complex", "angle", "isreal"):
+    rule(_name)(elementwise)
+
 # A number on the left: 1 - x.
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     rule(f"__r{_name}__")(elementwise)

@@ -188,6 +188,7 @@ def trapezoid(call: Call) -> Any:
     return area.cumsum(dim) if call.op.name.startswith("cum") else area.sum(dim)
 
 
+@rule("_fft", "_fft_real", "_fft_to_real")
 @rule("sort", "argsort", "topk", "kthvalue", "mode", "softmax", "log_softmax", "softmin", "_glu")
 def along(call: Call) -> Any:
     return dims(call)

@@ -247,13 +247,13 @@ def reverse(call: Call) -> Any:
     return call.result(value)
 
 
-@rule("mT.__get__", "mH.__get__")
+@rule("mT.__get__", "mH.__get__", "adjoint")
 def matrix_transpose(call: Call) -> Any:
     x = call.args[0]
     if x.ndim < 2:
         raise RuntimeError(f"mT: needs at least 2 dimensions, got shape {tuple(x.shape)}")
     value = x._value.transpose(-2, -1)
-    if call.op.name == "mH.__get__" and x.is_complex():
+    if call.op.name != "mT.__get__" and x.is_complex():
         value = value.conj()
     return call.result(value)
 
