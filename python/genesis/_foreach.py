@@ -54,49 +54,39 @@ _BINARY = {
 _TERNARY = ("addcmul", "addcdiv")
 
 
-def _others(name: str, xs: Sequence[Any], other: Any) -> Sequence[Any]:
-    if isinstance(other, (list, tuple)):
-        if len(other) != len(xs):
-            raise RuntimeError(
-                f"_foreach_{name}: tensor lists must have the same number of tensors, got "
-                f"{len(xs)} and {len(other)}"
-            )
-        return other
-    return [other] * len(xs)
-
-
 def _unary(name: str) -> Callable[[Sequence[Tensor]], list[Tensor]]:
     function = getattr(_C, name)
-    return lambda self: [function(x) for x in self]
+    return lambda self: _C._call_each(function, None, self)
 
 
 def _unary_(name: str) -> Callable[[Sequence[Tensor]], None]:
     method = getattr(Tensor, f"{name}_")
 
     def change(self: Sequence[Tensor]) -> None:
-        for x in self:
-            method(x)
+        _C._call_each(method, None, self)
 
     return change
 
 
-def _number_or_tensor(name: str, x: Tensor, y: Any) -> Any:
-    """maximum and minimum of a number: the operators want tensors."""
-    if name in ("maximum", "minimum") and not isinstance(y, Tensor):
-        return _C.full((), y, dtype=x.dtype)
-    return y
+def _operands(operator: str, self: Sequence[Tensor], other: Any) -> Any:
+    """maximum and minimum of numbers: the operators want tensors."""
+    if operator not in ("maximum", "minimum") or isinstance(other, Tensor):
+        return other
+    if not isinstance(other, (list, tuple)):
+        other = [other] * len(self)
+    return [
+        y if isinstance(y, Tensor) else _C.full((), y, dtype=x.dtype, device=x.device)
+        for x, y in zip(self, other, strict=True)
+    ]
 
 
 def _binary(name: str, operator: str) -> Callable[..., list[Tensor]]:
     function = getattr(_C, operator)
 
     def compute(self: Any, other: Any, *, alpha: Any = None) -> list[Tensor]:
-        if name == "pow" and not isinstance(self, (list, tuple)):  # a number to the power of each
-            return [_C.pow(self, y) for y in other]
-        pairs = zip(self, _others(name, self, other), strict=True)
         if alpha is not None:
-            return [function(x, y, alpha=alpha) for x, y in pairs]
-        return [function(x, _number_or_tensor(operator, x, y)) for x, y in pairs]
+            return _C._call_each(function, "alpha", self, other, alpha)
+        return _C._call_each(function, None, self, _operands(operator, self, other))
 
     return compute
 
@@ -106,21 +96,20 @@ def _binary_(name: str, operator: str) -> Callable[..., None]:
     function = getattr(_C, operator)
 
     def change(self: Sequence[Tensor], other: Any, *, alpha: Any = None) -> None:
-        for x, y in zip(self, _others(name, self, other), strict=True):
-            if in_place is None:
-                x.copy_(function(x, _number_or_tensor(operator, x, y)))
-            elif alpha is not None:
-                in_place(x, y, alpha=alpha)
-            else:
-                in_place(x, y)
+        if in_place is None:
+            results = _C._call_each(function, None, self, _operands(operator, self, other))
+            _C._call_each(Tensor.copy_, None, self, results)
+        elif alpha is not None:
+            _C._call_each(in_place, "alpha", self, other, alpha)
+        else:
+            _C._call_each(in_place, None, self, other)
 
     return change
 
 
-def _values(scalars: Any, count: int) -> Sequence[Any]:
-    if isinstance(scalars, Tensor):
-        return scalars.tolist()  # type: ignore[no-any-return]
-    return scalars if isinstance(scalars, (list, tuple)) else [scalars] * count
+def _values(value: Any, scalars: Any) -> Any:
+    chosen = value if scalars is None else scalars
+    return chosen.tolist() if isinstance(chosen, Tensor) else chosen
 
 
 def _ternary(name: str) -> Callable[..., list[Tensor]]:
@@ -129,9 +118,7 @@ def _ternary(name: str) -> Callable[..., list[Tensor]]:
     def compute(
         self: Sequence[Tensor], tensor1: Any, tensor2: Any, value: Any = 1, *, scalars: Any = None
     ) -> list[Tensor]:
-        values = _values(value if scalars is None else scalars, len(self))
-        rows = zip(self, tensor1, tensor2, values, strict=True)
-        return [function(x, a, b, value=v) for x, a, b, v in rows]
+        return _C._call_each(function, "value", self, tensor1, tensor2, _values(value, scalars))
 
     return compute
 
@@ -142,51 +129,45 @@ def _ternary_(name: str) -> Callable[..., None]:
     def change(
         self: Sequence[Tensor], tensor1: Any, tensor2: Any, value: Any = 1, *, scalars: Any = None
     ) -> None:
-        values = _values(value if scalars is None else scalars, len(self))
-        for x, a, b, v in zip(self, tensor1, tensor2, values, strict=True):
-            method(x, a, b, value=v)
+        _C._call_each(method, "value", self, tensor1, tensor2, _values(value, scalars))
 
     return change
 
 
 def _foreach_lerp(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Any) -> list[Tensor]:
-    weights = _others("lerp", self, weight)
-    return [_C.lerp(x, y, w) for x, y, w in zip(self, tensors1, weights, strict=True)]
+    return _C._call_each(_C.lerp, None, self, tensors1, weight)
 
 
 def _foreach_lerp_(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Any) -> None:
-    for x, y, w in zip(self, tensors1, _others("lerp", self, weight), strict=True):
-        x.lerp_(y, w)
+    _C._call_each(Tensor.lerp_, None, self, tensors1, weight)
 
 
 def _foreach_norm(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> list[Tensor]:
-    from genesis import linalg
-
-    return [linalg.vector_norm(x, ord, dtype=dtype) for x in self]
+    if dtype is not None:
+        self = _C._call_each(Tensor.to, None, self, dtype)
+    return _C._call_each(_C.norm, None, self, ord)
 
 
 def _foreach_copy_(
     self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False
 ) -> None:
-    for x, y in zip(self, _others("copy_", self, src), strict=True):
-        x.copy_(y)
+    _C._call_each(Tensor.copy_, None, self, src)
 
 
 def _foreach_clone(self: Sequence[Tensor], *, memory_format: Any = None) -> list[Tensor]:
-    return [x.clone() for x in self]
+    return _C._call_each(_C.clone, "memory_format", self, memory_format)
 
 
 def _foreach_max(self: Sequence[Tensor]) -> list[Tensor]:
-    return [x.max() for x in self]
+    return _C._call_each(_C.max, None, self)
 
 
 def _foreach_mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> list[Tensor]:
-    return [_C.mm(x, y) for x, y in zip(self, mat2, strict=True)]
+    return _C._call_each(_C.mm, None, self, mat2)
 
 
 def _foreach_zero_(self: Sequence[Tensor]) -> None:
-    for x in self:
-        x.zero_()
+    _C._call_each(Tensor.zero_, None, self)
 
 
 def _named(name: str, function: Callable[..., Any]) -> None:
