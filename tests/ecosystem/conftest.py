@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 if "GENESIS_ECOSYSTEM" not in os.environ:
-    collect_ignore_glob = ["test_*.py"]
+    collect_ignore_glob = ["test_*.py", "more/test_*.py"]
 
 _VALUES = Path(__file__).parent / "values"
 
