@@ -68,6 +68,7 @@ PARAMETERS = {
 VARIADIC = {"Any": "Any", "Tensor": "Tensor | Sequence[Tensor]", "int": "_Dims", "int[]": "_Dims"}
 # What a result of a type is.
 RESULTS = {
+    "Device": "device",
     "Generator": "Generator",
     "Node": "Node",
     "None": "None",

@@ -222,9 +222,34 @@ void Args::check_dtype(int i, DType dtype) const {
 }
 
 const Tensor& Args::converted(PyObject* array) {
+  if (on_meta) fail_devices(shown(sig_.name));
   converted_.reserve(kMaxArgs);  // references into it stay good
   converted_.push_back(from_ndarray(array));
   return converted_.back();
+}
+
+bool Args::on_meta_device() const {
+  const uint32_t word = read_dispatch_word();
+  if (!meta_given_ && !(word & (kMeta | kDefaultDevice))) return false;
+  Devices seen;
+  for (int i = 0; i < static_cast<int>(sig_.params.size()); ++i)
+    if (slot_[i]) seen.add(slot_[i]);
+  for (Py_ssize_t i = 0; i < num_rest_; ++i) seen.add(rest_[i]);
+  bool meta = seen.meta;
+  if (sig_.device >= 0 && has(sig_.device)) {
+    meta = is_meta_device(slot_[sig_.device]);
+  } else if (meta) {
+    const Kind kind = op_.traits.kind;
+    const bool moves = op_.tool() || kind == Kind::View || kind == Kind::Create || sig_.name == "copy_" ||
+                       sig_.name == "to" || sig_.name == "type_as";
+    const bool indexed = kind == Kind::Index && is_tensor(slot_[0]) && unwrap(slot_[0]).meta();
+    if (seen.cpu && !moves && !indexed) fail_devices(shown(sig_.name));
+  } else if (!seen.cpu && !seen.number && sig_.device >= 0) {
+    meta = meta_by_default();
+  }
+  meta = meta || meta_given_;  // to("meta")
+  if (meta) note_meta_tensors();
+  return meta;
 }
 
 Tensor Args::optional_tensor(int i) { return has(i) ? tensor(i) : Tensor(); }
@@ -392,13 +417,16 @@ PyObject* to_python(const std::vector<Tensor>& list) {
 }
 
 PyTypeObject* return_type(const char* name, std::initializer_list<const char*> fields) {
+  static std::map<std::string, PyTypeObject*> made;
+  PyTypeObject*& type = made[name];
+  if (type) return type;
   // The type keeps pointers to these for the life of the process.
   auto* list = new std::vector<PyStructSequence_Field>;
   for (const char* field : fields) list->push_back({field, nullptr});
   list->push_back({nullptr, nullptr});
   auto* full = new std::string(std::string("genesis.return_types.") + name);
   auto* desc = new PyStructSequence_Desc{full->c_str(), nullptr, list->data(), static_cast<int>(fields.size())};
-  PyTypeObject* type = PyStructSequence_NewType(desc);
+  type = PyStructSequence_NewType(desc);
   if (!type) throw_python();
   type->tp_repr = [](PyObject* self) -> PyObject* {
     return guarded([&]() -> PyObject* {

@@ -28,6 +28,9 @@ namespace genesis::py {
 
 inline constexpr int kMaxArgs = 12;
 
+// device.cpp
+bool is_meta_device(PyObject* o);  // the meta device, or its name
+
 struct Operator;
 
 class Args {
@@ -46,7 +49,10 @@ class Args {
   // Whether an argument is of a class that overrides functions.
   bool overridden() const { return overridden_; }
   // Whether anything stands between these arguments and the operator.
-  bool intercepted() const { return overridden_ || anything_on(); }
+  bool intercepted() const { return overridden_ || meta_given_ || anything_on(); }
+  // Whether the operator runs on the meta device: as its argument `device` says, else where its tensors are, else by
+  // default. Raises if tensors are on different devices.
+  bool on_meta_device() const;
   // Casts tensors as autocast wants them.
   void autocast();
 
@@ -120,13 +126,15 @@ class Args {
   const Tensor& converted(PyObject* array);
   void look_for_overrides(const Param& param, PyObject* o) {
     if (type_overrides(Py_TYPE(o)) && param.overridable) overridden_ = true;
+    if (param.device && is_meta_device(o)) [[unlikely]]
+      meta_given_ = true;
   }
 
   const Operator& op_;
   const Signature& sig_;
   PyObject* slot_[kMaxArgs] = {};
   unsigned aliased_ = 0;
-  bool overridden_ = false, out_given_ = false;
+  bool overridden_ = false, meta_given_ = false, out_given_ = false;
   Completes completes_{false};       // once `out` is given: it may be written at any time
   PyObject* const* rest_ = nullptr;  // collected by the variadic parameter
   Py_ssize_t num_rest_ = 0;

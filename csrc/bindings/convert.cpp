@@ -42,6 +42,7 @@ Scalar tensor_item(const Tensor& t) {
                       " values; only one can be converted to a Python number. Use tolist(), or index it first");
   require_values(t, "item");
   capture::interrupt("the value of a tensor is read");
+  if (t.meta()) fail_no_data();
   return read(t->data, t.dtype());
 }
 
@@ -162,6 +163,14 @@ bool is_sequence(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
 // A copy of `data` as a tensor of `dtype`, or of the type inferred: floats are float32 (also from NumPy's float64),
 // integers keep their width, Python's are int64.
 Tensor from_data(PyObject* data, PyObject* dtype) {
+  if (on_meta) {
+    Tensor t;
+    {
+      const OnDevice cpu(false);
+      t = is_tensor(data) ? unwrap(data) : from_data(data, dtype);
+    }
+    return untracked(empty(t.shape(), dtype && dtype != Py_None ? to_dtype(dtype) : t.dtype()));
+  }
   const bool given = dtype && dtype != Py_None;
   const WithGradMode off(false);
   if (is_tensor(data)) {
@@ -226,6 +235,10 @@ static Tensor view_of(PyObject* data, PyObject* dtype, bool& shared) {
   const bool given = dtype && dtype != Py_None;
   shared = true;
   Tensor t;
+  if (on_meta && !(is_tensor(data) && unwrap(data).meta())) {
+    shared = false;
+    return from_data(data, dtype);
+  }
   if (is_tensor(data)) {
     t = unwrap(data);
   } else if (is_ndarray(data) || (PyObject_CheckBuffer(data) && !is_number(data))) {

@@ -1,7 +1,9 @@
 // genesis.device: a value that names a device, whether or not this build can compute there.
 #include <charconv>
+#include <vector>
 
 #include "bindings/args.h"
+#include "bindings/dispatch.h"
 #include "bindings/module.h"
 
 namespace genesis::py {
@@ -9,7 +11,7 @@ namespace genesis::py {
 namespace {
 
 constexpr const char* kKinds[] = {"cpu", "cuda", "meta", "mps", "xpu", "xla", "hpu", "mtia"};
-constexpr int kCpu = 0, kCuda = 1;
+constexpr int kCpu = 0, kCuda = 1, kMetaKind = 2;
 
 struct PyDevice {
   PyObject_HEAD int kind;  // place in kKinds
@@ -17,7 +19,12 @@ struct PyDevice {
 };
 
 PyTypeObject* DeviceType;
-PyObject* cpu;
+PyObject *cpu, *meta;
+
+// Where this thread makes tensors: the default, then the `with device:` blocks that are open.
+thread_local std::vector<bool> meta_places{false};
+
+void default_changed() { set_dispatch_bit(kDefaultDevice, meta_places.back()); }
 
 const PyDevice& get(PyObject* o) { return *reinterpret_cast<PyDevice*>(o); }
 
@@ -122,11 +129,17 @@ PyObject* reduce(PyObject* self, PyObject*) {
 PyObject* enter(PyObject* self, PyObject*) {
   return guarded([&] {
     check_device(self);
+    meta_places.push_back(get(self).kind == kMetaKind);
+    default_changed();
     Py_INCREF(self);
     return self;
   });
 }
-PyObject* leave(PyObject*, PyObject*) { Py_RETURN_NONE; }
+PyObject* leave(PyObject*, PyObject*) {
+  if (meta_places.size() > 1) meta_places.pop_back();
+  default_changed();
+  Py_RETURN_NONE;
+}
 
 template <int Kind>
 PyObject* is_kind(PyObject* self, PyObject*) {
@@ -148,17 +161,24 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
-PyObject* device_object() { return cpu; }
+PyObject* device_object(bool of_meta) { return of_meta ? meta : cpu; }
+bool meta_by_default() { return meta_places.back(); }
+bool is_meta_device(PyObject* o) {
+  if (Py_TYPE(o) == DeviceType) return get(o).kind == kMetaKind;
+  int kind;
+  int64_t index;
+  return PyUnicode_Check(o) && parse(PyUnicode_AsUTF8(o), kind, index) && kind == kMetaKind;
+}
 
 void check_device(PyObject* o) {
-  if (o == cpu || o == Py_None) return;
+  if (o == cpu || o == Py_None || is_meta_device(o)) return;
   const Object text(PyObject_Str(o));
   const std::string s = PyUnicode_AsUTF8(text.get());
   if (s == "cpu" || s == "cpu:0") return;
-  fail<GraphError>(
-      "device: '", s,
-      "' is not available; this build of genesis computes on 'cpu': leave the device out, or choose it with ",
-      "'cuda' if genesis.cuda.is_available() else 'cpu'");
+  fail<GraphError>("device: '", s,
+                   "' is not available; this build of genesis computes on 'cpu', and 'meta' has shapes without memory: "
+                   "leave the device out, or choose it with ",
+                   "'cuda' if genesis.cuda.is_available() else 'cpu'");
 }
 
 bool is_device(PyObject* o) { return Py_TYPE(o) == DeviceType || (PyUnicode_Check(o) && !names_dtype(o)); }
@@ -179,6 +199,18 @@ void init_device(PyObject* module) {
   DeviceType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
   PyModule_AddObjectRef(module, "device", reinterpret_cast<PyObject*>(DeviceType));
   cpu = make(kCpu, -1);
+  meta = make(kMetaKind, -1);
 }
+
+static const Family family([] {
+  def<"_set_default_device(Device? device) -> None", [](Args& a) {
+    a.device(0);
+    meta_places.front() = a.has(0) && is_meta_device(a[0]);
+    default_changed();
+    return Tensor();
+  }>(kFunction | kTool);
+  def<"_default_device() -> Device", [](Args&) { return Object::borrow(device_object(meta_by_default())); }>(kFunction |
+                                                                                                             kTool);
+});
 
 }  // namespace genesis::py

@@ -60,8 +60,44 @@ void set_dispatch_bit_everywhere(DispatchBit bit, bool on) {
   for (uint32_t* word : words().list) set_bit(*word, bit, on);
 }
 
+void Devices::add(PyObject* o, int depth) {
+  if (is_tensor(o)) {
+    const Tensor& t = unwrap(o);
+    (t.meta() ? meta : t.dim() > 0 ? cpu : number) = true;
+    return;
+  }
+  if (depth == 3) return;
+  if (PyDict_Check(o)) {
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(o, &at, &key, &value)) add(value, depth + 1);
+  } else if (PyTuple_Check(o) || PyList_Check(o)) {
+    // A list that begins with a number is one of numbers.
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+      if (PyLong_Check(item) || PyFloat_Check(item)) return;
+      add(item, depth + 1);
+    }
+  }
+}
+
+void fail_devices(const char* op) {
+  fail<GraphError>(op,
+                   ": expected all tensors to be on the same device, but found at least two devices, cpu and meta; ",
+                   "move them to one of them, e.g. with x.to('meta')");
+}
+
+void note_meta_tensors() {
+  if (!(read_dispatch_word() & kMeta)) set_dispatch_bit_everywhere(kMeta, true);
+}
+
 PyObject* dispatch(const Operator& op, Args& a, const Invocation& call, PyObject* function) {
-  const uint32_t word = read_dispatch_word();
+  uint32_t word = read_dispatch_word();
+  if ((word & kMeta) && Storage::num_without_memory() == 0) {
+    set_dispatch_bit_everywhere(kMeta, false);
+    word = dispatch_word;
+  }
   if (op.overridable && ((word & kModes) || a.overridden())) {
     if (!function) function = call.self || !op.function ? op.method : op.function;
     if (PyObject* result = call_override(function, call, op.sig.name.c_str())) return result;
@@ -73,6 +109,7 @@ PyObject* dispatch(const Operator& op, Args& a, const Invocation& call, PyObject
     if (!result) throw_python();
     return result;
   }
+  const OnDevice device(a.on_meta_device());
   if (word & kAutocast) a.autocast();
   if (!(word & kObserve) || op.tool()) return op.body(a);
   PyObject* all[kMaxArgs + 1];

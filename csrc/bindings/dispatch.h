@@ -14,12 +14,14 @@
 namespace genesis::py {
 
 enum DispatchBit : uint32_t {
-  kUnknown = 1,        // a new thread: the bits that hold for all threads have not been read
-  kObserve = 2,        // somebody looks on (observe.cpp)
-  kAutocastBlock = 4,  // an autocast block is open
-  kAutocastFlag = 8,   // genesis.enable_autocast is set
-  kModes = 16,         // a mode of overrides is entered (overrides.cpp)
-  kMapping = 32,       // a function runs under vmap, which says what random numbers are (batched.cpp)
+  kUnknown = 1,          // a new thread: the bits that hold for all threads have not been read
+  kObserve = 2,          // somebody looks on (observe.cpp)
+  kAutocastBlock = 4,    // an autocast block is open
+  kAutocastFlag = 8,     // genesis.enable_autocast is set
+  kModes = 16,           // a mode of overrides is entered (overrides.cpp)
+  kMapping = 32,         // a function runs under vmap, which says what random numbers are (batched.cpp)
+  kMeta = 64,            // there are tensors on the meta device
+  kDefaultDevice = 128,  // tensors are made on another device than the CPU unless a call says where
 };
 inline thread_local constinit uint32_t dispatch_word = kUnknown;
 
@@ -45,6 +47,28 @@ inline bool anything_on() { return dispatch_word != 0; }
 // Whether a bit is set; for what is no operator.
 inline bool dispatch_bit(uint32_t bits) { return anything_on() && (read_dispatch_word() & bits); }
 constexpr uint32_t kAutocast = kAutocastBlock | kAutocastFlag;
+
+// ---- devices ----------------------------------------------------------------------------------------------------
+
+// The devices of the tensors among arguments, also of those in lists and dicts.
+struct Devices {
+  bool meta = false;
+  bool cpu = false;     // with at least one dimension
+  bool number = false;  // on the CPU without dimensions: goes with tensors of any device
+  void add(PyObject* o, int depth = 0);
+};
+[[noreturn]] void fail_devices(const char* op);
+// Before tensors are made on the meta device: from now on, calls look where their arguments are.
+void note_meta_tensors();
+// Where tensors are made if a call does not say (device.cpp).
+bool meta_by_default();
+// The device of the arguments of what is no operator: indexing, iteration.
+inline bool any_on_meta(std::span<PyObject* const> args) {
+  Devices seen;
+  if (dispatch_bit(kMeta))
+    for (PyObject* o : args) seen.add(o);
+  return seen.meta;
+}
 
 // ---- overrides --------------------------------------------------------------------------------------------------
 

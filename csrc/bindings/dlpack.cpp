@@ -90,6 +90,7 @@ void give_back(Managed* managed) {
 
 template <class Managed>
 PyObject* make_capsule(const Tensor& t, bool copied) {
+  if (t.meta()) fail_no_data();
   auto loan = std::make_unique<Loan<Managed>>();
   loan->shape = t.shape();
   loan->strides = t.strides();

@@ -52,6 +52,8 @@ PyObject* translate_exception() {
     return set_error(DTypeErrorType, e.what());
   } catch (const DivisionError& e) {
     return set_error(DivisionErrorType, e.what());
+  } catch (const NoDataError& e) {
+    return set_error(PyExc_NotImplementedError, e.what());
   } catch (const LinAlgError& e) {
     return set_error(LinAlgErrorType, e.what());
   } catch (const std::out_of_range& e) {

@@ -16,9 +16,9 @@ PyObject* module_name();
 // dtype.cpp
 bool names_dtype(PyObject* o);  // a dtype, or what stands for one
 // device.cpp
-void check_device(PyObject* o);  // that it is one we have
-bool is_device(PyObject* o);     // a device, or a str that does not name a dtype
-PyObject* device_object();       // borrowed: the CPU
+void check_device(PyObject* o);         // that it is one we have
+bool is_device(PyObject* o);            // a device, or a str that does not name a dtype
+PyObject* device_object(bool of_meta);  // borrowed: the CPU, or the meta device
 // numpy.cpp: memory shared with NumPy and with other buffers
 bool is_numpy_scalar(PyObject* o);
 // Shares memory where it can; where it cannot, copies or raises.

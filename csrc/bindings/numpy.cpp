@@ -149,6 +149,9 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
 
 PyObject* to_ndarray(const Tensor& t) {
   capture::interrupt("a tensor becomes an array");
+  if (t.meta())
+    throw_type_error(
+        "numpy: can't convert meta device type tensor to numpy: it has a shape but no values; use a tensor on the CPU");
   if (requires_grad(t) && exact_torch && !grad_mode.enabled) return to_ndarray(ops::detach(t));  // as PyTorch does
   if (requires_grad(t))
     fail<GraphError>("numpy: a tensor of shape ", t.shape(),
@@ -205,6 +208,7 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
     const Tensor& t = unwrap(o);
     if (engine::special_gradients.is_one && engine::special_gradients.is_one(t))
       throw_buffer_error("a sparse tensor has no memory for every element; use to_dense()");
+    if (t.meta()) fail_no_data();
     require<GraphError>(!requires_grad(t),
                         "a tensor that requires grad cannot be read as a buffer; use tensor.detach()");
     if ((flags & PyBUF_WRITABLE) && !t->storage->writable) throw_buffer_error("the tensor's memory is read-only");

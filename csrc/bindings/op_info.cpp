@@ -50,7 +50,32 @@ static Object describe(const Operator& op) {
   return dict;
 }
 
+// The type of the named tuple that an operator returns; null if it returns something else.
+static PyTypeObject* returned_type(const Operator& op) {
+  const std::string text(op.sig.returns);
+  if (!text.starts_with('(') || text.find(' ') == text.npos) return nullptr;
+  auto* names = new std::vector<std::string>;  // the type keeps them
+  for (size_t at = 0; at != text.npos; at = text.find(',', at + 1)) {
+    const size_t end = std::min(text.find(',', at + 1), text.size() - 1), begin = text.rfind(' ', end) + 1;
+    names->push_back(text.substr(begin, end - begin));
+  }
+  const auto name = [&](size_t i) { return (*names)[i].c_str(); };
+  switch (names->size()) {
+    case 2: return return_type(op.sig.name.c_str(), {name(0), name(1)});
+    case 3: return return_type(op.sig.name.c_str(), {name(0), name(1), name(2)});
+    case 4: return return_type(op.sig.name.c_str(), {name(0), name(1), name(2), name(3)});
+    default: return nullptr;
+  }
+}
+
 static const Family family([] {
+  def<"_return_type(str name) -> Any", [](Args& a) -> PyObject* {
+    const std::string name = a.string(0);
+    for (const Operator* op : operators())
+      if (op->sig.name == name)
+        if (PyTypeObject* type = returned_type(*op)) return Py_NewRef(reinterpret_cast<PyObject*>(type));
+    Py_RETURN_NONE;
+  }>(kFunction | kTool, "The type of the named tuple that a function returns, or None.");
   def<"op_info() -> list",
       [](Args&) {
         Object list(PyList_New(0));

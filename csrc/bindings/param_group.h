@@ -81,6 +81,7 @@ class Group {
       if (!is_tensor(p)) throw_type_error(str(name_, ": parameters must be tensors, got ", Py_TYPE(p)->tp_name));
       const TensorMeta* m = meta_if_any(unwrap(p));
       if (!m || !m->grad.defined()) continue;
+      if (unwrap(p).meta() != on_meta) fail_devices(name_);
       ops::Trained& t = list.emplace_back();
       t.value = unwrap(p);
       t.grad = m->grad;

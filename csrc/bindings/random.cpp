@@ -138,7 +138,7 @@ PyMethodDef methods[] = {
      },
      METH_NOARGS, nullptr},
     {}};
-PyGetSetDef getset[] = {{"device", [](PyObject*, void*) { return incref(device_object()); }, nullptr,
+PyGetSetDef getset[] = {{"device", [](PyObject*, void*) { return incref(device_object(false)); }, nullptr,
                          "Where the generator draws.", nullptr},
                         {}};
 

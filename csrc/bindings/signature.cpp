@@ -88,6 +88,7 @@ Param read_param(std::string_view part, std::string_view typed) {
   p.tensors = p.type.find("Tensor[]") != p.type.npos || p.type.find("Tensor?[]") != p.type.npos ||
               (p.variadic && p.type == "Tensor");
   p.overridable = p.type.find("Tensor") != p.type.npos || p.type.find("Operand") != p.type.npos;
+  p.device = p.type.find("Device") != p.type.npos;
   if (!p.fallback.empty()) read_default(p);
   p.key = PyUnicode_InternFromString(std::string(p.name).c_str());
   if (!p.key) throw_python();
@@ -131,6 +132,8 @@ Signature::Signature(std::string_view t) : typed(t) {
     return found == params.end() ? -1 : static_cast<int>(found - params.begin());
   };
   out = place("out");
+  device = place("device");
+  if (device >= 0 && !param(device).device) device = -1;
   if (out >= 0 && place("requires_grad") >= 0) dtype = place("dtype");
 }
 

@@ -25,6 +25,7 @@ struct Param {
   bool required = false, keyword_only = false, variadic = false;
   bool tensors = false;                   // a sequence of tensors
   bool overridable = false;               // takes tensors, so that the class of an argument may override the function
+  bool device = false;                    // names a device
   bool numeric = false;                   // the default is a number or a bool
   std::string_view name, type, fallback;  // fallback: the default as it is written, empty if there is none
 };
@@ -39,6 +40,7 @@ struct Signature {
   int checked = 0;  // with so many by position, no argument that is required is missing, and no list is left to look at
   int variadic = -1;  // the one that collects positional arguments
   int out = -1;       // the parameter `out`
+  int device = -1;    // the parameter `device`
   int dtype = -1;     // where the dtype of `out` is meant when none is given: the dtype of a function that creates
 
   // `typed` must outlive the signature. Raises if it is not well-formed.

@@ -21,7 +21,8 @@ static const Family family([] {
     return on_storage(a.tensor(0)->storage, a.dtype(1));
   }>(kFunction | kTool, "The whole memory that a tensor is a part of, as a flat tensor of a dtype.");
   def<"_storage_ptr(Tensor input) -> int", [](Args& a) {
-    return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->storage->data));
+    const Storage* storage = a.tensor(0)->storage;
+    return storage->meta ? int64_t{0} : static_cast<int64_t>(reinterpret_cast<intptr_t>(storage->data));
   }>(kFunction | kTool, "The address of the memory that a tensor is a part of.");
 });
 

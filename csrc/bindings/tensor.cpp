@@ -126,6 +126,8 @@ PyObject* slot_call(const char* name, const char* op, std::initializer_list<PyOb
     return f();
   return guarded([&]() -> PyObject* {
     if (PyObject* result = override_slot(name, nullptr, {args.begin(), args.size()})) return result;
+    if (op && !unwrap(*args.begin()).meta() && any_on_meta({args.begin() + 1, 1})) fail_devices(op);
+    const OnDevice device(any_on_meta({args.begin(), args.size()}));
     return op && dispatch_bit(kObserve) ? observed_as(op, args, f) : f();
   });
 }
@@ -136,6 +138,7 @@ int slot_int(const char* name, std::initializer_list<PyObject*> args, F&& f) {
     return f();
   return guarded_int([&]() -> int {
     const Object result = Object::maybe(override_slot(name, nullptr, {args.begin(), args.size()}));
+    const OnDevice device(any_on_meta({args.begin(), args.size()}));
     return result ? PyObject_IsTrue(result.get()) : f();
   });
 }
@@ -375,6 +378,7 @@ Tensor data_of(const Tensor& t) {
   Storage* apart = Storage::borrow(memory->data, memory->nbytes, memory,
                                    [](void* owner) { static_cast<Storage*>(owner)->release(); });
   apart->writable = memory->writable;
+  apart->meta = memory->meta;
   TensorImpl* impl = TensorImpl::create(apart, y->data, y.dtype());
   impl->shape = y->shape;
   impl->strides = y->strides;
@@ -394,8 +398,8 @@ PyGetSetDef getset[] = {
      nullptr},
     {"dtype", prop<[](const Tensor& t) { return incref(dtype_object(t.dtype())); }>, nullptr,
      "The type of the elements.", nullptr},
-    {"device", prop<[](const Tensor&) { return incref(device_object()); }>, nullptr, "Where the tensor lives.",
-     nullptr},
+    {"device", prop<[](const Tensor& t) { return incref(device_object(t.meta())); }>, nullptr,
+     "Where the tensor lives.", nullptr},
     {"itemsize", prop<[](const Tensor& t) { return itemsize(t.dtype()); }>, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", prop<[](const Tensor& t) {
        int64_t bytes;
@@ -432,9 +436,9 @@ PyGetSetDef getset[] = {
      "The real part, a view; a real tensor itself.", nullptr},
     {"imag", prop<[](const Tensor& t) { return ops::imag(t); }>, setter<set_imag>,
      "The imaginary part of a complex tensor, a view.", nullptr},
-    {"is_cpu", prop<[](const Tensor&) { return true; }>, nullptr, "Whether the tensor lives on a CPU.", nullptr},
+    {"is_cpu", prop<[](const Tensor& t) { return !t.meta(); }>, nullptr, "Whether the tensor lives on a CPU.", nullptr},
     {"is_cuda", prop<[](const Tensor&) { return false; }>, nullptr, "Whether the tensor lives on a GPU.", nullptr},
-    {"is_meta", prop<[](const Tensor&) { return false; }>, nullptr, "Whether the tensor has no memory.", nullptr},
+    {"is_meta", prop<[](const Tensor& t) { return t.meta(); }>, nullptr, "Whether the tensor has no memory.", nullptr},
     {"__cuda_array_interface__",
      [](PyObject*, void*) -> PyObject* {
        return raise(PyExc_AttributeError,
@@ -484,6 +488,8 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     if (sizes && !kwnames) {
       Dims shape;
       for (PyObject* o : all) shape.push_back(to_index(o, "Tensor"));
+      if (meta_by_default()) note_meta_tensors();
+      const OnDevice device(meta_by_default());
       return wrap_as(type, empty(shape, default_dtype));
     }
     Args a(constructor, nullptr, all.data(), positional, kwnames.get());
@@ -491,6 +497,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     require(!a.has(7),
             "Tensor: tensor_id is the number of a tensor on a server, but tensors are in this process; pass "
             "the values, or a shape");
+    const OnDevice device(a.on_meta_device());
     const Dims shape = a.has(4) ? a.dims(4) : Dims{0};
     Tensor t = a[0] ? from_data(a[0], a[2]) : empty(shape, a.has(2) ? a.dtype(2) : default_dtype);
     if (a[0] && (a.has(4) || a.has(5) || a.has(6))) {

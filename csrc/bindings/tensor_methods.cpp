@@ -17,11 +17,18 @@ static Tensor converted(const Tensor& x, DType dtype, bool copy) {
   return copy ? ops::clone(x) : x;
 }
 
+static void require_memory(const Tensor& x) {
+  require<NoDataError>(
+      !x.meta(),
+      "Cannot copy out of meta tensor; no data! Use to_empty() instead of to() to give a module memory, "
+      "and load its values after that");
+}
+
 // to(dtype), to(device, dtype), to(other), each followed by non_blocking and copy; all also by name.
 static Tensor to(Args& a) {
   const Tensor& x = a.tensor(0);
   DType dtype = x.dtype();
-  bool copy = a.boolean(4);
+  bool copy = a.boolean(4), meta = x.meta();
   PyObject* second = a[2];
   // to(dtype, non_blocking, copy) and to(other, non_blocking, copy): the flags come one place earlier
   if (second && PyBool_Check(second)) {
@@ -32,10 +39,21 @@ static Tensor to(Args& a) {
     if (is_tensor(a[1])) dtype = unwrap(a[1]).dtype();
     else if (is_device(a[1])) check_device(a[1]);
     else dtype = a.dtype(1);
+    if (is_tensor(a[1])) meta = unwrap(a[1]).meta();
+    else if (is_device(a[1])) meta = is_meta_device(a[1]);
   }
   if (second && second != Py_None) dtype = to_dtype(second);
-  if (a.has(5)) check_device(a[5]);
-  if (a.has(6)) dtype = a.tensor(6).dtype();
+  if (a.has(5)) {
+    check_device(a[5]);
+    meta = is_meta_device(a[5]);
+  }
+  if (a.has(6)) {
+    dtype = a.tensor(6).dtype();
+    meta = a.tensor(6).meta();
+  }
+  const OnDevice device(meta);
+  if (meta && !x.meta()) return ops::to_meta(x, dtype);
+  if (!meta) require_memory(x);
   const Tensor y = converted(x, dtype, copy);
   return ops::to_suggested_format("to", y, memory_format(a, 7, ops::MemoryFormat::Preserve));
 }
@@ -80,7 +98,7 @@ static const Family family({.kind = Kind::Move, .page = "settings"}, [] {
       kMethod | kTool, "Where the tensor begins in its memory, in elements.");
   def<"data_ptr(Tensor input) -> int", [](Args& a) {
     capture::interrupt("the memory of a tensor is handed out");
-    return static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data));
+    return a.tensor(0).meta() ? int64_t{0} : static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data));
   }>(kMethod | kTool, "The address of the first element.");
   def<"is_contiguous(Tensor input, MemoryFormat? memory_format=None) -> bool", [](Args& a) {
     return ops::has_format(a.tensor(0), memory_format(a, 1, ops::MemoryFormat::Contiguous));
@@ -110,7 +128,10 @@ static const Family family({.kind = Kind::Move, .page = "settings"}, [] {
   def<"type(Tensor input, DType? dtype=None) -> Tensor|str", type_of>(
       kMethod, "The name of the type, or the tensor in another dtype.");
   def<"type_as(Tensor input, Tensor other) -> Tensor", [](Args& a) {
-    return converted(a.tensor(0), a.tensor(1).dtype(), false);
+    const Tensor &x = a.tensor(0), &y = a.tensor(1);
+    if (y.meta() && !x.meta()) return ops::to_meta(x, y.dtype());
+    if (!y.meta()) require_memory(x);
+    return converted(x, y.dtype(), false);
   }>(kMethod, "The tensor in the dtype of another.");
   def<"float(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Float32>>(kMethod,
                                                                                              "The tensor as float32.");
@@ -136,8 +157,10 @@ static const Family family({.kind = Kind::Move, .page = "settings"}, [] {
       kMethod, "The tensor as uint8, towards zero.");
   def<"bool(Tensor input, MemoryFormat? memory_format=None) -> Tensor", as<DType::Bool>>(
       kMethod, "Whether each element is not zero.");
-  def<"cpu(Tensor input) -> Tensor", [](Args& a) { return a.tensor(0); }>(kMethod | kTool,
-                                                                          "The tensor itself: it is on the CPU.");
+  def<"cpu(Tensor input) -> Tensor", [](Args& a) {
+    require_memory(a.tensor(0));
+    return a.tensor(0);
+  }>(kMethod | kTool, "The tensor itself: it is on the CPU.");
   def<"get_device(Tensor input) -> int", [](Args& a) { return (a.tensor(0), int64_t{-1}); }>(
       kBoth | kTool, "The number of the device: -1, a CPU.");
   def<"pin_memory(Tensor input, Device? device=None) -> Tensor", [](Args& a) { return a.tensor(0); }>(

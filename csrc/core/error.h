@@ -30,6 +30,10 @@ struct DivisionError : std::runtime_error {
 struct GraphError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+// A tensor of the meta device has no values.
+struct NoDataError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 struct LinAlgError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

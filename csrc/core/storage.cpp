@@ -79,4 +79,26 @@ Storage* Storage::borrow(void* data, size_t nbytes, void* owner, void (*done)(vo
   return s;
 }
 
+static int64_t meta_storages = 0;  // counted with the interpreter lock held
+
+int64_t Storage::num_without_memory() { return meta_storages; }
+
+Storage* Storage::without_memory(size_t nbytes) {
+  // Addresses that no memory has. Storages do not overlap, so that views and aliases are found as on the CPU.
+  static constexpr uintptr_t kFirst = uintptr_t{1} << 62, kEnd = uintptr_t{3} << 62;
+  static uintptr_t next = kFirst;
+  auto* s = new (Pool<sizeof(Storage)>::take()) Storage;
+  if (nbytes >= kEnd - kFirst || next + nbytes + 128 > kEnd) next = kFirst;
+  s->data = reinterpret_cast<char*>(next);
+  next += nbytes / 64 * 64 + 128;
+  s->nbytes = nbytes;
+  s->meta = true;
+  s->free = [](Storage* storage) {
+    --meta_storages;
+    Pool<sizeof(Storage)>::give(storage);
+  };
+  ++meta_storages;
+  return s;
+}
+
 }  // namespace genesis

@@ -30,6 +30,7 @@ struct Storage {
   int64_t refs = 0;
   uint32_t version = 0;
   bool writable = true;          // false for read-only NumPy memory
+  bool meta = false;             // of the meta device: `data` is no address of memory, it only tells storages apart
   const char* writer = nullptr;  // the operation that wrote last
   char* data = nullptr;
   size_t nbytes = 0;
@@ -40,6 +41,10 @@ struct Storage {
   static Storage* allocate(size_t nbytes);
   // Memory of somebody else's: `done(owner)` is called when the last tensor is gone.
   static Storage* borrow(void* data, size_t nbytes, void* owner, void (*done)(void* owner));
+
+  // Of the meta device.
+  static Storage* without_memory(size_t nbytes);
+  static int64_t num_without_memory();  // how many of these exist
 
   void retain() { ++refs; }
   void release() {

@@ -57,6 +57,12 @@ void TensorImpl::take_contents(const TensorImpl& from) {
   after_kernels([](void* s) { static_cast<Storage*>(s)->release(); }, old);
 }
 
+void fail_no_data() {
+  fail<NoDataError>(
+      "the result depends on the values of a tensor on the meta device, which has shapes but no values; "
+      "use a tensor on the CPU, or Module.to_empty() to give a module memory");
+}
+
 // The number of elements of a shape whose sizes overflow when they are multiplied.
 [[gnu::cold]] static int64_t none_of(const Dims& shape, const char* op) {
   for (int64_t s : shape)
@@ -88,7 +94,8 @@ static Tensor make(const Dims& shape, Dims strides, DType dtype, bool contiguous
   const int64_t n = numel(shape);
   int64_t bytes;
   require(!__builtin_mul_overflow(n, itemsize(dtype), &bytes), "empty: shape ", shape, " is too large");
-  Storage* storage = Storage::allocate(static_cast<size_t>(bytes));
+  const auto size = static_cast<size_t>(bytes);
+  Storage* storage = on_meta ? Storage::without_memory(size) : Storage::allocate(size);
   Tensor out = Tensor::adopt(TensorImpl::create(storage, storage->data, dtype));
   out->shape = shape;
   out->strides = std::move(strides);

@@ -5,6 +5,7 @@
 
 #include "core/capture.h"
 #include "core/counted.h"
+#include "core/device.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/inline_vec.h"
@@ -74,11 +75,15 @@ class Tensor {
   DType dtype() const { return impl_->dtype; }
   bool contiguous() const { return impl_->contiguous; }
   int64_t offset() const { return (impl_->data - impl_->storage->data) / itemsize(impl_->dtype); }
-  // The elements, to be read or written here and now, which no plan of a capture would repeat.
+  bool meta() const { return impl_->storage->meta; }
+  // The elements, to be read or written here and now, which no plan of a capture would repeat. Raises on the meta
+  // device.
   template <class T>
   T* data() const {
+    if (on_meta) [[unlikely]]
+      fail_no_data();
     capture::interrupt("an operation reads or writes values outside a kernel");
-    return reinterpret_cast<T*>(impl_->data);
+    return address<T>();
   }
   // Where the elements are, to be handed to a kernel.
   template <class T>

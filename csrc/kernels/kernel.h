@@ -13,6 +13,9 @@
 //   }
 #pragma once
 
+#include <type_traits>
+
+#include "core/device.h"
 #include "core/isa.h"
 #include "kernels/capture.h"
 
@@ -29,6 +32,8 @@ struct Kernel<R(Args...)> {
   const char* name = nullptr;
 
   R operator()(Args... args) const {
+    if (on_meta) [[unlikely]]
+      return skipped();
     if (capture::observer) [[unlikely]]
       return capture::Captured<R(Args...)>::call(fn, name, writes, args...);
     return fn(args...);
@@ -40,6 +45,13 @@ struct Kernel<R(Args...)> {
     fn = candidate;
     rank = static_cast<int>(level);
     return true;
+  }
+
+ private:
+  // What a kernel that looks for something bad in its input returns if there is none.
+  static R skipped() {
+    if constexpr (std::is_same_v<R, bool>) return true;
+    else if constexpr (!std::is_void_v<R>) return R(-1);
   }
 };
 

@@ -42,7 +42,7 @@ void require_representable(const char* op, Scalar value, DType dtype) {
 void require_fits(const char* op, const Operand& value, DType dtype) {
   Scalar number = value.scalar;
   if (value.tensor) {
-    if (value.tensor->dtype() == dtype) return;
+    if (value.tensor->dtype() == dtype || on_meta) return;
     const WithGradMode off(false);
     if (is_complex(value.tensor->dtype()))
       number = *cast(*value.tensor, DType::Complex128).data<std::complex<double>>();
@@ -67,7 +67,7 @@ Tensor full(const Dims& shape, Scalar value, DType dtype) {
 Tensor zeros(const Dims& shape, DType dtype) {
   Tensor y = empty(shape, dtype);
   const size_t bytes = static_cast<size_t>(y.numel() * itemsize(dtype));
-  if (bytes <= 65536 && !capture::observer) std::memset(y->data, 0, bytes);
+  if (bytes <= 65536 && !on_meta && !capture::observer) std::memset(y->data, 0, bytes);
   else kernels::copy(y.view(), Operand(0).view());
   return untracked(std::move(y));
 }
@@ -189,8 +189,17 @@ Tensor cast(const Tensor& x, DType dtype) {
   return record("to", y, inputs(x), save(), [](const Tensor& dy, const Saved&) { return Grads{dy}; });
 }
 
+Tensor to_meta(const Tensor& x, DType dtype) {
+  Tensor y = empty_like(x, dtype);
+  if (!is_floating(dtype)) return untracked(std::move(y));
+  return record("to", y, inputs(x), save(), [](const Tensor&, const Saved&) -> Grads { fail_no_data(); });
+}
+
 Tensor copy_(const Tensor& x, const Tensor& source) {
   if (source.same(x) && !tracked(x)) return x;
+  require<NoDataError>(x.meta() || !source.meta(),
+                       "copy_: Cannot copy out of meta tensor; no data! The source has a "
+                       "shape but no values; use load_state_dict(assign=True), or copy from a tensor on the CPU");
   const Dims shape = broadcast_shapes("copy_", x.shape(), source.shape());
   require(shape == x.shape(), "copy_: a tensor of shape ", source.shape(), " cannot be copied into one of shape ",
           x.shape());

@@ -21,6 +21,8 @@ Tensor eye(int64_t n, int64_t m, DType dtype);
 
 Tensor clone(const Tensor& x);       // in x's layout where that is dense
 Tensor contiguous(const Tensor& x);  // x itself where it already is
+// A tensor like x on the meta device. It has no gradient: what would come back has no values.
+Tensor to_meta(const Tensor& x, DType dtype);
 Tensor cast(const Tensor& x, DType dtype);
 
 Tensor copy_(const Tensor& x, const Tensor& source);  // broadcasts and converts

@@ -41,7 +41,7 @@ Tensor of_first_cols(const char* op, const char* way_out, const Tensor& d, int64
   bool unused;
   {
     const WithGradMode off(false);
-    unused = !*any(slice(d, -1, k, d.size(-1), 1), {}, false).data<bool>();
+    unused = on_meta || !*any(slice(d, -1, k, d.size(-1), 1), {}, false).data<bool>();
   }
   require<GraphError>(unused, op, ": vectors past the first ", k, " are arbitrary and have no gradient; use ", way_out);
   return first_cols(d, k);
@@ -342,9 +342,9 @@ LeastSquares linalg_lstsq(const Tensor& a, const Tensor& b, std::optional<double
   if (!full_rank) {
     const WithGradMode off(false);
     y.rank = untracked(sum(counted(op, a, s, tolerance), {-1}, false));
-    const int64_t* ranks = y.rank.data<int64_t>();
+    const int64_t* ranks = y.rank.address<int64_t>();
     full_rank = driver != LeastSquaresDriver::Gelsy &&
-                std::all_of(ranks, ranks + y.rank.numel(), [n](int64_t rank) { return rank == n; });
+                (on_meta || std::all_of(ranks, ranks + y.rank.numel(), [n](int64_t rank) { return rank == n; }));
     if (driver != LeastSquaresDriver::Gelsy) y.singular_values = untracked(s);
   }
   if (full_rank && m > n) y.residuals = sum(square(abs(matmul(a, solution) - right)), {-2}, false);

@@ -177,7 +177,7 @@ Tensor one_hot(const Tensor& index, int64_t num_classes) {
   require<DTypeError>(index.dtype() == DType::Int64, "one_hot: input must be int64, got ", index.dtype(),
                       "; use input.long()");
   const Tensor flat = contiguous(index);
-  const int64_t* data = flat.data<int64_t>();
+  const int64_t* data = num_classes == -1 ? flat.data<int64_t>() : flat.address<int64_t>();
   if (num_classes == -1) {
     require(index.numel() > 0, "one_hot: the number of classes cannot be taken from an empty tensor; pass num_classes");
     num_classes = 1;
@@ -190,7 +190,7 @@ Tensor one_hot(const Tensor& index, int64_t num_classes) {
   Dims shape = index.shape();
   shape.push_back(num_classes);
   Tensor y = zeros(shape, DType::Int64);
-  for (int64_t i = 0; i < flat.numel(); ++i) y.data<int64_t>()[i * num_classes + data[i]] = 1;
+  for (int64_t i = 0; !on_meta && i < flat.numel(); ++i) y.data<int64_t>()[i * num_classes + data[i]] = 1;
   return y;
 }
 

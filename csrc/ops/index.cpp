@@ -176,8 +176,8 @@ struct Access {
         sizes.push_back(x.size(static_cast<int>(d)));
         strides.push_back(x.stride(static_cast<int>(d)));
       }
-      int64_t* out = offsets.data<int64_t>();
-      for (int64_t k = 0; k < list.numel(); ++k) {
+      int64_t* out = offsets.address<int64_t>();
+      for (int64_t k = 0; !on_meta && k < list.numel(); ++k) {
         int64_t rest = places[k], sum = 0;
         for (int i = sizes.size() - 1; i >= 0; --i) {
           sum += rest % sizes[i] * strides[i];
@@ -273,7 +273,7 @@ Tensor without(const Tensor& x, const Tensor& places, const Layout& layout) {
 
 // Which entries of the list are overwritten by a later one at the same place; undefined if none is.
 Tensor overwritten(const Tensor& places, const Layout& layout) {
-  if (layout.distinct) return Tensor();
+  if (layout.distinct || on_meta) return Tensor();
   const int64_t n = places.numel();
   const int64_t* at = places.data<int64_t>();
   int64_t size = 1;

@@ -41,7 +41,7 @@ Tensor resize_(const char* op, const Tensor& x, const Dims& shape, MemoryFormat 
             " needs new memory, but this is another library's (NumPy's, say); use clone() first");
     const size_t kept = x->storage->nbytes - static_cast<size_t>(x.offset() * itemsize(x.dtype()));
     capture::interrupt("a storage is resized");
-    std::memcpy(memory->data, x->data, std::min(kept, memory->storage->nbytes));
+    if (!on_meta) std::memcpy(memory->data, x->data, std::min(kept, memory->storage->nbytes));
     memory->storage->version = x->storage->version;
     x->take_contents(*memory.impl());
   } else {

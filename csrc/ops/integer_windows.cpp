@@ -117,7 +117,7 @@ Tensor integer_avg_pool(const Tensor& x, const kernels::PoolShape& s, const Dims
     counts = ones({1, 1, 1}, DType::Int64);
     for (int d = 0; d < 3; ++d) {
       const Tensor along = empty({s.out[d]}, DType::Int64);
-      for (int64_t o = 0; o < s.out[d]; ++o) {
+      for (int64_t o = 0; !on_meta && o < s.out[d]; ++o) {
         const int64_t first = o * s.stride[d] - s.padding[d], last = first + s.kernel[d];
         const int64_t margin = s.count_padding ? s.padding[d] : 0;
         along.data<int64_t>()[o] = std::min(last, s.in[d] + margin) - std::max(first, -margin);

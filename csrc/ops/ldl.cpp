@@ -14,7 +14,7 @@ FactoredLDL linalg_ldl_factor(const char* op, const Tensor& a, bool check) {
   const int64_t n = a.size(-1);
   const Tensor columns = empty(a.shape(), a.dtype()), info = empty(batch, DType::Int32);
   const Tensor pivots = empty(with_sizes(batch, {n}), DType::Int32);
-  const auto failure = kernels::ldl_factor(a.view(), columns.view(), pivots.view(), info.data<int>());
+  const auto failure = kernels::ldl_factor(a.view(), columns.view(), pivots.view(), info.address<int>());
   if (check && failure)
     fail_matrix(op, batch, failure.matrix,
                 str("is singular: D[", failure.info - 1, ", ", failure.info - 1,
@@ -51,7 +51,7 @@ Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b)
     const Tensor swaps = expand(pivots, with_sizes(batch, {n}));
     // A pivot names a row, counted from 1; of a block of two rows it is negative.
     const Tensor own_swaps = contiguous(pivots);
-    for (int64_t i = 0; i < own_swaps.numel(); ++i) {
+    for (int64_t i = 0; !on_meta && i < own_swaps.numel(); ++i) {
       const int64_t row = std::abs(int64_t{own_swaps.data<int32_t>()[i]});
       require(row >= 1 && row <= n, op, ": pivots must lie in 1..", n, " or -", n, "..-1, got ",
               own_swaps.data<int32_t>()[i], "; take those of linalg.ldl_factor()");

@@ -45,8 +45,8 @@ void fail_matrix(const char* op, const Dims& batch, int64_t matrix, const std::s
 
 template <class T>
 static void fill_triangle(const Tensor& t, double below, double on, double above) {
-  T* to = t.data<T>();
-  for (int64_t i = 0; i < t.size(0); ++i)
+  T* to = t.address<T>();
+  for (int64_t i = 0; !on_meta && i < t.size(0); ++i)
     for (int64_t j = 0; j < t.size(1); ++j) *to++ = static_cast<T>(j < i ? below : j == i ? on : above);
 }
 
@@ -136,7 +136,7 @@ WithInfo linalg_solve_ex(const char* op, const Tensor& a, const Tensor& b, bool 
   kernels::require_lapack_size(op, rhs.size(-2), rhs.size(-1), false);
   broadcast_shapes(op, batch_shape(a), batch_shape(rhs));  // before the work, and whether or not a is singular
   const Tensor info = empty(batch_shape(a), DType::Int32);
-  const Factors f = factorise(a, info.data<int>());
+  const Factors f = factorise(a, info.address<int>());
   if (check && f.zero_pivot) fail_matrix(op, batch_shape(a), f.zero_pivot.matrix, kSingular);
   const Tensor x = solve_factored(a, f.lu, f.pivots, rhs, false);
   return {is_vector ? squeeze(x, {-1}) : x, untracked(info)};
@@ -148,7 +148,7 @@ WithInfo linalg_inv_ex(const char* op, const Tensor& a, bool check) {
   require_square(op, "A", a);
   Tensor y = empty(a.shape(), a.dtype());
   const Tensor info = empty(batch_shape(a), DType::Int32);
-  const auto failure = kernels::inverse(a.view(), y.view(), info.data<int>());
+  const auto failure = kernels::inverse(a.view(), y.view(), info.address<int>());
   if (check && failure)
     fail_matrix(op, batch_shape(a), failure.matrix, str(kSingular, "; use linalg.pinv() for a pseudoinverse"));
   y = record("linalg_inv", y, inputs(a), save(output(y)), [](const Tensor& dy, const Saved& saved) {
@@ -193,7 +193,7 @@ namespace {
 template <class T>
 void products_without(const Tensor& s, const Tensor& one, const Tensor& two) {
   const int64_t k = s.size(-1);
-  for (int64_t b = 0; b < numel(Dims(s.shape().begin(), s.shape().end() - 1)); ++b) {
+  for (int64_t b = 0; !on_meta && b < numel(Dims(s.shape().begin(), s.shape().end() - 1)); ++b) {
     const T* from = s.data<T>() + b * k;
     for (int64_t i = 0; i < k; ++i) {
       T rest = 1;
@@ -227,7 +227,7 @@ Tensor cofactor(const Tensor& a_in) {
   {
     const WithGradMode off(false);
     const Tensor finite = all(isfinite(a_in), {-2, -1}, true);
-    const bool regular = *all(finite, {}, false).data<bool>();
+    const bool regular = on_meta || *all(finite, {}, false).data<bool>();
     const Tensor a = regular ? a_in : where(finite, a_in, identity(a_in.size(-1), a_in.dtype()));
     const Factors f = factorise(a);
     if (kernels::lu_pivot_ratio(f.lu.view()) > 1e-4) {
@@ -247,7 +247,8 @@ Tensor cofactor(const Tensor& a_in) {
       const Tensor y = adjoint(linalg_inv("linalg.det", a)), det = per_matrix(linalg_det("linalg.det", a));
       return Grads{det * (sum(dc * y, {-2, -1}, true) * y - matmul(y, matmul(adjoint(dc), y)))};
     }
-    if (!*all(isfinite(a), {}, false).data<bool>()) return Grads{a * std::numeric_limits<double>::quiet_NaN()};
+    if (!on_meta && !*all(isfinite(a), {}, false).data<bool>())
+      return Grads{a * std::numeric_limits<double>::quiet_NaN()};
     // In the basis of the singular vectors, where a is diagonal.
     const SVD f = linalg_svd(a, false);
     const Tensor sign = linalg_det("linalg.det", f.u) * linalg_det("linalg.det", f.vh);
@@ -362,7 +363,7 @@ Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, boo
 static WithInfo cholesky_lower(const char* op, const Tensor& a, bool check) {
   Tensor l = empty(a.shape(), a.dtype());
   const Tensor info = empty(batch_shape(a), DType::Int32);
-  const auto failure = kernels::cholesky(a.view(), l.view(), info.data<int>());
+  const auto failure = kernels::cholesky(a.view(), l.view(), info.address<int>());
   if (check && failure)
     fail_matrix(op, batch_shape(a), failure.matrix,
                 str("is not positive definite: its leading minor of order ", failure.info, " is not positive"));

@@ -109,7 +109,7 @@ Tensor huber_loss(const Tensor& x, const Tensor& y, LossReduction reduction, dou
   return pointwise_loss("huber_loss", PointwiseLoss::Huber, x, y, delta, reduction);
 }
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& y, LossReduction reduction) {
-  {
+  if (!on_meta) {
     const WithGradMode off(false);
     const Tensor outside = any(logical_or(lt(x, 0), gt(x, 1)), {}, false);
     if (*outside.data<bool>()) [[unlikely]]
@@ -157,7 +157,8 @@ struct Classified {
     require(problem.classes > 0 || y.numel() == 0, op, ": there are no classes in input ", x.shape());
     labels = contiguous(cast(y, DType::Int64));
     problem.y = labels.address<int64_t>();
-    const int64_t counted = kernels::count_classes(problem.y, labels.numel(), problem.classes, ignored);
+    const int64_t counted =
+        on_meta ? labels.numel() : kernels::count_classes(problem.y, labels.numel(), problem.classes, ignored);
     require<IndexError>(counted >= 0, op, ": target ", counted < 0 ? problem.y[-1 - counted] : 0,
                         " is out of range for ", problem.classes, " classes; valid: 0..", problem.classes - 1,
                         ", or ignore_index ", ignored, "; count classes from 0, or give the last layer more outputs");
@@ -188,6 +189,7 @@ struct Classified {
       for (int64_t i = 0; i < n; ++i)
         if (problem.y[i] != problem.ignored) total += static_cast<double>(weights_.data<T>()[problem.y[i]]);
     };
+    if (on_meta) return;
     if (weights_.dtype() == DType::Float64) add.template operator()<double>();
     else add.template operator()<float>();
   }

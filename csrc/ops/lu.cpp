@@ -28,7 +28,7 @@ Tensor row_order(const char* op, const Tensor& pivots, int64_t rows, bool invers
   Tensor order = empty(shape, DType::Int64);
   const int64_t matrices = numel(Dims(shape.begin(), shape.end() - 1));
   std::vector<int64_t> from(static_cast<size_t>(rows));
-  for (int64_t b = 0; b < matrices; ++b) {
+  for (int64_t b = 0; !on_meta && b < matrices; ++b) {
     std::iota(from.begin(), from.end(), 0);
     for (int64_t i = 0; i < k; ++i) {
       const int64_t other = swaps.data<int32_t>()[b * k + i];
@@ -133,7 +133,7 @@ FactoredLU linalg_lu_factor(const char* op, const Tensor& a, bool pivot, bool ch
   {
     const WithGradMode off(false);
     const Tensor zero = contiguous(eq(diagonal(f.u, 0, -2, -1), 0));
-    for (int64_t i = 0; i < info.numel(); ++i) {
+    for (int64_t i = 0; !on_meta && i < info.numel(); ++i) {
       const bool *begin = zero.data<bool>() + i * k, *found = std::find(begin, begin + k, true);
       info.data<int32_t>()[i] = found == begin + k ? 0 : static_cast<int32_t>(found - begin + 1);
       if (check && found != begin + k)

@@ -40,7 +40,7 @@ std::vector<int> halvings_of(const Tensor& stack) {
   // With these, what the series leaves out is below rounding.
   const double most = real_type(stack.dtype()) == DType::Float64 ? 0.75 : 2;
   std::vector<int> result(static_cast<size_t>(stack.size(0)));
-  for (size_t i = 0; i < result.size(); ++i) {
+  for (size_t i = 0; !on_meta && i < result.size(); ++i) {
     const double norm = norms.data<double>()[i];
     result[i] = std::isfinite(norm) && norm > most ? static_cast<int>(std::ceil(std::log2(norm / most))) : 0;
   }

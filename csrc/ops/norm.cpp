@@ -74,7 +74,7 @@ struct NormalizedGradient {
 // shows, or squares left the range. Then the operator is repeated with x in float64; the statistics that are saved say
 // so to its gradient.
 bool doubtful(const Tensor& x, const Tensor& mean, const Tensor& rstd) {
-  if (x.dtype() != DType::Float32) return false;
+  if (x.dtype() != DType::Float32 || on_meta) return false;
   return kernels::doubtful(mean.defined() ? mean.address<float>() : nullptr, rstd.address<float>(), rstd.numel());
 }
 // x in the type that its statistics were computed in.
@@ -318,7 +318,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
     // The running statistics as they are now, should the operator be repeated.
     std::vector<char> before;
     for (const Tensor* t : {&running_mean, &running_var})
-      if (t->defined() && x.dtype() == DType::Float32)
+      if (t->defined() && x.dtype() == DType::Float32 && !on_meta)
         before.insert(before.end(), (*t)->data, (*t)->data + bytes_of(*t));
     const Completes completes(running_mean.defined() || running_var.defined());
     run(from, running_mean, running_var);

@@ -10,6 +10,7 @@
 namespace genesis::ops {
 
 double number(const Tensor& t) {
+  if (on_meta) return 0;
   if (t.dtype() == DType::Float32) return *t.data<float>();
   if (t.dtype() == DType::Float64) return *t.data<double>();
   double value;
@@ -21,6 +22,7 @@ double number(const Tensor& t) {
 namespace {
 
 void set_number(const char* op, const Tensor& t, double value) {
+  if (on_meta) return;
   const View to = t.view();
   if (t.dtype() == DType::Float32) *t.data<float>() = static_cast<float>(value);
   else if (t.dtype() == DType::Float64) *t.data<double>() = value;

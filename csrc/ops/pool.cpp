@@ -276,7 +276,7 @@ Tensor max_unpool(const char* op, const Tensor& x, const Tensor& indices, const 
   for (int64_t n : size) require(n >= 0, op, ": output_size must not be negative, got ", size);
   const Tensor at = dense(indices);
   const int64_t room = numel(size);
-  for (int64_t i = 0; i < at.numel(); ++i) {
+  for (int64_t i = 0; !on_meta && i < at.numel(); ++i) {
     const int64_t value = at.data<int64_t>()[i];
     require<IndexError>(value >= 0 && value < room, op, ": index ", value, " is outside a plane of size ", size,
                         " (0..", room - 1, "); pass the output_size that the indices were made with");

@@ -87,7 +87,7 @@ Tensor normal(const Tensor& mean, const Tensor& std, double mean_value, double s
   const WithGradMode off(false);
   if (std.defined()) {
     const Tensor s = parameters(std);
-    for (int64_t i = 0; i < s.numel(); ++i)
+    for (int64_t i = 0; !on_meta && i < s.numel(); ++i)
       require(s.data<double>()[i] >= 0, "normal: std must not be negative, got ", s.data<double>()[i]);
   } else {
     require(std_value >= 0, "normal: std must not be negative, got ", std_value);
@@ -103,7 +103,7 @@ static Tensor probabilities(const char* op, const Tensor& p, const Dims& shape) 
   const WithGradMode off(false);
   require_floating(op, "p", p);
   const Tensor small = parameters(p);
-  for (int64_t i = 0; i < small.numel(); ++i) {
+  for (int64_t i = 0; !on_meta && i < small.numel(); ++i) {
     const double q = small.data<double>()[i];
     require(q >= 0 && q <= 1, op, ": every p must be between 0 and 1, got ", q);
   }
@@ -135,7 +135,7 @@ Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement, G
           " categories without replacement; pass replacement=True");
   const WithGradMode off(false);
   const Tensor weights = reshape(parameters(input), {rows, k});
-  for (int64_t r = 0; r < rows; ++r) {
+  for (int64_t r = 0; !on_meta && r < rows; ++r) {
     int64_t positive = 0;
     double sum = 0;
     for (int64_t i = 0; i < k; ++i) {
@@ -158,7 +158,7 @@ Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement, G
 // Every value must pass; the first that does not is in the message.
 template <class F>
 static void require_each(const Tensor& values, F valid, const char* message) {
-  for (int64_t i = 0; i < values.numel(); ++i) {
+  for (int64_t i = 0; !on_meta && i < values.numel(); ++i) {
     const double v = values.data<double>()[i];
     require(valid(v), message, v);
   }

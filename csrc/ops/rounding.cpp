@@ -47,7 +47,7 @@ static Tensor divide(const char* op, const kernels::Divide& kernel, const Operan
   const DType dtype = common_type(x, y);
   require<DTypeError>(dtype != DType::Bool, op, ": not defined for bool; convert a tensor first");
   bool zero = false;
-  const auto run = [&](View z, View a, View b) { zero = kernel(z, a, b); };
+  const auto run = [&](View z, View a, View b) { zero = kernel(z, a, b) && !on_meta; };
   if (is_floating(dtype)) return zip(op, run, x, y, dtype, out);
   Tensor z = zip(op, run, Fitted(x, dtype), Fitted(y, dtype), dtype, {});
   require<DivisionError>(!zero, op, ": integer division by zero; convert a tensor with float() to get inf or nan");
@@ -94,8 +94,8 @@ Frexp frexp(const Tensor& x) {
   {
     const WithGradMode off(false);
     const Tensor values = clone(contiguous(cast(x, DType::Float64)));  // which holds the others exactly
-    double* value = values.data<double>();
-    for (int64_t i = 0; i < values.numel(); ++i) {
+    double* value = values.address<double>();
+    for (int64_t i = 0; !on_meta && i < values.numel(); ++i) {
       int power = 0;
       value[i] = std::frexp(value[i], &power);
       exponent.data<int32_t>()[i] = std::isfinite(value[i]) ? power : 0;
@@ -112,7 +112,7 @@ template <class Bits>
 static void step_bits(const Tensor& z, const double* x, const double* y) {
   Bits* bits = reinterpret_cast<Bits*>(z->data);
   constexpr Bits sign = Bits(1) << (8 * sizeof(Bits) - 1);
-  for (int64_t i = 0; i < z.numel(); ++i) {
+  for (int64_t i = 0; !on_meta && i < z.numel(); ++i) {
     if (x[i] == y[i]) continue;
     if (x[i] == 0) bits[i] = static_cast<Bits>((std::signbit(y[i]) ? sign : 0) | 1);
     else bits[i] = static_cast<Bits>((y[i] > x[i]) == (x[i] > 0) ? bits[i] + 1 : bits[i] - 1);
@@ -131,9 +131,9 @@ Tensor nextafter(const Tensor& x, const Tensor& y) {
     const Tensor from = filled(x), to = filled(y), nan = logical_or(isnan(from), isnan(to));
     const Tensor a = cast(from, DType::Float64), b = cast(to, DType::Float64);
     z = contiguous(where(eq(from, to), to, from));
-    if (itemsize(dtype) == 2) step_bits<uint16_t>(z, a.data<double>(), b.data<double>());
-    else if (itemsize(dtype) == 4) step_bits<uint32_t>(z, a.data<double>(), b.data<double>());
-    else step_bits<uint64_t>(z, a.data<double>(), b.data<double>());
+    if (itemsize(dtype) == 2) step_bits<uint16_t>(z, a.address<double>(), b.address<double>());
+    else if (itemsize(dtype) == 4) step_bits<uint32_t>(z, a.address<double>(), b.address<double>());
+    else step_bits<uint64_t>(z, a.address<double>(), b.address<double>());
     z = where(nan, std::numeric_limits<double>::quiet_NaN(), z);
   }
   return untracked(z);

@@ -77,7 +77,7 @@ static Tensor overwritten(const Dims& x_shape, View index, const Dims& shape, in
   if (numel(shape) == 0) return empty(shape, DType::Bool);
   const int64_t n = index.shape[dim];
   const Tensor order = empty({n}, DType::Int64);
-  std::iota(order.data<int64_t>(), order.data<int64_t>() + n, 0);
+  if (!on_meta) std::iota(order.data<int64_t>(), order.data<int64_t>() + n, 0);
   const IndexAlong positions(order, shape, dim);
   const Tensor last = empty(x_shape, DType::Int64), winner = empty(shape, DType::Int64),
                lost = empty(shape, DType::Bool);
@@ -176,7 +176,7 @@ static Tensor contributions(const Dims& shape, int dim, const Tensor& index, boo
 static void floor_divide(const Tensor& y, const Tensor& n) {
   const Tensor sum = contiguous(cast(y, DType::Int64)), by = contiguous(n);
   const Tensor mean = empty(sum.shape(), DType::Int64);
-  for (int64_t i = 0; i < sum.numel(); ++i) {
+  for (int64_t i = 0; !on_meta && i < sum.numel(); ++i) {
     const int64_t a = sum.data<int64_t>()[i], b = by.data<int64_t>()[i], q = a / b;
     mean.data<int64_t>()[i] = q - (a % b < 0);
   }
@@ -235,7 +235,7 @@ static Grads prod_backward(const Tensor& dy, const Tensor& x, const Tensor& src,
       alone = logical_and(zero, eq(among, 1));
       several = gt(among, 1);
     }
-    if (grad_mode.enabled)
+    if (grad_mode.enabled && !on_meta)
       require<GraphError>(
           sum(several, {}, false).data<int64_t>()[0] == 0,
           "scatter_reduce: the second derivative of a product with several factors of 0 is not supported");

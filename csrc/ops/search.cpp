@@ -88,7 +88,7 @@ Tensor histc(const Tensor& x, int64_t bins, double min, double max) {
   require_floating("histc", "input", x);
   require(bins > 0, "histc: bins must be positive, got ", bins);
   const Tensor values = computed(x, x.dtype());
-  if (min == max && values.numel() > 0) {
+  if (min == max && values.numel() > 0 && !on_meta) {
     const bool wide = values.dtype() == DType::Float64;
     const auto at = [&](int64_t i) {
       return wide ? values.data<double>()[i] : static_cast<double>(values.data<float>()[i]);
@@ -110,7 +110,7 @@ Tensor histc(const Tensor& x, int64_t bins, double min, double max) {
   require(std::isfinite(min) && std::isfinite(max), "histc: the range from ", min, " to ", max,
           " is not finite; pass min and max");
   require(min < max, "histc: max must be larger than min, got min ", min, " and max ", max);
-  if (is_half(x.dtype())) {  // each step is rounded to the type of the data
+  if (is_half(x.dtype()) && !on_meta) {  // each step is rounded to the type of the data
     const Tensor line = reshape(x, {-1}), first = scalar_tensor(min, x.dtype()), last = scalar_tensor(max, x.dtype());
     const Tensor inside = logical_and(ge(line, first), le(line, last));
     const Tensor place =

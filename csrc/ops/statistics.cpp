@@ -82,7 +82,7 @@ Tensor quantile(const char* op, const Tensor& x, const Tensor& probability, std:
   const Tensor q = cast(probability, x.dtype());
   require(q.dim() <= 1, op, ": q must be a number or have one dimension, got shape ", q.shape());
   require(x.numel() > 0, op, ": input of shape ", x.shape(), " is empty");
-  {
+  if (!on_meta) {
     const WithGradMode off(false);
     const Tensor inside = all(logical_and(ge(q, 0), le(q, 1)), {}, false);
     require(*inside.data<bool>(), op, ": every q must lie in [0, 1]");
@@ -256,9 +256,9 @@ Tensor combinations(const Tensor& x, int64_t r, bool with_replacement) {
   const int64_t rows = count_combinations(with_replacement && n > 0 ? checked::add("combinations", n, r - 1) : n, r);
   empty({rows, r}, x.dtype());  // raises if there is no memory for the result, before work is done for it
   const Tensor index = empty({rows * r}, DType::Int64);
-  int64_t* out = index.data<int64_t>();
+  int64_t* out = index.address<int64_t>();
   // The last place that can still move forward does, and those after it follow as closely as they may.
-  for (int64_t row = 0; row < rows; ++row, out += r) {
+  for (int64_t row = 0; !on_meta && row < rows; ++row, out += r) {
     if (row == 0) {
       for (int64_t i = 0; i < r; ++i) out[i] = i * step;
       continue;

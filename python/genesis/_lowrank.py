@@ -14,7 +14,7 @@ def get_approximate_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = 
     if M is not None:
         A = A - M
     shape = (*A.shape[:-2], A.shape[-1], q)
-    Q = genesis.linalg.qr(A @ _C.randn(shape, dtype=A.dtype)).Q
+    Q = genesis.linalg.qr(A @ _C.randn(shape, dtype=A.dtype, device=A.device)).Q
     for _ in range(niter):  # powers make the large singular values stand out
         Q = genesis.linalg.qr(A.mT @ Q).Q
         Q = genesis.linalg.qr(A @ Q).Q

@@ -100,7 +100,12 @@ def tensor_str(t: Tensor) -> str:
     kind = type(t).__name__
     prefix = "tensor(" if kind in _PLAIN else kind + "("
     suffixes = []
-    if t.numel() == 0:
+    if t.is_meta:
+        text = "..."
+        suffixes += ["device='meta'", f"size={tuple(t.shape)}"]
+        if dtype != default:
+            suffixes.append(f"dtype=genesis.{dtype}")
+    elif t.numel() == 0:
         text = "[]"
         if len(t.shape) != 1:
             suffixes.append(f"size={tuple(t.shape)}")

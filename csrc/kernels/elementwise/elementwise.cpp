@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstring>
 
+#include "core/device.h"
 #include "core/error.h"
 #include "core/isa.h"
 #include "core/parallel.h"
@@ -402,6 +403,8 @@ void unsupported(DType t) {
 }
 
 void elementwise(std::initializer_list<Operand> operands, Inner inner, Params params, int64_t grain, bool fetches) {
+  if (on_meta) [[unlikely]]
+    return;
   if (note) [[unlikely]]
     note(operands, inner, params, grain);
   Loop loop;

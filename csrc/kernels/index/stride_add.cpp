@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/device.h"
 #include "kernels/elementwise/elementwise.h"
 
 namespace genesis::kernels {
@@ -25,6 +26,7 @@ static void loop(const View& dst, const View& src, Add add) {
 }
 
 void stride_add(View dst, View src) {
+  if (on_meta) return;
   switch (dst.dtype) {
     case DType::Float64: return loop<double>(dst, src, [](double& a, double b) { a += b; });
     case DType::Float32: return loop<float>(dst, src, [](float& a, float b) { a += b; });

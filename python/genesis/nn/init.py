@@ -284,6 +284,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         )
     if tensor.numel() == 0:
         return tensor
+    if tensor.is_meta:
+        return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
     with _C.no_grad():

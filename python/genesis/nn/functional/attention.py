@@ -57,7 +57,7 @@ def _added(name: str, mask: Tensor | None, dtype: _C.dtype) -> Tensor | None:
     if mask is None:
         return None
     if mask.dtype == _C.bool:
-        return _C.zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
+        return _C.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
     if not mask.is_floating_point():
         raise TypeError(
             f"multi_head_attention_forward: {name} must be bool or floating, got {mask.dtype}"

@@ -119,6 +119,11 @@ def ctc_loss(
     if targets.is_floating_point():
         raise TypeError(f"{op}: targets must hold class numbers, got {targets.dtype}")
     if targets.ndim == 2 and targets.shape[0] == lengths.numel():
+        if targets.is_meta or lengths.is_meta:
+            raise NotImplementedError(
+                f"{op}: which of the padded targets count depends on the values of tensors on the "
+                "meta device; pass targets as one line"
+            )
         if (
             lengths.numel()
             and not _C._is_batched(lengths)

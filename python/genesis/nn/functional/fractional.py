@@ -25,11 +25,11 @@ def _several(value: Any, spatial: int) -> tuple[Any, ...]:
 
 def _starts(sample: Tensor, size: int, out: int, kernel: int) -> Tensor:
     """Where the windows of each plane begin (Graham, 2014): at the end, the last one ends."""
-    last = _C.full((*sample.shape, 1), size - kernel, dtype=_C.int64)
+    last = _C.full((*sample.shape, 1), size - kernel, dtype=_C.int64, device=sample.device)
     if out == 1:
         return last
     step = (size - kernel) / (out - 1)
-    places = (_C.arange(out - 1) + sample.unsqueeze(-1)) * step
+    places = (_C.arange(out - 1, device=sample.device) + sample.unsqueeze(-1)) * step
     return _C.cat([places.long() - (sample * step).long().unsqueeze(-1), last], -1)
 
 
@@ -64,7 +64,7 @@ def _pool(
             )
     x = input if input.ndim == spatial + 2 else input.unsqueeze(0)
     if samples is None:
-        samples = _C.rand(*x.shape[:2], spatial, dtype=_C.float64)
+        samples = _C.rand(*x.shape[:2], spatial, dtype=_C.float64, device=x.device)
     elif (
         samples.ndim != 3
         or samples.shape[0] < x.shape[0]
@@ -77,10 +77,10 @@ def _pool(
     samples = samples[: x.shape[0]]
     # Two dimensions draw for columns first, three for the outermost.
     order = (1, 0) if spatial == 2 else (0, 1, 2)
-    flat = _C.zeros((*x.shape[:2], *(1,) * (2 * spatial)), dtype=_C.int64)
+    flat = _C.zeros((*x.shape[:2], *(1,) * (2 * spatial)), dtype=_C.int64, device=x.device)
     for d in range(spatial):
         starts = _starts(samples[..., order[d]].double(), sizes[d], outs[d], kernels[d])
-        places = starts.unsqueeze(-1) + _C.arange(kernels[d])
+        places = starts.unsqueeze(-1) + _C.arange(kernels[d], device=x.device)
         shape = [1] * (2 * spatial)
         shape[d], shape[spatial + d] = outs[d], kernels[d]
         flat = flat * sizes[d] + places.reshape((*x.shape[:2], *shape))

@@ -77,9 +77,9 @@ def _bag_numbers(
     if not bounds and total:
         raise ValueError("embedding_bag: there are no offsets, so the input is in no bag")
     starts = offsets[: len(bounds)]
-    return _C.searchsorted(starts, _C.arange(total, dtype=starts.dtype), right=True) - 1, len(
-        bounds
-    )
+    return _C.searchsorted(
+        starts, _C.arange(total, dtype=starts.dtype, device=starts.device), right=True
+    ) - 1, len(bounds)
 
 
 def embedding_bag(
@@ -130,7 +130,7 @@ def embedding_bag(
             if max_norm is not None:
                 renormalize(weight, input, max_norm, norm_type)
             return _C._embedding_bag(input, weight, mode == "mean", scale_grad_by_freq)
-        bag = _C.arange(bags).repeat_interleave(input.shape[1])
+        bag = _C.arange(bags, device=input.device).repeat_interleave(input.shape[1])
         input = input.reshape(-1)
     elif input.ndim == 1:
         bag, bags = _bag_numbers(input, offsets, include_last_offset)
@@ -147,7 +147,7 @@ def embedding_bag(
     rows = _rows(input, weight, None, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
-    empty = _C.zeros(bags, weight.shape[1], dtype=rows.dtype)
+    empty = _C.zeros(bags, weight.shape[1], dtype=rows.dtype, device=rows.device)
     if mode == "max":
         where = bag.unsqueeze(1).expand(rows.shape)
         return empty.scatter_reduce(0, where, rows, "amax", include_self=False)

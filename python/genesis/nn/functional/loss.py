@@ -287,7 +287,7 @@ def gaussian_nll_loss(
                 f"gaussian_nll_loss: var is {tuple(var.shape)}, but input is {tuple(input.shape)}; "
                 "its last dimension may be missing, or one of them 1, the others must agree"
             )
-    if not _C._is_batched(var) and bool((var.detach() < 0).any()):
+    if not (var.is_meta or _C._is_batched(var)) and bool((var.detach() < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entries; a variance cannot")
     # The bound holds for the value alone: a variance below it still gets a gradient.
     var = var + (var.detach().clamp(min=eps) - var.detach())

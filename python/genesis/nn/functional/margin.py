@@ -115,7 +115,7 @@ def _batched(op: str, input: Tensor, target: Tensor, target_dims: int) -> tuple[
 
 
 def _require_classes(op: str, target: Tensor, classes: int, lowest: int) -> None:
-    known = target.numel() > 0 and not _C._is_batched(target)
+    known = target.numel() > 0 and not (target.is_meta or _C._is_batched(target))
     if known and (int(target.min()) < lowest or int(target.max()) >= classes):
         raise IndexError(
             f"{op}: targets from {int(target.min())} to {int(target.max())} are out of range for "

@@ -29,12 +29,13 @@ def _check_size(mode: str, input: Tensor, dim: int, before: int, after: int) -> 
         )
 
 
-def _source(mode: str, size: int, before: int, after: int) -> Tensor:
+def _source(mode: str, size: int, before: int, after: int, device: _C.device) -> Tensor:
     """Where each element of a padded dimension comes from."""
     if mode == "circular":  # of what is left when elements have been cut off
         first, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
-        return _C.arange(-max(before, 0), kept + max(after, 0)) % max(kept, 1) + first
-    index = _C.arange(-before, size + after)
+        index = _C.arange(-max(before, 0), kept + max(after, 0), device=device)
+        return index % max(kept, 1) + first
+    index = _C.arange(-before, size + after, device=device)
     if mode == "replicate":
         return index.clamp(0, size - 1)
     return (size - 1) - ((size - 1) - index.abs()).abs()
@@ -70,6 +71,6 @@ def pad(
         dim, (before, after) = input.ndim - 1 - i, pad[2 * i : 2 * i + 2]
         if before or after:
             _check_size(mode, input, dim, before, after)
-            source = _source(mode, input.shape[dim], before, after)
+            source = _source(mode, input.shape[dim], before, after, input.device)
             input = _C.index_select(input, dim, source)
     return input

@@ -14,9 +14,9 @@ __all__ = ["affine_grid", "grid_sample"]
 def _positions(size: int, align_corners: bool, like: Tensor) -> Tensor:
     """Where the pixels of a line lie, the line going from -1 to 1."""
     if size == 1:
-        return _C.zeros(1, dtype=like.dtype)
+        return _C.zeros(1, dtype=like.dtype, device=like.device)
     edge = 1.0 if align_corners else 1.0 - 1.0 / size
-    return _C.linspace(-edge, edge, size, dtype=like.dtype)
+    return _C.linspace(-edge, edge, size, dtype=like.dtype, device=like.device)
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
@@ -39,7 +39,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ValueError(f"affine_grid: sizes must be positive, got {tuple(size)}")
     sides = [_positions(n, bool(align_corners), theta) for n in size[2:]]
     axes = list(reversed(_C.meshgrid(sides, indexing="ij")))  # x comes first
-    points = _C.stack([*axes, _C.ones(*size[2:], dtype=theta.dtype)], -1)
+    points = _C.stack([*axes, _C.ones(*size[2:], dtype=theta.dtype, device=theta.device)], -1)
     moved = points.reshape(1, -1, spatial + 1) @ theta.transpose(1, 2)
     return moved.reshape(size[0], *size[2:], spatial)
 
@@ -151,7 +151,7 @@ def grid_sample(
 
     total: Tensor | None = None
     for corner in product(*sides):
-        place = _C.zeros(batch, count, dtype=_C.int64)
+        place = _C.zeros(batch, count, dtype=_C.int64, device=grid.device)
         weight: Tensor | None = None
         inside: Tensor | None = None
         for (at, part), size in zip(corner, sizes, strict=True):
@@ -163,7 +163,7 @@ def grid_sample(
             place = place * size + at.clamp(0, size - 1).nan_to_num(0.0).long()
         values = pixels.gather(2, place.unsqueeze(1).expand(batch, channels, count))
         if inside is not None:
-            zero = _C.zeros((), dtype=values.dtype)
+            zero = _C.zeros((), dtype=values.dtype, device=values.device)
             values = _C.where(inside.unsqueeze(1), values, zero)
         if weight is not None:
             values = values * weight.unsqueeze(1)

@@ -64,15 +64,15 @@ class ModuleConvert:
     ) -> Self:
         """Convert floating parameters and buffers to a dtype: ``to(dtype)``, ``to(device, dtype)``,
         or ``to(tensor)`` for the dtype of a tensor. With ``memory_format``, those of 4 dimensions
-        (5 for ``channels_last_3d``) are laid out so. The only device is the CPU, where
-        ``non_blocking`` means nothing.
+        (5 for ``channels_last_3d``) are laid out so. A device is "cpu", or "meta", which has shapes
+        without memory; ``non_blocking`` means nothing on either.
 
         >>> genesis.nn.Linear(2, 3).to(genesis.float64).weight.dtype
         genesis.float64
         """
         for arg in args:
             if isinstance(arg, Tensor):
-                dtype = arg.dtype
+                device, dtype = arg.device, arg.dtype
             elif isinstance(arg, _C.dtype):
                 dtype = arg
             elif isinstance(arg, (str, _C.device)):
@@ -83,7 +83,7 @@ class ModuleConvert:
                     f"{type(arg).__name__}"
                 )
         if device is not None:
-            _C.empty(0, device=device)  # says so if there is no such device
+            self._move(device)
         if memory_format is not None:
             ndim = 5 if memory_format is _C.channels_last_3d else 4
             self._apply(lambda t: t.to(memory_format=memory_format) if t.ndim == ndim else t)
@@ -94,6 +94,12 @@ class ModuleConvert:
                 f"{type(self).__name__}.to: dtype must be floating, as gradients are, got {dtype}"
             )
         return self._cast(dtype)
+
+    def _move(self, device: Any) -> None:
+        meta = _C.empty(0, device=device).is_meta  # says so if there is no such device
+        kept = (t for m in self.modules() for t in (*m._parameters.values(), *m._buffers.values()))
+        if any(t is not None and t.is_meta != meta for t in kept):
+            self._apply(lambda t: t.to(device))
 
     def type(self, dst_type: _C.dtype) -> Self:
         """Convert all parameters and buffers, integers too, to a dtype."""
@@ -116,15 +122,18 @@ class ModuleConvert:
         return self._cast(_C.bfloat16)
 
     def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
-        """Give all parameters and buffers new memory, with whatever values are in it."""
-        if device is not None:
-            _C.empty(0, device=device)
-        return self._apply(_C.empty_like, recurse)
+        """Give all parameters and buffers new memory, with whatever values are in it.
+
+        >>> net = genesis.nn.Linear(2, 3, device="meta").to_empty(device="cpu")
+        >>> net.weight.device
+        device(type='cpu')
+        """
+        return self._apply(lambda t: _C.empty_like(t, device=device), recurse)
 
     def cuda(self, device: Any = None) -> Self:
         """Move to a CUDA device. This build has none: the error says what to do instead."""
         return self.to(_C.device("cuda" if device is None else device))
 
     def cpu(self) -> Self:
-        """The module itself: it is on the CPU."""
-        return self
+        """The module itself: it is on the CPU. One on the meta device has no values to move."""
+        return self.to(_C.device("cpu"))

@@ -310,6 +310,14 @@ class ModuleState:
                     value = Parameter(value, requires_grad=target.requires_grad)
                 setattr(self, name, value)
             else:
+                if target.is_meta and not value.is_meta:
+                    warnings.warn(
+                        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+                        "parameter in the current model, which is a no-op. (Did you mean to pass "
+                        "`assign=True` to assign items in the state dictionary to their "
+                        "corresponding key in the module instead of copying them in place?)",
+                        stacklevel=2,
+                    )
                 with _C.no_grad():
                     target.copy_(value.reshape(target.shape))
         self._load_extra(state_dict, prefix, strict, missing_keys)

@@ -111,8 +111,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 continue
             logs = projection(x.index_select(0, rows)).log_softmax(1)
             index = (target.index_select(0, rows) - self.cutoffs[i]).unsqueeze(1)
-            start = _C.zeros(target.shape, dtype=head.dtype) if output is None else output
-            output = start.index_add(0, rows, logs.gather(1, index).squeeze(1).to(head.dtype))
+            if output is None:
+                output = _C.zeros(target.shape, dtype=head.dtype, device=head.device)
+            output = output.index_add(0, rows, logs.gather(1, index).squeeze(1).to(head.dtype))
         found = head.gather(1, entry.unsqueeze(1)).squeeze(1)
         output = found if output is None else found + output
         loss = (-output).mean()

@@ -162,7 +162,7 @@ class MultiheadAttention(Module):
         q, k, v = projected.reshape(batch, length, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4)
         weights = None
         if need_weights:
-            ahead = _C.ones(length, length, dtype=_C.bool).triu(1)
+            ahead = _C.ones(length, length, dtype=_C.bool, device=x.device).triu(1)
             scores = (q @ k.mT / self.head_dim**0.5).masked_fill(ahead, -float("inf"))
             weights = scores.softmax(-1)
             mixed = weights @ v

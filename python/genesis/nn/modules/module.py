@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from genesis import _C
@@ -86,16 +87,42 @@ def _no_module(where: str, value: Any) -> str:
     return f"{text}; only modules can be added"
 
 
-class _NoSuchAttribute:
-    """The last base of modules whose class defines ``__getattr__``, for it to call with super().
+def _addindent(text: str, spaces: int) -> str:
+    """The text with all lines but the first moved to the right, as ``repr`` of a module does."""
+    return text.replace("\n", "\n" + " " * spaces)
 
-    Module itself has no such method: one in its class would slow down every look-up.
+
+class _NoSuchAttribute:
+    """The last base of modules whose class defines or mentions ``__getattr__``.
+
+    Module itself has no such method: one in its class would slow down every look-up. The method
+    finds what PyTorch's does: parameters, buffers and submodules.
     """
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
+        for registry in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(registry, {})
+            if name in found:
+                return found[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
+
+
+def _mentions_getattr(cls: type) -> bool:
+    """Whether a class defines ``__getattr__``, or calls it: ``self.__getattr__("weight")``.
+
+    A ``__setattr__`` of its own may put parameters where only ``__getattr__`` finds them.
+    """
+    own = "__setattr__" in cls.__dict__ and not cls.__module__.startswith("genesis.")
+    return (
+        own
+        or "__getattr__" in cls.__dict__
+        or any(
+            isinstance(f, FunctionType) and "__getattr__" in f.__code__.co_names
+            for f in cls.__dict__.values()
+        )
+    )
 
 
 class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
@@ -158,7 +185,7 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "__getattr__" in cls.__dict__ and _NoSuchAttribute not in cls.__mro__:
+        if _NoSuchAttribute not in cls.__mro__ and _mentions_getattr(cls):
             cls.__bases__ = (*cls.__bases__, _NoSuchAttribute)
 
     # ---- calling --------------------------------------------------------------------------------

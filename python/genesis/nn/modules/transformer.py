@@ -52,6 +52,8 @@ def _is_causal(mask: Tensor | None, said: bool | None) -> bool:
         return said
     if mask is None or mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
         return False
+    if mask.is_meta:
+        return False
     if mask.dtype == _C.bool:
         return bool((mask == _C.ones(mask.shape, dtype=_C.bool).triu_(1)).all())
     return bool((mask == _causal_mask(mask.shape[0], mask.dtype)).all())

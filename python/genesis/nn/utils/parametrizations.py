@@ -83,7 +83,7 @@ class _SpectralNorm(Module):
         if weight.ndim > 1:
             matrix = as_matrix(weight.detach(), self.dim)
             for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
-                vector = _C.randn(size, dtype=weight.dtype)
+                vector = _C.randn(size, dtype=weight.dtype, device=weight.device)
                 self.register_buffer(name, F.normalize(vector, dim=0, eps=eps))
             self._improve(matrix, 15)
 
@@ -147,7 +147,7 @@ def _orthonormal_columns(a: Tensor) -> Tensor:
 
 
 def _has_orthonormal_columns(q: Tensor) -> bool:
-    eye = _C.eye(q.shape[-1], dtype=q.dtype)
+    eye = _C.eye(q.shape[-1], dtype=q.dtype, device=q.device)
     return bool(_C.allclose(q.mT @ q, eye, atol=10 * q.shape[-2] * finfo(q.dtype).eps))
 
 
@@ -182,7 +182,7 @@ class _Orthogonal(Module):
         if self.orthogonal_map is _OrthMaps.matrix_exp:
             q = _C.matrix_exp(skew)
         else:
-            eye = _C.eye(n, dtype=x.dtype)
+            eye = _C.eye(n, dtype=x.dtype, device=x.device)
             q = _C.linalg_solve(eye - 0.5 * skew, eye + 0.5 * skew)
         return q if n == k else q[..., :k]
 

@@ -89,8 +89,8 @@ def spectral_norm(
     if weight is None:
         raise ValueError(f"spectral_norm: {type(module).__name__} has no parameter {name!r}")
     rows, columns = as_matrix(weight.detach(), dim).shape
-    u = F.normalize(_C.randn(rows, dtype=weight.dtype), dim=0, eps=eps)
-    v = F.normalize(_C.randn(columns, dtype=weight.dtype), dim=0, eps=eps)
+    u = F.normalize(_C.randn(rows, dtype=weight.dtype, device=weight.device), dim=0, eps=eps)
+    v = F.normalize(_C.randn(columns, dtype=weight.dtype, device=weight.device), dim=0, eps=eps)
     delattr(module, name)
     module.register_parameter(name + "_orig", weight)
     setattr(module, name, weight.data)
