@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from genesis import quasirandom as quasirandom
     from genesis import random as random
     from genesis import report as report
+    from genesis import return_types as return_types
     from genesis import serialization as serialization
     from genesis import signal as signal
     from genesis import signals as signals
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     )
     from genesis._settings import get_default_device as get_default_device
     from genesis._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+    from genesis._settings import get_device_module as get_device_module
     from genesis._settings import get_float32_matmul_precision as get_float32_matmul_precision
     from genesis._settings import get_num_interop_threads as get_num_interop_threads
     from genesis._settings import (
@@ -238,6 +240,7 @@ _SUBMODULES = {
     "quasirandom",
     "random",
     "report",
+    "return_types",
     "serialization",
     "signal",
     "signals",
@@ -310,6 +313,7 @@ _HOME = {
     "get_config": "config",
     "get_default_device": "_settings",
     "get_deterministic_debug_mode": "_settings",
+    "get_device_module": "_settings",
     "get_dtype": "dtypes",
     "get_float32_matmul_precision": "_settings",
     "get_num_interop_threads": "_settings",

@@ -11,6 +11,7 @@ __all__ = [
     "are_deterministic_algorithms_enabled",
     "get_default_device",
     "get_deterministic_debug_mode",
+    "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "is_deterministic_algorithms_warn_only_enabled",
@@ -116,12 +117,35 @@ def set_num_interop_threads(num: int, /) -> None:
 
 
 def get_default_device() -> device:
-    """Where tensors are made: the CPU."""
-    return _C.device("cpu")
+    """Where tensors are made if a call does not say.
+
+    >>> genesis.get_default_device()
+    device(type='cpu')
+    """
+    return _C._default_device()
 
 
 def set_default_device(device: Any = None, *, device_str: Any = None) -> None:
-    """Say where tensors are made: "cpu", or None for the same."""
-    device = device_str if device is None else device
-    if device is not None:
-        _C.empty(0, device=device)  # refuses every other device
+    """Say where this thread makes tensors: "cpu", "meta", or None for the CPU.
+
+    >>> genesis.set_default_device("meta")
+    >>> genesis.ones(2, 3)
+    tensor(..., device='meta', size=(2, 3))
+    >>> genesis.set_default_device(None)
+    """
+    _C._set_default_device(device_str if device is None else device)
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a kind of device, by default that of the CPU.
+
+    >>> genesis.get_device_module().__name__
+    'genesis.cpu'
+    """
+    import importlib
+
+    kind = "cpu" if device is None else _C.device(device).type
+    try:
+        return importlib.import_module(f"genesis.{kind}")
+    except ModuleNotFoundError:
+        raise RuntimeError(f"get_device_module: there is no module for device {kind!r}") from None

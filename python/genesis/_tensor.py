@@ -83,8 +83,26 @@ def _rebuild(
     return tensor
 
 
+def _rebuild_meta(
+    dtype: _C.dtype,
+    shape: tuple[int, ...],
+    stride: tuple[int, ...],
+    cls: type[Tensor],
+    requires_grad: bool,
+    parameter: bool,
+    attributes: dict[str, Any],
+) -> Tensor:
+    memory = _C.empty_strided(shape, stride, dtype=dtype, device="meta")
+    made = _C._make_subclass(cls, memory, requires_grad, parameter)
+    made.__dict__.update(attributes)
+    return made
+
+
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     # The values only: a view is saved without the memory around it, and the graph stays behind.
+    if self.is_meta:
+        kind = type(self), self.requires_grad, self._is_parameter(), self.__dict__
+        return _rebuild_meta, (self.dtype, tuple(self.shape), tuple(self.stride()), *kind)
     data: Any
     if protocol >= 5:  # who wants to can pass the memory on without a copy
         flat = self.detach().contiguous().reshape(-1)
@@ -227,8 +245,8 @@ def _storage(self: Tensor) -> Any:
 def _new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A tensor of the same dtype: of these sizes, or of these values."""
     if not args or all(isinstance(n, int) for n in args) or isinstance(args[0], _C.Size):
-        return _C.empty(*(args or (0,)), dtype=self.dtype, **kwargs)
-    return _C.tensor(*args, dtype=self.dtype, **kwargs)
+        return _C.empty(*(args or (0,)), **{"dtype": self.dtype, "device": self.device, **kwargs})
+    return _C.tensor(*args, **{"dtype": self.dtype, "device": self.device, **kwargs})
 
 
 def _is_view(self: Tensor) -> bool:
@@ -427,6 +445,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "new": _new,
     "_is_view": _is_view,
     "share_memory_": _share_memory,
+    "to_dense": _to_dense,
     "is_shared": _no,
     "__complex__": _as_complex,
     "__copy__": _copy,
@@ -441,7 +460,6 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "free": _free,
     "set_creator": _set_creator,
     "to_dtype": _to_dtype,
-    "to_dense": _to_dense,
     "to_sparse": _to_sparse,
     "to_sparse_coo": _to_sparse_coo,
     "to_sparse_csr": _to_sparse_csr,

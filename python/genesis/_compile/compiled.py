@@ -22,6 +22,7 @@ from genesis._compile.state import State, bits, differences
 MOST_PLANS = 8
 _PLAIN = (int, float, bool, str, bytes, complex, type(None))
 _LEAVES = (Tensor, *_PLAIN)
+_OWN = ("genesis", "torch")  # modules of our classes; the second under the import shim
 _lock = threading.RLock()  # one capture at a time
 
 
@@ -487,7 +488,7 @@ def capture(
         if walk.hooked:
             _C._capture_interrupt(walk.hooked)
         for t in [*tensors, *fixed]:
-            if type(t) is not Tensor and type(t).__module__.partition(".")[0] != "genesis":
+            if type(t) is not Tensor and type(t).__module__.partition(".")[0] not in _OWN:
                 _C._capture_interrupt(f"a tensor is of the class {type(t).__name__}")
         sys.stdout, sys.stderr = wrapped
         try:

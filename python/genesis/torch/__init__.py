@@ -34,6 +34,16 @@ def install() -> None:
         )
     set_exact(True)
     finder.install()
+    _name_classes()
+
+
+def _name_classes() -> None:
+    """Give classes PyTorch's modules: packages tell tensors by the module of their class."""
+    from genesis.nn.parameter import Parameter
+
+    for cls in (_C.Tensor, _C.dtype, _C.device, _C.Size):
+        cls.__module__ = "torch"
+    Parameter.__module__ = "torch.nn.parameter"
 
 
 def is_installed() -> bool:

@@ -24,7 +24,18 @@ from genesis.torch import missing
 # environment. On the path it makes importlib.metadata and the processes that we start find us.
 SITE = Path(__file__).parent / "site"
 _ROOTS = ("genesis", "genesis.torch.compat")
-_ELSEWHERE = {"torch._C": "genesis.torch.compat._C"}  # genesis._C is another module
+_ELSEWHERE = {
+    "torch._C": "genesis.torch.compat._C",  # genesis._C is another module
+    # PyTorch has a module for each of these classes.
+    **{
+        f"torch.optim.{name}": "genesis.optim"
+        for name in ("adadelta", "adamax", "nadam", "radam", "rmsprop", "rprop", "sparse_adam")
+    },
+    **{
+        f"torch.nn.modules.{name}": "genesis.nn.modules"
+        for name in ("channelshuffle", "flatten", "pixelshuffle")
+    },
+}
 # Modules of Genesis that PyTorch does not have: not visible as torch.*.
 _OURS_ONLY = {"cli", "debug", "memory", "torch"}
 

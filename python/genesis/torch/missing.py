@@ -111,7 +111,7 @@ def start_report() -> None:
 def _note_attribute(value: AttributeError, trace: TracebackType | None) -> None:
     """A method or attribute that a tensor or a class of Genesis does not have."""
     owner = value.obj if isinstance(value.obj, type) else type(value.obj)
-    if value.name is None or not owner.__module__.startswith("genesis"):
+    if value.name is None or not owner.__module__.startswith(("genesis", "torch")):
         return
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -49,7 +49,9 @@ def _find(name: str) -> Any:
         try:
             return getattr(genesis, name)
         except AttributeError:
-            pass
+            native = importlib.import_module("torch._C")  # its public names are names of torch
+            if not name.startswith("_") and name in vars(native):
+                return getattr(native, name)
     raise missing.error("torch", name, genesis.__all__)
 
 

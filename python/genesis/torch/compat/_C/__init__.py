@@ -64,7 +64,32 @@ class Graph:
     """The class of TorchScript's graphs, of which there are none."""
 
 
-Value = Node = ScriptModule = ScriptFunction = FunctionSchema = ScriptObject = Graph
+class JitType:
+    """The class of the types of TorchScript, which annotations name."""
+
+
+class TensorType(JitType):
+    """The type of tensors."""
+
+
+class OptionalType(JitType):
+    """A type or None."""
+
+
+class ListType(JitType):
+    """The type of lists."""
+
+
+class DictType(JitType):
+    """The type of dicts."""
+
+
+class TupleType(JitType):
+    """The type of tuples."""
+
+
+IntType = FloatType = BoolType = StringType = NoneType = AnyType = NumberType = JitType
+Value = Node = ScriptMethod = ScriptModule = ScriptFunction = FunctionSchema = ScriptObject = Graph
 
 
 class _NN:
@@ -117,6 +142,11 @@ def _log_api_usage_once(event: str) -> None:
 
 def _get_tracing_state() -> None:
     """The trace that TorchScript makes: none."""
+
+
+def _is_tracing() -> bool:
+    """Whether TorchScript traces: no."""
+    return False
 
 
 def _are_functorch_transforms_active() -> bool:
