@@ -36,7 +36,51 @@ _X = "x = genesis.arange(6).reshape(2, 3)\n"
 _F = "x = genesis.tensor([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]])\n"
 _IMAGE = "x = genesis.arange(16.0).reshape(1, 1, 4, 4)\n"
 
+# Names that programs import but that PyTorch's documentation does not describe: internal functions
+# behind layers, and second names of functions of nn.functional. They have no examples.
+UNDESCRIBED = (
+    "*_copy native_* unsafe_* *dropout_ feature_dropout gru lstm rnn_* *_cell grid_sampler* "
+    "affine_grid_generator convolution conv_tbc dsmm hsmm hspmm saddmm smm spmm sspaddmm "
+    "embedding_renorm_ is_distributed norm_except_dim max_pool1d_with_indices batch_norm "
+    "instance_norm embedding_bag adaptive_* *_loss *_with_logits kl_div frobenius_norm nuclear_norm "
+    "sparse_bsr_tensor sparse_bsc_tensor"
+)
+
 CODE = {
+    "addmv_": "genesis.addmv_(genesis.ones(2), genesis.eye(2), genesis.tensor([1.0, 2.0]))",
+    "as_strided_": "genesis.as_strided_(genesis.arange(6), (2, 2), (3, 1))",
+    "detach_": "x = genesis.ones(2, requires_grad=True) * 2\ngenesis.detach_(x).requires_grad",
+    "empty_permuted": "genesis.empty_permuted((2, 3), (1, 0)).stride()",
+    "from_file": (
+        "import pathlib, tempfile\nfile = pathlib.Path(tempfile.mkdtemp(), 'numbers')\n"
+        "count = file.write_bytes(bytes([1, 2, 3]))\n"
+        "genesis.from_file(str(file), size=3, dtype=genesis.uint8)"
+    ),
+    "gcd_": "genesis.gcd_(genesis.tensor([12, 7]), genesis.tensor([8, 2]))",
+    "lcm_": "genesis.lcm_(genesis.tensor([12, 7]), genesis.tensor([8, 2]))",
+    "ldexp_": "genesis.ldexp_(genesis.tensor([1.5]), genesis.tensor([2]))",
+    "xlogy_": "genesis.xlogy_(genesis.tensor([0.0, 2.0]), genesis.tensor([0.0, 1.0]))",
+    "is_signed": "genesis.is_signed(genesis.tensor([1]))",
+    "to_dlpack": "genesis.from_dlpack(genesis.to_dlpack(genesis.tensor([1, 2])))",
+    "while_loop": "genesis.while_loop(lambda i: i < 3, lambda i: (i + 1,), (genesis.tensor(0),))",
+    "bartlett_window": "genesis.bartlett_window(4)",
+    "blackman_window": "genesis.blackman_window(4)",
+    "hamming_window": "genesis.hamming_window(4)",
+    "hann_window": "genesis.hann_window(4)",
+    "kaiser_window": "genesis.kaiser_window(4)",
+    "stft": "genesis.stft(genesis.ones(8), n_fft=4, window=genesis.ones(4), return_complex=True).shape",
+    "istft": (
+        "spectrum = genesis.stft(genesis.ones(8), n_fft=4, window=genesis.ones(4), return_complex=True)\n"
+        "genesis.istft(spectrum, n_fft=4, window=genesis.ones(4)).shape"
+    ),
+    "sparse_compressed_tensor": (
+        "genesis.sparse_compressed_tensor(genesis.tensor([0, 1, 2]), genesis.tensor([0, 1]), "
+        "genesis.tensor([1.0, 2.0]), (2, 2), layout=genesis.sparse_csr).to_dense()"
+    ),
+    "adjoint": "genesis.adjoint(genesis.tensor([[1, 2], [3, 4]]))",
+    "imag": "genesis.imag(genesis.tensor([1 + 2j]))",
+    "view_as_complex": "genesis.view_as_complex(genesis.tensor([[1.0, 2.0]]))",
+    "view_as_real": "genesis.view_as_real(genesis.tensor([1 + 2j]))",
     # creation
     "tensor": "genesis.tensor([[1, 2], [3, 4]])\ngenesis.tensor([1.5, 2], dtype=genesis.float64)",
     "as_tensor": "genesis.as_tensor([1, 2, 3])",

