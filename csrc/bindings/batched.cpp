@@ -73,7 +73,7 @@ PyObject* call_batched(PyObject* function, PyObject* args, PyObject* kwargs) {
 static const Family family([] {
   value_name = PyUnicode_InternFromString("_value");
   level_name = PyUnicode_InternFromString("_level");
-  def<"_set_batching(type cls, Callable handler) -> None", [](Args& a) -> PyObject* {
+  def<"_set_batching(type cls, Any handler) -> None", [](Args& a) -> PyObject* {
     if (!PyType_Check(a[0]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(a[0]), TensorType))
       a.fail(0, "a subclass of Tensor");
     BatchedType = reinterpret_cast<PyTypeObject*>(Py_NewRef(a[0]));

@@ -47,7 +47,7 @@ class Level:
         self.inputs.append(self._stand_in(x, 0))
         return self.inputs[-1]
 
-    def _stand_in(self, x: Any, i: int) -> Tensor:
+    def _stand_in(self, x: Any, i: int) -> Any:
         if isinstance(x, (float, complex)):
             x = _C.tensor(x)
         if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):

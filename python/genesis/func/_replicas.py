@@ -55,7 +55,7 @@ class Replicas:
             before += n
         return made
 
-    def batch(self, x: Any) -> Tensor:
+    def batch(self, x: Any) -> Any:
         """The results of all copies, stacked."""
         return self.batching.batch_of(x, self.map)
 

@@ -37,7 +37,7 @@ def _promoted(x: Tensor, value: Tensor, others: list[Tensor]) -> Tensor:
     return value
 
 
-def _flat(call: Call) -> list[Tensor]:
+def _flat(call: Call) -> list[Any]:
     tensors = [a for a in call.args if isinstance(a, Tensor)]
     return tensors + [v for v in call.kwargs.values() if isinstance(v, Tensor)]
 

@@ -21,7 +21,7 @@ from genesis.func._batching._tensor import (
 from genesis.func._batching._values import refuse
 
 
-def _own(call: Call, x: Tensor) -> Tensor:
+def _own(call: Call, x: Tensor) -> Any:
     """The batch behind the first argument, which may be written if the operator is in place."""
     if call.op.in_place:
         require_mapped_self(call)

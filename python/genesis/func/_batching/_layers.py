@@ -159,7 +159,7 @@ def batch_norm(call: Call) -> Any:
         return None if t is None else batch_of(t, level).reshape(-1)
 
     stats = [line(mean), line(var)]
-    out = _C._batch_norm(merged, *stats, line(weight), line(bias), **bound)
+    out = _C._batch_norm(merged, stats[0], stats[1], line(weight), line(bias), **bound)
     if training and mean is not None:
         for own, new in zip((mean, var), stats, strict=True):
             own._value.copy_(new.reshape(own._value.shape))

@@ -41,13 +41,11 @@ def _check(name: str, x: Tensor, y: Tensor) -> None:
         )
 
 
-def product(x: Tensor, y: Tensor, level: Level) -> Tensor:
+def product(x: Any, y: Any, level: Level) -> Any:
     """The product ``x @ y`` of the elements, as the batch of results."""
     a, b = _at(x, level), _at(y, level)
     if a and not b and (y.ndim <= 2 or x.ndim >= 2):
         if y.ndim <= 2:  # one matrix for all: rows of all elements at once
-            if x.ndim == 1 and y.ndim == 1:
-                return x._value @ y
             return x._value @ y
         if x.ndim == 2:
             return x._value.unsqueeze(1) @ y
@@ -81,7 +79,7 @@ def linear(call: Call) -> Any:
     level = call.level
     if not _at(weight, level) and not _at(bias, level):
         return call.result(_C.linear(x._value, weight, bias))
-    if not _at(weight, level):
+    if bias is not None and not _at(weight, level):
         return _C.linear(x, weight) + bias
     if weight.ndim == 1:
         out = call.result(product(x, weight, level))

@@ -161,7 +161,7 @@ def cov(call: Call) -> Any:
     return _square(x, bound, call.op.name)
 
 
-def _square(x: Tensor, bound: dict[str, Any], name: str) -> Tensor:
+def _square(x: Any, bound: dict[str, Any], name: str) -> Any:
     n = x.shape[1]
     centred = x - x.mean(1, keepdim=True)
     c = centred @ centred.mT / max(n - bound.get("correction", 1), 0 if n == 0 else 1e-300)
@@ -211,7 +211,7 @@ def searchsorted(call: Call) -> Any:
     level = call.level
     x = x if isinstance(x, Tensor) else _C.tensor(x)
     if not hasattr(sequence, "_value") and sequence.ndim == 1 and sorter is None:
-        return call.result(_C.searchsorted(sequence, x._value, **bound))
+        return call.result(_C.searchsorted(sequence, batch_of(x, level), **bound))
     if sorter is not None:
         bound["sorter"] = batch_of(sorter, level)
     line = sequence.ndim == 1

@@ -175,7 +175,7 @@ class Operator:
         self.names = [p["name"] for p in params if not p["variadic"]]
         self.params = {p["name"]: p for p in params}
         self.variadic = next((p["name"] for p in params if p["variadic"]), None)
-        self.in_place = bool(info) and info["returns"] == "Self"
+        self.in_place = info is not None and info["returns"] == "Self"
         self.kind = info["kind"] if info else ""
         self.batch = info["batch"] if info else "loop"
 
