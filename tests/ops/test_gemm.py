@@ -195,3 +195,23 @@ if __name__ == "__main__":
     for stack in STACKS:
         for name in DTYPES:
             check_stack(stack, name, (1, 2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "complex64"])
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_stack_that_meets_one_expanded_matrix(dtype, rows, turned):
+    """Rows of all matrices of the stack are one product; values are those of separate ones."""
+    rng = np.random.default_rng(0)
+    kind = getattr(genesis, dtype)
+    x = genesis.tensor(rng.integers(-3, 4, (2, 5, rows, 4))).to(kind)
+    if turned:  # the dimension of the stack is the last one in memory
+        x = x.permute(1, 2, 3, 0).contiguous().permute(3, 0, 1, 2)
+    y = genesis.tensor(rng.integers(-3, 4, (4, 6))).to(kind)
+    got = genesis.matmul(x, y.expand(2, 5, 4, 6))
+    want = genesis.stack([genesis.stack([m @ y for m in part]) for part in x])
+    assert got.shape == (2, 5, rows, 6)
+    assert (got == want).all()
+    if dtype == "float64":
+        out = genesis.baddbmm(genesis.ones(5, rows, 6, dtype=kind), x[0], y.expand(5, 4, 6))
+        assert (out == want[0] + 1).all()
