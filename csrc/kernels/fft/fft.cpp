@@ -216,47 +216,47 @@ struct ChirpPlan {
   }
 };
 
-template <class T>
-[[gnu::always_inline]] inline std::complex<T> times(std::complex<T> a, std::complex<T> b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+// y[i] = x[i] * w[i] * scale, where w is conjugated if Inverse.
+template <class T, bool Inverse>
+void modulate(std::complex<T>* y, int64_t y_step, const std::complex<T>* x, int64_t x_step, const std::complex<T>* w,
+              int64_t n, T scale) {
+  const auto loop = [&](int64_t y_step, int64_t x_step) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+      const T re = w[i].real() * scale, im = (Inverse ? -w[i].imag() : w[i].imag()) * scale;
+      const std::complex<T> z = x[i * x_step];
+      y[i * y_step] = {z.real() * re - z.imag() * im, z.real() * im + z.imag() * re};
+    }
+  };
+  if (y_step == 1 && x_step == 1) loop(1, 1);
+  else loop(y_step, x_step);
 }
 
 template <class T, bool Inverse>
 void bluestein(std::complex<T>* y, const Place& to, const std::complex<T>* x, const Place& from, int64_t lines,
                int64_t n, T scale) {
   const auto plan = plan_of<ChirpPlan<T>>(n);
-  const int64_t m = plan->m, together = std::max<int64_t>(kLanes<T>, (int64_t{1} << 18) / m);
-  std::vector<std::complex<T>> a, b;
-  const auto chirp = [&](int64_t j) {
-    const std::complex<T> w = plan->chirp[static_cast<size_t>(j)];
-    return Inverse ? std::conj(w) : w;
-  };
+  const int64_t m = plan->m, together = std::min(lines, std::max<int64_t>(kLanes<T>, (int64_t{1} << 17) / m));
+  std::vector<std::complex<T>> a(static_cast<size_t>(together * m)), b(a.size());
+  const std::complex<T>*chirp = plan->chirp.data(), *spectrum = plan->spectrum.data();
   for (int64_t first = 0; first < lines; first += together) {
     const int64_t count = std::min(together, lines - first);
-    a.assign(static_cast<size_t>(count * m), {});
-    b.resize(static_cast<size_t>(count * m));
     const int64_t shape[] = {count, m}, strides[] = {m, 1};
-    const View stack{nullptr, DType::Complex64, 2, shape, strides};
-    const int64_t per_thread = std::max<int64_t>(1, 16384 / n);
-    parallel_for(count, per_thread, [&](int64_t begin, int64_t end) {
-      for (int64_t l = begin; l < end; ++l)
-        for (int64_t j = 0, at = from(first + l); j < n; ++j)
-          a[static_cast<size_t>(l * m + j)] = times(x[at + j * from.step], chirp(j));
+    const Place stack(View{nullptr, DType::Complex64, 2, shape, strides}, 1);
+    const auto each = [&](auto f) {
+      parallel_for(count, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
+        for (int64_t l = begin; l < end; ++l) f(first + l, a.data() + l * m, b.data() + l * m);
+      });
+    };
+    each([&](int64_t line, std::complex<T>* a, std::complex<T>*) {
+      modulate<T, Inverse>(a, 1, x + from(line), from.step, chirp, n, 1);
+      std::fill(a + n, a + m, std::complex<T>());
     });
-    transform_lines<T, Inverse>(b.data(), Place(stack, 1), a.data(), Place(stack, 1), count, m, 1);
-    parallel_for(count, per_thread, [&](int64_t begin, int64_t end) {
-      for (int64_t l = begin; l < end; ++l)
-        for (int64_t k = 0; k < m; ++k) {
-          const std::complex<T> w = plan->spectrum[static_cast<size_t>(k)];
-          auto& z = b[static_cast<size_t>(l * m + k)];
-          z = times(z, Inverse ? std::conj(w) : w);
-        }
-    });
-    transform_lines<T, !Inverse>(a.data(), Place(stack, 1), b.data(), Place(stack, 1), count, m, 1);
-    parallel_for(count, per_thread, [&](int64_t begin, int64_t end) {
-      for (int64_t l = begin; l < end; ++l)
-        for (int64_t k = 0, at = to(first + l); k < n; ++k)
-          y[at + k * to.step] = times(a[static_cast<size_t>(l * m + k)], chirp(k)) * scale;
+    transform_lines<T, Inverse>(b.data(), stack, a.data(), stack, count, m, 1);
+    each([&](int64_t, std::complex<T>*, std::complex<T>* b) { modulate<T, Inverse>(b, 1, b, 1, spectrum, m, 1); });
+    transform_lines<T, !Inverse>(a.data(), stack, b.data(), stack, count, m, 1);
+    each([&](int64_t line, std::complex<T>* a, std::complex<T>*) {
+      modulate<T, Inverse>(y + to(line), to.step, a, 1, chirp, n, scale);
     });
   }
 }
@@ -362,6 +362,18 @@ void pairs_to_real(T* y, const Place& to, const std::complex<T>* x, const Place&
   });
 }
 
+// The same through memory, for lengths that are not transformed in groups: f(pairs, first line, in, out, their place),
+// as many pairs at a time as a stack of moderate size holds.
+template <class T, class F>
+void each_pair(int64_t lines, int64_t n, F f) {
+  const int64_t all = (lines + 1) / 2, together = std::min(all, std::max<int64_t>(kLanes<T>, (int64_t{1} << 17) / n));
+  std::vector<std::complex<T>> in(static_cast<size_t>(together * n)), out(in.size());
+  for (int64_t first = 0; first < all; first += together) {
+    const int64_t pairs = std::min(together, all - first), shape[] = {pairs, n}, strides[] = {n, 1};
+    f(pairs, 2 * first, in.data(), out.data(), Place(View{nullptr, DType::Complex64, 2, shape, strides}, 1));
+  }
+}
+
 int64_t lines_of(const View& v, int dim) { return v.shape[dim] == 0 ? 0 : v.numel() / v.shape[dim]; }
 
 }  // namespace
@@ -381,17 +393,28 @@ void fft_real(View y, View x, int dim, double scale) {
     const Place to(y, dim), from(x, dim);
     if (in_pairs(lines, n, kLanes<T>))
       return real_pairs<T>(y.as<std::complex<T>>(), to, x.as<const T>(), from, lines, n, static_cast<T>(scale));
-    // One line after another, as complex numbers.
-    std::vector<std::complex<T>> in(static_cast<size_t>(n)), out(static_cast<size_t>(n));
-    const int64_t strides[] = {1};
-    const Place own(View{nullptr, y.dtype, 1, &n, strides}, 0);
-    for (int64_t l = 0; l < lines; ++l) {
-      const T* const line = x.as<const T>() + from(l);
-      for (int64_t i = 0; i < n; ++i) in[static_cast<size_t>(i)] = line[i * from.step];
-      transform_lines<T, false>(out.data(), own, in.data(), own, 1, n, static_cast<T>(scale));
-      std::complex<T>* const result = y.as<std::complex<T>>() + to(l);
-      for (int64_t k = 0; k < half; ++k) result[k * to.step] = out[static_cast<size_t>(k)];
-    }
+    each_pair<T>(lines, n,
+                 [&](int64_t pairs, int64_t first, std::complex<T>* in, std::complex<T>* out, const Place& own) {
+                   for (int64_t p = 0; p < pairs; ++p) {
+                     const T* const one = x.as<const T>() + from(first + 2 * p);
+                     const bool second = first + 2 * p + 1 < lines;
+                     const T* const other = second ? x.as<const T>() + from(first + 2 * p + 1) : one;
+                     for (int64_t i = 0; i < n; ++i)
+                       in[p * n + i] = {one[i * from.step], second ? other[i * from.step] : T(0)};
+                   }
+                   transform_lines<T, false>(out, own, in, own, pairs, n, static_cast<T>(scale / 2));
+                   for (int64_t p = 0; p < pairs; ++p) {
+                     const std::complex<T>* const z = out + p * n;
+                     std::complex<T>* const one = y.as<std::complex<T>>() + to(first + 2 * p);
+                     const bool second = first + 2 * p + 1 < lines;
+                     std::complex<T>* const other = second ? y.as<std::complex<T>>() + to(first + 2 * p + 1) : nullptr;
+                     for (int64_t k = 0; k < half; ++k) {
+                       const std::complex<T> a = z[k], b = std::conj(z[k == 0 ? 0 : n - k]), d = a - b;
+                       one[k * to.step] = a + b;
+                       if (other) other[k * to.step] = {d.imag(), -d.real()};
+                     }
+                   }
+                 });
   });
 }
 GENESIS_KERNEL(fft_real)
@@ -402,21 +425,31 @@ void fft_to_real(View y, View x, int dim, double scale) {
     const Place to(y, dim), from(x, dim);
     if (in_pairs(lines, n, kLanes<T>))
       return pairs_to_real<T>(y.as<T>(), to, x.as<const std::complex<T>>(), from, lines, n, static_cast<T>(scale));
-    std::vector<std::complex<T>> in(static_cast<size_t>(n)), out(static_cast<size_t>(n));
-    const int64_t strides[] = {1};
-    const Place own(View{nullptr, x.dtype, 1, &n, strides}, 0);
-    for (int64_t l = 0; l < lines; ++l) {
-      const std::complex<T>* const line = x.as<const std::complex<T>>() + from(l);
-      for (int64_t k = 0; k < half; ++k) {
-        std::complex<T> z = line[k * from.step];
-        if (k == 0 || 2 * k == n) z = z.real();
-        in[static_cast<size_t>(k)] = z;
-        if (k > 0) in[static_cast<size_t>(n - k)] = std::conj(z);
-      }
-      transform_lines<T, true>(out.data(), own, in.data(), own, 1, n, static_cast<T>(scale));
-      T* const result = y.as<T>() + to(l);
-      for (int64_t i = 0; i < n; ++i) result[i * to.step] = out[static_cast<size_t>(i)].real();
-    }
+    each_pair<T>(
+        lines, n, [&](int64_t pairs, int64_t first, std::complex<T>* in, std::complex<T>* out, const Place& own) {
+          for (int64_t p = 0; p < pairs; ++p) {
+            const bool second = first + 2 * p + 1 < lines;
+            const std::complex<T>* const one = x.as<const std::complex<T>>() + from(first + 2 * p);
+            const std::complex<T>* const other = second ? x.as<const std::complex<T>>() + from(first + 2 * p + 1) : one;
+            std::complex<T>* const z = in + p * n;
+            for (int64_t k = 0; k < half; ++k) {
+              std::complex<T> a = one[k * from.step], b = second ? other[k * from.step] : std::complex<T>();
+              if (k == 0 || 2 * k == n) a = a.real(), b = b.real();
+              z[k] = {a.real() - b.imag(), a.imag() + b.real()};
+              if (k > 0) z[n - k] = {a.real() + b.imag(), b.real() - a.imag()};
+            }
+          }
+          transform_lines<T, true>(out, own, in, own, pairs, n, static_cast<T>(scale));
+          for (int64_t p = 0; p < pairs; ++p) {
+            T* const one = y.as<T>() + to(first + 2 * p);
+            const bool second = first + 2 * p + 1 < lines;
+            T* const other = second ? y.as<T>() + to(first + 2 * p + 1) : nullptr;
+            for (int64_t i = 0; i < n; ++i) {
+              one[i * to.step] = out[p * n + i].real();
+              if (other) other[i * to.step] = out[p * n + i].imag();
+            }
+          }
+        });
   });
 }
 GENESIS_KERNEL(fft_to_real)
