@@ -2,6 +2,7 @@
 #include "ops/matmul.h"
 
 #include "autograd/record.h"
+#include "kernels/elementwise/arithmetic.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/integer.h"
@@ -94,8 +95,29 @@ void one(Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, double a
 
 void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha = 1, double beta = 0);
 
-// Four products of the parts, which the real kernels take where they lie.
+// (..., k, n) complex as (..., 2 k, 2 n) real: below each row of y, that row times i. A row of complex numbers, seen as
+// twice as many real ones, times this is their complex product.
+Tensor with_turned_rows(const Tensor& y) {
+  Dims shape = y.shape();
+  shape.insert(shape.size() - 1, 2);
+  const Tensor both = empty(shape, y.dtype()), turned = select(both, -2, 1);
+  kernels::copy(select(both, -2, 0).view(), y.view());
+  kernels::neg(real(turned).view(), imag(y).view());
+  kernels::copy(imag(turned).view(), real(y).view());
+  shape = y.shape();
+  shape[shape.size() - 2] *= 2;
+  return view_dtype(alias(both, shape, contiguous_strides(shape)), real_type(y.dtype()));
+}
+
+// One real product of twice the size where there are rows enough to pay for the copy of y, else four of the parts.
 void complex_product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha, double beta) {
+  constexpr int64_t kManyRows = 16;
+  const DType part = real_type(z.dtype());
+  const auto in_rows = [](const Tensor& t) { return t.stride(-1) == 1 || t.size(-1) == 1; };
+  if (z.size(-2) >= kManyRows && in_rows(z)) {
+    const Tensor left = in_rows(x) ? x : contiguous(x);
+    return product_into(view_dtype(z, part), view_dtype(left, part), with_turned_rows(y), alpha, beta);
+  }
   const Tensor re = real(z), im = imag(z), x_re = real(x), x_im = imag(x), y_re = real(y), y_im = imag(y);
   product_into(re, x_re, y_re, alpha, beta);
   product_into(re, x_im, y_im, -alpha, 1);
