@@ -41,8 +41,6 @@ def test_embedding_of_given_vectors():
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match="padding_idx must be within num_embeddings"):
         nn.Embedding(3, 2, padding_idx=3)
-    with pytest.raises(ValueError, match="no sparse gradients"):
-        nn.Embedding(3, 2, sparse=True)
     with pytest.raises(ValueError, match=r"the weight must have shape \(3, 2\)"):
         nn.Embedding(3, 2, _weight=genesis.ones(2, 2))
     with pytest.raises(IndexError):

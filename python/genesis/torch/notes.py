@@ -259,7 +259,6 @@ DIFFERENT: list[tuple[str, str]] = [
     ("nn.utils.skip_init", "parameters get their usual first values"),
     ("sparse.check_sparse_tensor_invariants", "indices are always checked"),
     ("sparse_bsr_tensor sparse_bsc_tensor", "raises: layouts of blocks are not supported"),
-    ("sparse.spsolve", "solves by a dense factorisation"),
     ("mm bmm addmm baddbmm", "no out_dtype, which PyTorch has for GPUs"),
     ("gather Tensor.gather", "no sparse_grad: the gradient is dense"),
     ("norm functional.norm tensordot functional.tensordot", "out and dtype are keyword-only"),
