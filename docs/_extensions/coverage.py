@@ -15,6 +15,7 @@ from genesis.torch import names
 from genesis.torch.notes import ABSENT
 
 INTERNAL = ("Internal functions of PyTorch", "Other names")  # not worth a line in the guide
+FEW = 10  # a subject of which less is absent is not worth one either
 STATUS = ("same", "different", "absent")
 
 
@@ -44,7 +45,7 @@ def absent_list() -> list[str]:
     return [
         f"- **{rule.topic}**: {rule.why}; {rule.instead}."
         for rule in ABSENT
-        if rule.topic in absent and rule.topic not in INTERNAL
+        if len(absent.get(rule.topic, ())) >= FEW and rule.topic not in INTERNAL
     ]
 
 

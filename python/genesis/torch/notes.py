@@ -56,9 +56,8 @@ ABSENT = [
         "sparse sparse.* *sparse* *coalesce* *col_indices* *crow_indices* "
         "*row_indices* indices_copy values_copy indices values to_dense "
         "dense_dim sparse_dim *hsmm *dsmm *spmm *smm saddmm *sspaddmm optim.SparseAdam jagged",
-        "Genesis lacks this function of sparse tensors",
-        "use dense tensors with index_add, scatter_add or embedding_bag, or scipy.sparse outside "
-        "the graph",
+        "Genesis has sparse COO, CSR and CSC tensors, but not this layout or function",
+        "use genesis.sparse_coo_tensor or genesis.sparse_csr_tensor",
     ),
     Absent(
         "Nested and masked tensors",
@@ -231,7 +230,11 @@ ABSENT = [
 
 # (patterns, how it differs). tests/torch compares everything else with PyTorch.
 DIFFERENT: list[tuple[str, str]] = [
-    ("jit.* ScriptModule compile compiler.compile", "compiles nothing: functions run as they are"),
+    ("jit.* ScriptModule", "compiles nothing: functions run as they are"),
+    (
+        "compile compiler.compile",
+        "records calls of kernels and replays them; the backends and modes are Genesis's own",
+    ),
     ("onnx.export", "raises: there is no exporter; save the weights with genesis.save"),
     (
         "hub.load hub.list hub.help hub.load_state_dict_from_url hub.download_url_to_file",
@@ -282,7 +285,7 @@ DIFFERENT: list[tuple[str, str]] = [
     ),
     ("profiler.schedule", "no skip_first_wait"),
     ("profiler.tensorboard_trace_handler", "no use_python_export"),
-    ("compiler.*", "directs a compiler that Genesis does not have"),
+    ("compiler.*", "for genesis.compile; what only directs PyTorch's compiler has no effect"),
     ("distributed.*", "runs on MPI; options of PyTorch's own backends are absent"),
     (
         "nn.parallel.DistributedDataParallel",
