@@ -184,19 +184,6 @@ def test_every_instruction_set_gives_right_products(isa):
     assert run.returncode == 0, run.stderr
 
 
-if __name__ == "__main__":
-    for i, some in enumerate(SIZES):
-        for name in DTYPES:
-            for first, second in layouts_of(i):
-                check(some, first, second, name, (1, 2))
-    for some in ADDED:
-        for name in DTYPES:
-            check_addend(some, name)
-    for stack in STACKS:
-        for name in DTYPES:
-            check_stack(stack, name, (1, 2))
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "complex64"])
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("turned", [False, True])
@@ -215,3 +202,16 @@ def test_a_stack_that_meets_one_expanded_matrix(dtype, rows, turned):
     if dtype == "float64":
         out = genesis.baddbmm(genesis.ones(5, rows, 6, dtype=kind), x[0], y.expand(5, 4, 6))
         assert (out == want[0] + 1).all()
+
+
+if __name__ == "__main__":
+    for i, some in enumerate(SIZES):
+        for name in DTYPES:
+            for first, second in layouts_of(i):
+                check(some, first, second, name, (1, 2))
+    for some in ADDED:
+        for name in DTYPES:
+            check_addend(some, name)
+    for stack in STACKS:
+        for name in DTYPES:
+            check_stack(stack, name, (1, 2))
