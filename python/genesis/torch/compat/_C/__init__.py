@@ -150,11 +150,15 @@ def _is_tracing() -> bool:
 
 
 def _are_functorch_transforms_active() -> bool:
-    """Whether a transform of functions runs in the style of PyTorch's: no."""
-    return False
+    """Whether a function runs under vmap."""
+    return _functorch_maybe_current_level() is not None
 
 
-def _functorch_maybe_current_level() -> None: ...
+def _functorch_maybe_current_level() -> int | None:
+    """The number of vmaps that run, None if there are none."""
+    from genesis.func._level import vmap_levels
+
+    return len(vmap_levels()) or None
 
 
 def _dispatch_has_kernel_for_dispatch_key(name: str, key: Any) -> bool:
