@@ -69,9 +69,10 @@ static void with_info() {
 }
 
 static void products() {
-  def<"linalg_cross(Tensor input, Tensor other, *, int dim=-1, Tensor? out=None) -> Tensor", [](Args& a) {
-    return ops::cross(a.tensor(0), a.tensor(1), a.integer(2));
-  }>(kFunction, "The cross product of vectors of three elements along dim.", {.kind = Kind::Pointwise});
+  def<"linalg_cross(Tensor input, Tensor other, *, int dim=-1, Tensor? out=None) -> Tensor",
+      [](Args& a) { return ops::cross(a.tensor(0), a.tensor(1), a.integer(2)); }>(
+      kFunction, "The cross product of vectors of three elements along dim.",
+      {.kind = Kind::Pointwise, .takes = Takes::Complex});
   def<"linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", [](Args& a) {
     return ops::diagonal(a.tensor(0), a.integer(1), a.integer(2), a.integer(3));
   }>(kFunction, "A view of the diagonals of matrices.", {.kind = Kind::View, .autocast = Cast::AsIs});
@@ -84,7 +85,7 @@ static void products() {
                             "; convert one of them");
         return ops::sum(ops::mul(ops::conj(x), y), {a.integer(2)}, false);
       }>(kFunction, "The dot products of vectors along dim, x conjugated; the other dimensions broadcast.",
-         {.kind = Kind::Reduction});
+         {.kind = Kind::Reduction, .takes = Takes::Complex});
   def<"linalg_multi_dot(Tensor[] tensors, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::multi_dot("linalg.multi_dot", a.tensors(0)); }>(
       kFunction,
@@ -163,10 +164,11 @@ static void older_names() {
       kBoth, "The square Q of the reflections that geqrf() makes, times a matrix, from the left or the right.");
 }
 
-static const Family family({.kind = Kind::Linalg, .autocast = Cast::Wide, .page = "matrix"}, [] {
-  with_info();
-  products();
-  older_names();
-});
+static const Family family({.kind = Kind::Linalg, .autocast = Cast::Wide, .takes = Takes::Complex, .page = "matrix"},
+                           [] {
+                             with_info();
+                             products();
+                             older_names();
+                           });
 
 }  // namespace genesis::py

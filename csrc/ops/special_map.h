@@ -7,6 +7,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "ops/compare.h"
 #include "ops/create.h"
+#include "ops/elementwise.h"
 #include "ops/pointwise.h"
 #include "ops/select.h"
 
@@ -17,6 +18,7 @@ inline constexpr int64_t kGrain = 512;
 template <double (*F)(double)>
 Tensor map(const char* op, const Tensor& x, Out out = {}) {
   const DType dtype = floating_type(x.dtype());
+  if (is_complex(dtype)) refuse_complex(op, dtype);
   Tensor y = out ? destination(op, x.shape(), dtype, out) : empty_like(x, dtype);
   const kernels::Inner inner = [](char* const* data, unsigned scalars, int64_t n, const void*) {
     const double* from = reinterpret_cast<const double*>(data[1]);
@@ -49,6 +51,7 @@ struct Pair {
   Tensor x, y;
   Pair(const Operand& a, const Operand& b) {
     const DType dtype = floating_type(result_type({a, b}));
+    if (is_complex(dtype)) refuse_complex("special", dtype);
     const auto made = [dtype](const Operand& o) {
       return o.is_scalar() ? full({}, o.scalar.to_double(), dtype) : cast(*o.tensor, dtype);
     };
