@@ -60,6 +60,9 @@ def _is_causal(mask: Tensor | None, said: bool | None) -> bool:
 
 
 def _copies(layer: Module, count: int) -> ModuleList:
+    most = 1 << 16  # far more than any model has; copying even more would seem to hang
+    if not isinstance(count, int) or not 0 <= count <= most:
+        raise ValueError(f"num_layers must be an int from 0 to {most}, got {count!r}")
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 
 
