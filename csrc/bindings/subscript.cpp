@@ -62,7 +62,7 @@ ops::IndexItem sliced(PyObject* slice, int64_t n) {
   if (PySlice_Unpack(slice, &start, &stop, &step) < 0) throw_python();
   require(step > 0, "index: a slice step must be positive, got ", step, "; use flip() to reverse");
   const Py_ssize_t count = PySlice_AdjustIndices(n, &start, &stop, step);
-  return {ops::IndexItem::Slice, count > 0 ? start : 0, count, step};
+  return {ops::IndexItem::Slice, start, count, step};
 }
 
 // An index, against the shape of x: first the integers and slices, which make a view, then the arrays on that view.

@@ -270,7 +270,10 @@ class Pickler:
         self.name("torch._utils", "_rebuild_tensor_v2" if typed else "_rebuild_tensor_v3")
         self.out += b"(("
         self.text("storage")
-        self.name("torch", f"{_STORAGE[entry.code]}Storage" if typed else "UntypedStorage")
+        if typed:
+            self.name("torch", f"{_STORAGE[entry.code]}Storage")
+        else:
+            self.name("torch.storage", "UntypedStorage")
         self.text(self.keys[entry.name])
         self.text("cpu")
         self.integer(entry.nbytes // dtype.itemsize if typed else entry.nbytes)
