@@ -11,7 +11,7 @@ from tests.ops.op import Op, Sample
 
 
 def _complex(re, im):
-    if isinstance(re, np.ndarray):
+    if isinstance(re, (np.ndarray, np.generic)):
         return re + 1j * im
     return sys.modules[type(re).__module__.partition(".")[0]].complex(re, im)
 
@@ -27,7 +27,9 @@ def _row(name, ref, **options):
 
 def _shapes(rng):
     shapes = [(2, 3), (), (4,), (0, 2)]
-    return [Sample(rng.normal(size=s) + 1.5, rng.normal(size=s)) for s in shapes]
+    return [
+        Sample(np.asarray(rng.normal(size=s) + 1.5), np.asarray(rng.normal(size=s))) for s in shapes
+    ]
 
 
 def _parts(z):
@@ -81,8 +83,7 @@ OPS: list[Op] = [
        raises=[((np.ones(2), np.ones(2, np.float32)), {}, TypeError, "real and imag must both be")]),
     Op("polar", lambda r, a: r * np.exp(1j * a), nin=2, dtypes="wide", method=False,
        result=lambda d: {"float32": "complex64", "float64": "complex128"}[d]),
-    Op("angle", lambda x: np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0.0)), dtypes="wide", grad=False,
-       unlike_torch="zeros, not a constant", variant="real"),
+    Op("angle", lambda x: np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0.0)), dtypes="wide", variant="real"),
     _row("angle", np.angle, samples=_shapes),
     _row("conj", np.conj, samples=_shapes),
     _row("conj_physical", np.conj, samples=_shapes),
@@ -93,13 +94,13 @@ OPS: list[Op] = [
     _row("view_as_real", _parts, samples=_shapes, method=False),
     Op("view_as_complex", lambda x: x[..., 0] + 1j * x[..., 1], dtypes="wide", method=False, layouts=False,
        result=lambda d: {"float32": "complex64", "float64": "complex128"}[d],
-       samples=lambda rng: [Sample(rng.normal(size=(*s, 2))) for s in [(), (3,), (2, 0), (2, 3)]],
+       samples=lambda rng: [Sample(rng.normal(size=(*s, 2))) for s in [(), (3,), (2, 3)]],
        raises=[((np.ones((2, 3)),), {}, ValueError, "last dimension must have size 2")]),
     _row("adjoint", lambda z: np.conj(np.swapaxes(z, -1, -2)),
          samples=lambda rng: [Sample(rng.normal(size=s), rng.normal(size=s)) for s in [(2, 3), (2, 1, 3)]]),
     _row("sgn", lambda z: z / np.abs(z), variant="complex", samples=_shapes),
-    Op("cfloat", lambda x: x.astype(np.complex64), dtypes="wide", result="complex64", rtol=1e-6, grad=False,
-       unlike_torch="float32 beside float64"),
+    Op("cfloat", lambda x: x.astype(np.complex64), dtypes="wide", result="complex64", rtol=1e-6,
+       grad_options={"eps": 1e-2, "atol": 1e-2}, unlike_torch="float32 beside float64"),
     Op("cdouble", lambda x: x.astype(np.complex128), dtypes="wide", result="complex128"),
     Op("linalg.eig", _squared, nin=2, dtypes="wide", method=False, layouts=False, samples=_square,
        wrap=_rebuilt, rtol=1e-8, rtol32=1e-3, grad_options={"atol": 1e-4}),
