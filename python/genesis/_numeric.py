@@ -94,6 +94,8 @@ def gradient(
     """
     if edge_order not in (1, 2):
         raise ValueError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
+    if spacing is None:
+        spacing = 1
     if dim is None:
         several = not isinstance(spacing, (int, float, Tensor))
         dims = list(range(len(spacing) if several else input.ndim))
