@@ -64,6 +64,21 @@ UNLIKE: dict[str, str] = {
     "sparse.mm.reduce": "the samples are sparse",
     "sparse.sampled_addmm": "the samples are sparse",
     "stft-float32": "values near zero differ by rounding; float64 agree",
+    "linalg.eig": "eigenvectors have a phase; tests/ops compares them up to it",
+    **{
+        f"special.bessel_{name}": "PyTorch's values have seven digits beyond 5; ours are SciPy's"
+        for name in ("j0", "j1", "y0", "y1")
+    },
+    **{
+        f"special.{name}": "a degree between -1 and 0 counts as 0 in PyTorch, and as negative here"
+        for name in (
+            *(f"{kind}chebyshev_polynomial_{n}" for kind in ("", "shifted_") for n in "tuvw"),
+            "hermite_polynomial_h",
+            "hermite_polynomial_he",
+            "laguerre_polynomial_l",
+            "legendre_polynomial_p",
+        )
+    },
     "sgn": "PyTorch's gradient is of a kind that cannot be read",
     **{
         f"{name}-bool": "at 0, PyTorch's odd orders have the wrong sign"
