@@ -727,19 +727,3 @@ def test_a_function_kept_by_its_own_object_is_released() -> None:
     del model
     gc.collect()
     assert gone() is None
-
-
-def test_large_activations_are_computed_again() -> None:
-    """Where memory peaks, results of pointwise calls are not kept if their operands are."""
-
-    def make() -> Any:
-        model = nn.Sequential(
-            nn.Linear(64, 512), nn.GELU(), nn.Linear(512, 64), nn.GELU(), nn.Linear(64, 8)
-        )
-        step = training(model, genesis.optim.SGD(model.parameters(), lr=0.01), F.mse_loss)
-        return model, step, batches((256, 64), (256, 8))
-
-    step = same_as_eager(make)
-    assert any(
-        " 0 repeated" not in str(line) for line in str(step.plan).splitlines() if "repeated" in line
-    )
