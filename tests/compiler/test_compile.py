@@ -727,3 +727,14 @@ def test_a_function_kept_by_its_own_object_is_released() -> None:
     del model
     gc.collect()
     assert gone() is None
+
+
+def test_attention_without_dropout() -> None:
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    c = genesis.compile(attend)
+    for _ in range(4):
+        q, k, v = (genesis.randn(2, 3, 5, 4) for _ in range(3))
+        assert bits(c(q, k, v)) == bits(attend(q, k, v))
+    assert plans(c)[0].uses == 2

@@ -19,7 +19,7 @@ struct AttentionOptions {
 
   template <class A>
   void arguments(A& a) {
-    a.visit(draw);
+    if (dropout > 0) a.visit(draw);
   }
 };
 
