@@ -214,6 +214,9 @@ def device_count() -> int:
     return 0
 
 
+_initialized = False  # read by packages
+
+
 def is_initialized() -> bool:
     """Whether CUDA is in use: no."""
     return False

@@ -305,7 +305,7 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
             raise KeyError(f'{what}: name must not contain ".", got {name!r}')
         if name == "":
             raise KeyError(f"{what}: name must not be empty")
-        if name not in registry and (name in self.__dict__ or hasattr(type(self), name)):
+        if name not in registry and hasattr(self, name):  # a property may say that it is not there
             raise KeyError(f"{what}: attribute {name!r} already exists")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
