@@ -56,8 +56,9 @@ def _check(op: Op, sample: Sample, dtypes: tuple[str, ...]) -> None:
     seen = bool if set(dtypes) == {"bool"} and wanted == "bool" else None
     seen = seen or (np.float64 if set(dtypes) & set(FLOATS) else np.int64)
     expected = op.expected(op.with_arrays(sample, [a.astype(seen) for a in arrays]))[0]
-    if wanted in FLOATS:
-        assert_close(out, expected, op.rtol if wanted == "float64" else op.rtol32, what)
+    if wanted in FLOATS or wanted.startswith("complex"):
+        wide = wanted in ("float64", "complex128")
+        assert_close(out, expected, op.rtol if wide else op.rtol32, what)
     else:
         np.testing.assert_array_equal(to_numpy(out), expected.astype(wanted), err_msg=what)
 
@@ -95,7 +96,7 @@ def test_gradient_has_the_dtype_of_its_input(op: Op, dtype):
     if op.mutates:
         args = (args[0] * 1, *args[1:])  # a leaf may not be changed
     outputs = [out for out in op(*args, **kwargs) if out.requires_grad]
-    sum(out.float().sum() for out in outputs).backward()
+    sum((out.abs() if out.is_complex() else out).float().sum() for out in outputs).backward()
     for leaf in leaves:
         assert leaf.grad is None or (
             leaf.grad.dtype == leaf.dtype and leaf.grad.shape == leaf.shape
