@@ -451,7 +451,9 @@ def native_batch_norm(
     y = _functional().batch_norm(
         input, running_mean, running_var, weight, bias, training, momentum, eps
     )
-    return _written((y, mean.reshape(-1), deviation.reshape(-1)), out)
+    results: tuple[Tensor, Tensor, Tensor]
+    results = _written((y, mean.reshape(-1), deviation.reshape(-1)), out)
+    return results
 
 
 @_public

@@ -291,7 +291,8 @@ def at_places(x: Tensor, index: Tensor, size: Sequence[int]) -> Tensor:
         return _C.zeros((wanted.numel(), *values.shape[1:]), dtype=values.dtype)
     place = _C.searchsorted(stored, wanted).clamp(max=stored.numel() - 1)
     found: Tensor = (stored[place] == wanted).reshape(-1, *[1] * (values.ndim - 1))
-    return _C.where(found, values[place], 0)
+    elements: Tensor = _C.where(found, values[place], 0)
+    return elements
 
 
 def coalesce(x: SparseTensor) -> SparseTensor:
