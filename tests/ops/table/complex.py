@@ -37,7 +37,7 @@ def _shapes(rng):
 
 
 def _positive(rng):
-    return [Sample(*(np.abs(a) + 0.1 for a in sample.args)) for sample in _shapes(rng)]
+    return [Sample(*(np.asarray(np.abs(a) + 0.1) for a in sample.args)) for sample in _shapes(rng)]
 
 
 def _parts(z):
@@ -100,7 +100,7 @@ OPS: list[Op] = [
     _row("real", np.real, samples=_shapes, method=False),
     _row("imag", np.imag, samples=_shapes, method=False),
     _row("view_as_real", _parts, samples=lambda rng: _shapes(rng)[:3], method=False),
-    Op("view_as_complex", lambda x: x[..., 0] + 1j * x[..., 1], dtypes="wide", method=False, layouts=False,
+    Op("view_as_complex", lambda x: x[..., 0] + 1j * x[..., 1], dtypes="wide", view=True, method=False, layouts=False,
        result=_complex_of,
        samples=lambda rng: [Sample(rng.normal(size=(*s, 2))) for s in [(), (3,), (2, 3)]],
        raises=[((np.ones((2, 3)),), {}, ValueError, "last dimension must have size 2")]),
