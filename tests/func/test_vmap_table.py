@@ -16,6 +16,7 @@ DIMS = [0, 1, -1, None]
 
 # The number of their results, or the result itself, depends on values.
 READS_VALUES = {
+    "nonzero_static",
     "argwhere",
     "bincount",
     "equal",
@@ -35,9 +36,18 @@ READS_VALUES = {
 }
 # Results are not initialised, or follow the memory of the input.
 NOT_DEFINED = {"empty_like", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
-FOLLOWS_MEMORY = {"as_strided", "as_strided_", "as_strided_scatter", "view", "view_as"}
+FOLLOWS_MEMORY = {
+    "as_strided",
+    "as_strided_",
+    "as_strided_scatter",
+    "view_as_complex",
+    "view",
+    "view_as",
+}
 # Masks, offsets and classes whose values decide on shapes.
-INDICES_DECIDE = {"__getitem__", "embedding_bag", "index_put", "one_hot", "tensor_split"}
+INDICES_DECIDE = {
+    "__getitem__", "embedding_bag", "index_put", "one_hot", "segment_reduce", "tensor_split",
+}  # fmt: skip
 # They write statistics that vmap does not map over.
 WRITES_SHARED = {"nn.functional.batch_norm", "nn.functional.instance_norm"}  # fmt: skip
 
