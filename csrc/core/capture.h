@@ -1,4 +1,4 @@
-// How a capture (kernels/plan/recorder.h) sees what runs: kernel calls, the memory of tensors, and everything that a
+// How a capture (plan/recorder.h) sees what runs: kernel calls, the memory of tensors, and everything that a
 // plan could not repeat.
 #pragma once
 

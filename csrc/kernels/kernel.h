@@ -3,7 +3,7 @@
 // A kernel file is compiled once per instruction set, each time with another GENESIS_ISA (baseline, avx2, avx512),
 // which names the namespace that its functions live in. A header declares the kernel as a variable,
 //
-//   inline constinit Kernel<void(View out, View x)> exp;            // kernels/pointwise.h
+//   inline constinit Kernel<void(View out, View x)> exp;            // kernels/elementwise/unary.h
 //
 // and the file defines the function of that name and offers it; the best offer that this CPU can run wins:
 //

@@ -129,6 +129,20 @@ def test_files_that_internals_name_are_there():
         assert not missing, page.name
 
 
+def test_files_that_comments_of_the_core_name_are_there():
+    folders = ("csrc", "python", "tests", "tools", "docs")
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.*")]
+    names = {str(file.relative_to(ROOT)) for file in files}
+    endings = {name[i:] for name in names for i in range(len(name)) if i == 0 or name[i - 1] == "/"}
+    missing = []
+    for source in sorted((ROOT / "csrc").rglob("*.[hc]*")):
+        for comment in re.findall(r"//(.*)", source.read_text()):
+            for name in re.findall(r"[\w./]*\w\.(?:h|cpp|py|md)\b", comment):
+                if name != "math.h" and name.lstrip("./") not in endings:
+                    missing.append(f"{source.relative_to(ROOT)}: {name}")
+    assert not missing
+
+
 def test_layers_include_only_what_lies_below():
     run = subprocess.run([sys.executable, ROOT / "tools/layers.py"], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
