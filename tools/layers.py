@@ -1,5 +1,9 @@
-"""Checks that each folder of csrc includes only the layers below it."""
+"""Checks that each folder of csrc includes only the layers below it, and that no Python modules of the
+package import each other in a circle when they are loaded.
+"""
 
+import ast
+import graphlib
 import pathlib
 import re
 import sys
@@ -29,5 +33,45 @@ def violations(root: pathlib.Path) -> list[str]:
     return bad
 
 
+def imports_when_loaded(body: list[ast.stmt]) -> set[str]:
+    """The names that a module imports outside of functions and of `if TYPE_CHECKING`."""
+    names: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            names |= imports_when_loaded(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+            names |= imports_when_loaded(inner)
+    return names
+
+
+def circular_imports(root: pathlib.Path) -> list[str]:
+    """A circle of modules, each of which imports the next when it is loaded; or nothing."""
+    modules = {}
+    for path in (root / "python" / "genesis").rglob("*.py"):
+        parts = path.relative_to(root / "python").with_suffix("").parts
+        modules[".".join(parts).removesuffix(".__init__")] = path
+    graph = {}
+    for name, path in modules.items():
+        graph[name] = set()
+        for target in imports_when_loaded(ast.parse(path.read_text()).body):
+            while target and target not in modules:  # a name in a module
+                target = target.rpartition(".")[0]
+            # Loading genesis.nn.utils loads genesis.nn too, unless we are inside of it.
+            while target and not f"{name}.".startswith(f"{target}."):
+                graph[name].add(target)
+                target = target.rpartition(".")[0]
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return [f"modules import each other: {' <- '.join(error.args[1])}"]
+    return []
+
+
 if __name__ == "__main__":
-    sys.exit("\n".join(violations(pathlib.Path(__file__).parents[1])) or 0)
+    ROOT = pathlib.Path(__file__).parents[1]
+    sys.exit("\n".join(violations(ROOT) + circular_imports(ROOT)) or 0)

@@ -11,7 +11,7 @@ from genesis._C import Tensor
 from genesis.nn import init
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
-from genesis.nn.utils.rnn import PackedSequence
+from genesis.nn._packed import PackedSequence
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
