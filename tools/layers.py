@@ -1,5 +1,5 @@
-"""Checks that each folder of csrc includes only the layers below it, and that no Python modules of the
-package import each other in a circle when they are loaded.
+"""Checks that each folder of csrc includes only the layers below it, and that no modules of the
+Python package import each other in a circle when they are loaded.
 """
 
 import ast

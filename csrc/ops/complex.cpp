@@ -117,7 +117,8 @@ Tensor complex_of_pairs(const Tensor& x) {
     even = even && (strides[d] % 2 == 0 || shape[d] <= 1);
     strides[d] /= 2;
   }
-  require(even, "view_as_complex: pairs must lie next to each other in memory, at even places, but the strides are ",
+  require(even || x.numel() == 0,
+          "view_as_complex: pairs must lie next to each other in memory, at even places, but the strides are ",
           x.strides(), " and the offset is ", x.offset(), "; use contiguous()");
   Tensor y = reinterpret(x, complex_type(x.dtype()), shape, strides);
   return record("view_as_complex", std::move(y), inputs(x), save(),

@@ -50,6 +50,7 @@ Tensor positions_of(const Tensor& mask) {
   const Tensor bits = contiguous(cast(mask, DType::Bool));
   const int64_t n = bits.numel();
   std::vector<int64_t> counts(static_cast<size_t>(n / kernels::kMaskBlock + 1));
+  if (on_meta) fail_no_data();
   kernels::count_true(counts.data(), bits.address<uint8_t>(), n);
   int64_t total = 0;
   for (int64_t& c : counts) {

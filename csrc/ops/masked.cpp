@@ -48,6 +48,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value, Ou
 static Tensor compressed(const Tensor& x, const Tensor& mask) {
   const WithGradMode off(false);
   const Tensor from = contiguous(x), flags = contiguous(mask);
+  if (on_meta) fail_no_data();
   const int64_t count = kernels::compress(nullptr, nullptr, flags.address<bool>(), flags.numel(), 1);
   Tensor y = empty({count}, x.dtype());
   kernels::compress(y->data, from->data, flags.address<bool>(), flags.numel(), itemsize(x.dtype()));
@@ -101,6 +102,7 @@ Tensor masked_scatter(const Tensor& x_in, const Tensor& mask_in, const Tensor& s
   {
     const WithGradMode off(false);
     const Tensor flags = contiguous(mask), from = contiguous(source);
+    if (on_meta) fail_no_data();
     const int64_t count = kernels::compress(nullptr, nullptr, flags.address<bool>(), flags.numel(), 1);
     require(count <= source.numel(), "masked_scatter: mask has ", count, " true elements but source only ",
             source.numel(), " elements");

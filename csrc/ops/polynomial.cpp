@@ -1,4 +1,5 @@
 // Orthogonal polynomials of x, of a degree n for each element: those of Chebyshev, Hermite, Laguerre and Legendre.
+#include <atomic>
 #include <cmath>
 #include <vector>
 
@@ -38,13 +39,30 @@ struct Which {
   int order;
 };
 
+// By the angle, in the time of one step for any degree. |x| < 1.
+double chebyshev(Polynomial family, double x, double n) {
+  const double angle = std::acos(x);
+  switch (family) {
+    case Polynomial::ChebyshevT: return std::cos(n * angle);
+    case Polynomial::ChebyshevU: return std::sin((n + 1) * angle) / std::sin(angle);
+    case Polynomial::ChebyshevV: return std::cos((n + 0.5) * angle) / std::cos(angle / 2);
+    default: return std::sin((n + 0.5) * angle) / std::sin(angle / 2);
+  }
+}
+bool is_chebyshev(Polynomial family) {
+  return family == Polynomial::ChebyshevT || family == Polynomial::ChebyshevU || family == Polynomial::ChebyshevV ||
+         family == Polynomial::ChebyshevW;
+}
+
+constexpr double kMaxDegree = 1 << 20;  // of what takes a step for each degree
+
 // The derivatives follow the same steps: (x p)^(m) = x p^(m) + m p^(m-1).
-double value(const Which& which, double x, double degree) {
+double value(const Which& which, double x, double degree, std::atomic<bool>& too_high) {
   if (std::isnan(x) || std::isnan(degree)) return std::numeric_limits<double>::quiet_NaN();
   if (degree < 0) return 0;
   const double at = which.shifted ? 2 * x - 1 : x, n = std::trunc(degree);
-  if (which.family == Polynomial::ChebyshevT && which.order == 0 && n > 64 && std::abs(at) <= 1)
-    return std::cos(n * std::acos(at));  // in the time of one step, for any degree
+  if (is_chebyshev(which.family) && which.order == 0 && n > 64 && std::abs(at) < 1)
+    return chebyshev(which.family, at, n);
   const auto count = static_cast<size_t>(which.order) + 1;
   std::vector<double> before(count, 0), last(count, 0), next(count, 0);
   last[0] = 1;
@@ -59,20 +77,31 @@ double value(const Which& which, double x, double degree) {
     before.swap(last);
     last.swap(next);
     if (!finite) break;  // it stays so
+    if (k > kMaxDegree) {
+      too_high.store(true, std::memory_order_relaxed);
+      break;
+    }
   }
   return last.back() * (which.shifted ? std::ldexp(1, which.order) : 1);
 }
 
 Tensor polynomial(const char* op, const Which& which, const Tensor& x, const Tensor& n) {
   Tensor y = empty(broadcast_shapes(op, x.shape(), n.shape()), x.dtype());
+  std::atomic<bool> too_high = false;
+  struct Params {
+    Which which;
+    std::atomic<bool>& too_high;
+  } params{which, too_high};
   const kernels::Inner inner = [](char* const* data, unsigned scalars, int64_t count, const void* params) {
     const double *x = reinterpret_cast<const double*>(data[1]), *n = reinterpret_cast<const double*>(data[2]);
+    const auto& [which, too_high] = *static_cast<const Params*>(params);
     for (int64_t i = 0; i < count; ++i)
-      reinterpret_cast<double*>(data[0])[i] =
-          value(*static_cast<const Which*>(params), x[scalars & 2 ? 0 : i], n[scalars & 4 ? 0 : i]);
+      reinterpret_cast<double*>(data[0])[i] = value(which, x[scalars & 2 ? 0 : i], n[scalars & 4 ? 0 : i], too_high);
   };
   const DType wide = DType::Float64;
-  kernels::elementwise({{y.view(), wide}, {x.view(), wide}, {n.view(), wide}}, inner, &which, special::kGrain);
+  kernels::elementwise({{y.view(), wide}, {x.view(), wide}, {n.view(), wide}}, inner, &params, special::kGrain);
+  require(!too_high, op, ": n must be at most ", static_cast<int64_t>(kMaxDegree),
+          " here, since the time grows with the degree");
   return record(op, y, broadcast(x, n), save(x, n), [op, which](const Tensor& dy, const Saved& saved) {
     require<GraphError>(!saved.needs(1), op, ": has no derivative by the degree n; detach() it");
     const Which slope{which.family, which.shifted, which.order + 1};

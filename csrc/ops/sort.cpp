@@ -127,6 +127,7 @@ static Unique groups(const Tensor& group, int64_t count) {
 }
 
 static Unique unique_flat(const Tensor& x, bool sort_first) {
+  if (on_meta) fail_no_data();
   const WithGradMode off(false);
   const Tensor flat = reshape(contiguous(x), {x.numel()});
   const int64_t n = flat.numel();

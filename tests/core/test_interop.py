@@ -224,7 +224,7 @@ def test_dlpack_refuses_what_it_cannot_do():
         genesis.from_dlpack([1.0])
     with pytest.raises(ValueError, match="strides"):
         genesis.from_dlpack(np.arange(4.0)[::-1])
-    with pytest.raises(TypeError, match="code"):
+    with pytest.raises((TypeError, BufferError)):  # NumPy refuses to export it from 2.3 on
         genesis.from_dlpack(np.ones(2, np.longdouble))
     assert t.__dlpack_device__() == (1, 0)
     assert t.__dlpack__(copy=True) is not None

@@ -98,7 +98,7 @@ MISTAKES = [
     Mistake("a list into a layer", "nn.Linear(2, 1)([1.0, 2.0])", TypeError,
             r"linear\(\): .*'input'.* got list", "must be a Tensor", r"genesis\.tensor\(\.\.\.\)"),
     Mistake("gradients of integers", "genesis.tensor([1, 2], requires_grad=True)", TypeError,
-            "got int64", "only floating tensors", r"use x\.float\(\)"),
+            "got int64", "only floating and complex tensors", r"use x\.float\(\)"),
     Mistake("words of an embedding as floats", "nn.Embedding(10, 3)(ones(3))", TypeError,
             "embedding: .*got float32", "must be int64 or int32", r"use index\.long\(\)"),
     Mistake("a word that is not in the table", "nn.Embedding(10, 3)(tensor([3, 10]))", IndexError,

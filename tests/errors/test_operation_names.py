@@ -45,7 +45,9 @@ def test_native_functions(op):
             assert text is None or names(text, op), text
 
 
-@pytest.mark.parametrize("op", [n for n in native_functions() if hasattr(genesis.Tensor, n)])
+@pytest.mark.parametrize(
+    "op", [n for n in native_functions() if callable(getattr(genesis.Tensor, n, None))]
+)
 def test_methods(op):
     for wrong in WRONG:
         for arguments in ((wrong,), (wrong, wrong), (1, wrong)):

@@ -128,7 +128,7 @@ def of(dtype="F32", shape=(2,), offsets=(0, 8)):
         (header({"a": of(offsets=(8, 0))}, bytes(8)), "takes 8 bytes"),
         (header({"a": of(offsets=(4, 12))}, bytes(12)), "no gap"),
         (header({"a": of(), "b": of(offsets=(4, 12))}, bytes(12)), "no overlap"),
-        (header({"a": of("F8_E4M3", [8])}, bytes(8)), "F8_E4M3"),
+        (header({"a": of("F4", [8])}, bytes(8)), "F4"),
         (header({"a": {"dtype": "F32"}}), "needs dtype"),
         (header({"a": 1}), "needs dtype"),
         (header({"__metadata__": {"a": 1}}), "strings to strings"),

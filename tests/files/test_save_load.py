@@ -205,7 +205,7 @@ def test_files_of_numpy_go_both_ways(tmp_path, rng, suffix):
     else:
         np.savez_compressed(path, a=array, b=np.arange(3, dtype=np.uint16))
         back = genesis.load(path)
-        assert np.array_equal(back["a"].numpy(), array) and back["b"].dtype == genesis.int32
+        assert np.array_equal(back["a"].numpy(), array) and back["b"].dtype == genesis.uint16
         genesis.save({"a": back["a"]}, path)
         assert np.array_equal(np.load(path)["a"], array)
 

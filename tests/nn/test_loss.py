@@ -208,14 +208,14 @@ def test_kl_div_warns_of_its_mean():
         F.kl_div(x, x.exp())
 
 
-def test_ctc_has_exact_gradients_of_unnormalised_frames():
-    """Finite differences, where PyTorch's gradient holds only after log_softmax."""
+def test_ctc_has_exact_gradients_of_normalised_frames():
+    """As in PyTorch, the gradient assumes log_softmax; tests/ops/test_edges.py compares without."""
     rng = np.random.default_rng(0)
     x = genesis.tensor(rng.normal(size=(5, 2, 4)), dtype=genesis.float64, requires_grad=True)
     targets = genesis.tensor([[1, 1, 2], [3, 0, 0]])
 
     def loss(x):
-        return F.ctc_loss(x, targets, [5, 3], [3, 1], reduction="none")
+        return F.ctc_loss(x.log_softmax(-1), targets, [5, 3], [3, 1], reduction="none")
 
     assert gradcheck(loss, (x,))
     assert gradgradcheck(loss, (x,))

@@ -167,7 +167,9 @@ class Op(_Options):
     def forms(self) -> dict[str, Callable[..., Any]]:
         """Every way to call it: functions, method, operator."""
         found: dict[str, Callable[..., Any]] = {}
-        paths = [self.name]
+        # torch.embedding_bag and others are not the functions of nn.functional.
+        other = genesis._HOME.get(self.name) == "_second_names"
+        paths = [] if other else [self.name]
         if (
             self.name in genesis.nn.functional.__all__
         ):  # others have the parameters of older programs

@@ -24,11 +24,14 @@ VALUES = {
     "equal",
     "histogram",
     "index_put",
+    "masked_scatter",
     "nn.functional.ctc_loss",
     "nn.functional.embedding_bag",
     "embedding_bag",
     "one_hot",
+    "nonzero_static",
     "repeat_interleave",
+    "segment_reduce",
     "tensor_split",
     "to",
 }
@@ -46,6 +49,10 @@ def leaves_of(op, sample, device):
     return [tensor(a, op.precise[0]).to(device).requires_grad_(op.grad) for a in op.leaves(sample)]
 
 
+def total_of(tensors):
+    return sum((genesis.view_as_real(t) if t.is_complex() else t).sum() for t in tensors)
+
+
 def run(op, sample, device):
     leaves = leaves_of(op, sample, device)
     args, kwargs = op.with_leaves(
@@ -58,11 +65,12 @@ def run(op, sample, device):
     tracked = [y for y in outputs if isinstance(y, genesis.Tensor) and y.requires_grad]
     grads = []
     if op.grad and tracked:
-        total = sum(y.sum() for y in tracked)
-        grads = genesis.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
-        again = [g.sum() for g in grads if g is not None and g.requires_grad]
+        grads = genesis.autograd.grad(
+            total_of(tracked), leaves, create_graph=True, allow_unused=True
+        )
+        again = [g for g in grads if g is not None and g.requires_grad]
         if again:
-            second = genesis.autograd.grad(sum(again), leaves, allow_unused=True)
+            second = genesis.autograd.grad(total_of(again), leaves, allow_unused=True)
             grads = [*grads, *second]
     return outputs, listed([g for g in grads if g is not None])
 

@@ -129,6 +129,9 @@ def checkpoint(
     if not _C.is_grad_enabled():
         return function(*args, **kwargs)
     first_context, second_context = context_fn()
+    if any(_C._is_batched(x) for x in tree_flatten((args, kwargs))[0]):
+        with first_context:  # vmap keeps what backward needs; the gradient is the same
+            return function(*args, **kwargs)
     states = [capture() for capture in (_autocast_state, *_ambient_states)]
     if preserve_rng_state:
         states.append(_random_state())

@@ -56,6 +56,8 @@ def _smooth_operators(
         leaves = tuple(t.detach().requires_grad_() for t in tensors[:wanted])
         if op["name"] in _NOT_BY_THE_FIRST:
             leaves = (leaves[0].detach(), *leaves[1:])
+        if "_polynomial_" in op["name"]:  # has no derivative by its degree
+            leaves = (leaves[0], leaves[1].detach())
         function = functools.partial(_call, getattr(genesis._C, op["name"]), (1,) * len(dims))
         try:
             result = function(*leaves)

@@ -16,6 +16,7 @@ from genesis.func._batching._tensor import (
     is_at,
     left,
     loop,
+    looped,
     rule,
     wrap,
 )
@@ -44,6 +45,8 @@ def apply(call: Call) -> Any:
             f"{cls.__name__}: has both a vmap static method and generate_vmap_rule=True; keep one"
         )
     if not written and not generate:
+        if level.replicas:  # a Jacobian, for which the user did not ask for vmap
+            return looped(call)
         raise RuntimeError(
             f"vmap: {cls.__name__} cannot be mapped over; write its vmap static method, "
             "vmap(info, in_dims, *args), or set generate_vmap_rule = True if forward and backward "

@@ -9,6 +9,7 @@ from genesis.func._batching._tensor import (
     BatchedTensor,
     Call,
     caller,
+    left,
     levels_of,
     physical,
     rewrap,
@@ -50,6 +51,13 @@ def values(call: Call) -> Any:
         *(slices(a, call.level, 0) for a in call.args),
         **{k: slices(v, call.level, 0) for k, v in call.kwargs.items()},
     )
+
+
+@rule("_watched")
+def watched(call: Call) -> Any:
+    """Whether the whole batch takes part in what is recorded."""
+    with left(call.level):
+        return call.op.func(call.args[0]._value)
 
 
 @rule("masked_select")

@@ -9,9 +9,9 @@ from typing import Any
 from genesis import _C
 from genesis._C import Tensor
 from genesis.nn import init
+from genesis.nn._packed import PackedSequence
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
-from genesis.nn._packed import PackedSequence
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
