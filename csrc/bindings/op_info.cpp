@@ -52,8 +52,9 @@ static Object describe(const Operator& op) {
 
 // The type of the named tuple that an operator returns; null if it returns something else.
 static PyTypeObject* returned_type(const Operator& op) {
-  const std::string text(op.sig.returns);
-  if (!text.starts_with('(') || text.find(' ') == text.npos) return nullptr;
+  std::string text(op.sig.returns);
+  text.erase(0, std::min(text.find('('), text.size()));  // "Tensor|(Tensor values, Tensor indices)"
+  if (text.find(' ') == text.npos) return nullptr;
   auto* names = new std::vector<std::string>;  // the type keeps them
   for (size_t at = 0; at != text.npos; at = text.find(',', at + 1)) {
     const size_t end = std::min(text.find(',', at + 1), text.size() - 1), begin = text.rfind(' ', end) + 1;

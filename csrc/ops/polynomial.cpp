@@ -54,13 +54,17 @@ bool is_chebyshev(Polynomial family) {
          family == Polynomial::ChebyshevW;
 }
 
-constexpr double kMaxDegree = 1 << 20;  // of what takes a step for each degree
+constexpr double kMaxDegree = 1 << 20;
 
 // The derivatives follow the same steps: (x p)^(m) = x p^(m) + m p^(m-1).
 double value(const Which& which, double x, double degree, std::atomic<bool>& too_high) {
   if (std::isnan(x) || std::isnan(degree)) return std::numeric_limits<double>::quiet_NaN();
   if (degree < 0) return 0;
   const double at = which.shifted ? 2 * x - 1 : x, n = std::trunc(degree);
+  if (n > kMaxDegree) {  // in the time of a step for each degree, it would not end
+    too_high.store(true, std::memory_order_relaxed);
+    return std::numeric_limits<double>::quiet_NaN();
+  }
   if (is_chebyshev(which.family) && which.order == 0 && n > 64 && std::abs(at) < 1)
     return chebyshev(which.family, at, n);
   const auto count = static_cast<size_t>(which.order) + 1;
@@ -77,10 +81,6 @@ double value(const Which& which, double x, double degree, std::atomic<bool>& too
     before.swap(last);
     last.swap(next);
     if (!finite) break;  // it stays so
-    if (k > kMaxDegree) {
-      too_high.store(true, std::memory_order_relaxed);
-      break;
-    }
   }
   return last.back() * (which.shifted ? std::ldexp(1, which.order) : 1);
 }
@@ -101,7 +101,7 @@ Tensor polynomial(const char* op, const Which& which, const Tensor& x, const Ten
   const DType wide = DType::Float64;
   kernels::elementwise({{y.view(), wide}, {x.view(), wide}, {n.view(), wide}}, inner, &params, special::kGrain);
   require(!too_high, op, ": n must be at most ", static_cast<int64_t>(kMaxDegree),
-          " here, since the time grows with the degree");
+          ", since the time grows with the degree");
   return record(op, y, broadcast(x, n), save(x, n), [op, which](const Tensor& dy, const Saved& saved) {
     require<GraphError>(!saved.needs(1), op, ": has no derivative by the degree n; detach() it");
     const Which slope{which.family, which.shifted, which.order + 1};

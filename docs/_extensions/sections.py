@@ -22,6 +22,7 @@ MODULES = {
     "genesis.autograd": "gradients, tapes, functions of one's own",
     "genesis.autograd.function": "custom functions",
     "genesis.autograd.functional": "derivatives at a point",
+    "genesis.autograd.forward_ad": "forward mode",
     "genesis.autograd.graph": "the graph and its hooks",
     "genesis.autograd.tape": "tapes",
     "genesis.func": "transforms of functions",
@@ -120,6 +121,7 @@ NAMESPACES = (
     "utils.hooks",
     "utils.model_zoo",
     "xpu",
+    "return_types",
 )
 
 # Pages of the names of `genesis` itself. An operator says its page (csrc/bindings); functions of

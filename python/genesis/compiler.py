@@ -73,7 +73,7 @@ def compile(
         given = dict(
             fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options
         )
-        return lambda function: compile(function, **given, disable=disable, check=check)  # type: ignore[arg-type]
+        return lambda function: compile(function, **given, disable=disable, check=check)
     if not callable(model):
         raise TypeError(f"compile: expected a function or a module, got {type(model).__name__}")
     if dynamic:

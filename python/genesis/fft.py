@@ -11,6 +11,7 @@ direction is divided by the number of values: ``"backward"`` (the inverse, the d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,7 +50,7 @@ _Dims = int | Sequence[int] | None
 
 
 def _scale(op: str, norm: str | None, lengths: Sequence[int], inverse: bool) -> float:
-    count = 1
+    count = 1.0
     for n in lengths:
         count *= n
     if norm not in (None, "backward", "forward", "ortho"):
@@ -57,7 +58,7 @@ def _scale(op: str, norm: str | None, lengths: Sequence[int], inverse: bool) -> 
             f"fft.{op}: norm must be 'backward', 'forward', 'ortho' or None, got {norm!r}"
         )
     if norm == "ortho":
-        return count**-0.5
+        return 1 / math.sqrt(count)
     return 1 / count if (norm == "forward") != inverse else 1.0
 
 
@@ -106,12 +107,23 @@ def _with_length(op: str, x: Tensor, dim: int, n: int) -> Tensor:
 def _given(out: Tensor | None, result: Tensor) -> Tensor:
     if out is None:
         return result
+    if not isinstance(out, Tensor):
+        raise TypeError(f"fft: argument 'out' must be a Tensor, got {type(out).__name__}")
+    if result.requires_grad or out.requires_grad:
+        raise RuntimeError(
+            "fft: out= leaves no trace in the graph, and a tensor requires grad; call it without "
+            "out=, or under no_grad()"
+        )
     if not _C.can_cast(result.dtype, out.dtype):
         raise _C.DTypeError(
             f"fft: the result is {result.dtype} and cannot be stored in out, which is {out.dtype}"
         )
-    with _C.no_grad():
-        return out.resize_(result.shape).copy_(result)
+    if out.numel() and out.shape != result.shape:
+        raise _C.ShapeError(
+            f"fft: the result has shape {tuple(result.shape)} and cannot be stored in a tensor of "
+            f"shape {tuple(out.shape)}; pass an empty one, or one of that shape"
+        )
+    return out.resize_(result.shape).copy_(result)
 
 
 def _lengths(

@@ -15,7 +15,7 @@ from genesis._missing import MissingName
 __all__ = sorted(
     op["name"]
     for op in _C.op_info()
-    if op["function"] and op["returns"].startswith("(") and " " in op["returns"]
+    if op["function"] and op["name"][0] != "_" and " " in op["returns"].partition("(")[2]
 )
 
 

@@ -46,7 +46,10 @@ def test_binary(name, other):
 
 def test_alpha_and_scalar_base():
     xs, ys = lists(), lists(1)
-    same(genesis._foreach_add(xs, ys, alpha=3), [x + 3 * y for x, y in zip(xs, ys, strict=True)])
+    same(
+        genesis._foreach_add(xs, ys, alpha=3),
+        [genesis.add(x, y, alpha=3) for x, y in zip(xs, ys, strict=True)],
+    )
     same(genesis._foreach_pow(2.0, xs), [2.0**x for x in xs])
 
 

@@ -35,6 +35,8 @@ READ_LIMIT = 1 << 20  # elements of a result that are looked at
 
 def contents(t: genesis.Tensor) -> bytes:
     t = t.detach()
+    if t.layout != genesis.strided:
+        t = t.to_dense()
     if t.numel() == 0:
         return b""
     if t.dtype == genesis.bfloat16:
@@ -239,6 +241,8 @@ class Calls(Target):
             if not isinstance(t, genesis.Tensor) or t.numel() > READ_LIMIT:
                 continue
             contents(t)
+            if t.layout != genesis.strided:
+                t = t.to_dense()
             if t.requires_grad and t.grad_fn is not None:
                 self.note(f"{self.text} backward")
                 try:

@@ -52,6 +52,14 @@ class Life(Target):
         self.folder = tempfile.TemporaryDirectory()
         self.done = 0
         self.base = 0
+        for dtype in (
+            "bool",
+            "int64",
+            "float16",
+            "float32",
+            "float64",
+        ):  # vmap keeps one element each
+            genesis.vmap(lambda t: t.clone())(genesis.ones(2, dtype=getattr(genesis, dtype)))
         self.tensors = genesis.memory.allocated()
         self.activities = [self.train, self.train, self.files, self.threads, self.batches, self.graphs, self.failures, self.transforms]  # fmt: skip
 

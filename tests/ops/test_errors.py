@@ -33,5 +33,6 @@ def test_shapes_that_do_not_broadcast(op: Op):
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.id) for op in OPS if op.elementwise])
 def test_what_is_not_a_tensor(op: Op):
-    with pytest.raises(TypeError):
+    # A row of a method only calls the method of the text.
+    with pytest.raises((TypeError, AttributeError)):
         op(*["text"] * op.nin, **op.kwargs[0])

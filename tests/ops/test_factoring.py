@@ -21,7 +21,7 @@ def test_lu_of_a_singular_matrix():
 def test_lu_refusals():
     with pytest.raises(ValueError, match="linalg.lu: A must have at least 2 dimensions"):
         linalg.lu(genesis.ones(2))
-    with pytest.raises(TypeError, match="linalg.lu_factor: A must be float32 or float64"):
+    with pytest.raises(TypeError, match="linalg.lu_factor: A must be float32, float64 or complex"):
         linalg.lu_factor(genesis.ones(2, 2, dtype=genesis.int64))
 
 

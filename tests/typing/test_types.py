@@ -53,6 +53,8 @@ def test_an_op_returns_what_its_stub_says(op: Op, returns):
     args, kwargs = op.with_leaves(sample, leaves)
     out = next(iter(op.forms().values()))(*args, **kwargs)
     if declared.startswith("tuple"):
+        if op.wrap is not None:  # the row tests one of the results
+            return
         assert type(out) is tuple
         assert all(isinstance(t, genesis.Tensor) for t in out)
     elif declared.startswith("_"):

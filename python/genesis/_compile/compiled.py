@@ -167,7 +167,7 @@ def _random_states() -> Any:
 
     import numpy as np
 
-    state = np.random.get_state(legacy=True)
+    state: Any = np.random.get_state(legacy=True)
     return random.getstate(), (state[0], state[1].tobytes(), *state[2:])
 
 
@@ -213,7 +213,7 @@ class CompiledFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.eager is not None or _stance != "default" or _C._capturing():
             return self.function(*args, **kwargs)
-        modes = _C._plan_modes()
+        modes: Any = _C._plan_modes()
         if modes < 0:
             return self.function(*args, **kwargs)
         leaves, spec = _flatten(args, kwargs)

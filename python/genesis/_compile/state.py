@@ -65,10 +65,10 @@ class State:
             for t, value in zip(self.tensors, self.values, strict=True):
                 if _bits(t) != _bits(value):
                     t.detach().copy_(value)
-            for t, grad, value in zip(self.tensors, self.grads, self.grad_values, strict=True):
+            for t, grad, kept in zip(self.tensors, self.grads, self.grad_values, strict=True):
                 if t.requires_grad and t.is_leaf:
-                    if grad is not None and value is not None:
-                        grad.detach().copy_(value)
+                    if grad is not None and kept is not None:
+                        grad.detach().copy_(kept)
                     t.grad = grad
         for owner, saved in self.owners:
             if not isinstance(owner, Optimizer):

@@ -71,8 +71,10 @@ def watch(module: ModuleType) -> None:
         if before is not None:
             try:
                 return before(name)
-            except MissingName:
-                raise
+            except MissingName as missing:
+                if missing.advice:  # from the table of PyTorch's names
+                    note(f"{shown}.{name}")
+                    raise
             except AttributeError:
                 pass
         if not name.startswith("__") and hasattr(module, "__path__"):

@@ -97,7 +97,8 @@ class ModuleConvert:
 
     def _move(self, device: Any) -> None:
         meta = _C.empty(0, device=device).is_meta  # says so if there is no such device
-        kept = (t for m in self.modules() for t in (*m._parameters.values(), *m._buffers.values()))
+        modules: Any = self.modules()  # type: ignore[attr-defined]
+        kept = (t for m in modules for t in (*m._parameters.values(), *m._buffers.values()))
         if any(t is not None and t.is_meta != meta for t in kept):
             self._apply(lambda t: t.to(device))
 

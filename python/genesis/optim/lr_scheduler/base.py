@@ -123,7 +123,8 @@ class LRScheduler:
             from genesis._compile import host as _host
 
             if _host.hosts is not None:
-                return _host.repeated(self, lambda: self.step(epoch))
+                _host.repeated(self, lambda: self.step(epoch))
+                return
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 f"{type(self).__name__}.step() was called before optimizer.step(): the first "
