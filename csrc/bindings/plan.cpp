@@ -4,8 +4,10 @@
 // gradient of one of them. What a call leaves behind is results: tensors that it returns, and gradients.
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "autograd/meta.h"
@@ -70,6 +72,7 @@ class Compiled {
   std::vector<Result> results;                   // those that are returned first
   size_t returned = 0, first_returned = 0;       // of both parts, of the first
   std::vector<std::vector<GradEffect>> effects;  // before each action of the host, and at the end
+  std::vector<Source> replaced;                  // leaves whose gradient the plan replaces and does not read
   size_t first_arguments = 0;                    // of the first part
   bool gradients_matter = false;                 // those that leaves have before a call
   std::unique_ptr<plan::Plan> plan;
@@ -162,12 +165,13 @@ Compiled& compiled(PyObject* capsule) {
   return *static_cast<Compiled*>(p);
 }
 
-// Memory of a run: the arena, and that of results.
+// Memory of a run: segments of the arena, and that of results.
 struct Run {
   Object owner;  // the plan
   Compiled& c;
   std::unique_ptr<plan::Instance> instance;
-  char* arena = nullptr;
+  std::vector<char*> segments;
+  size_t next_event = 0;
   std::vector<Tensor> memory;     // of output blocks
   std::vector<Tensor> externals;  // as they were
   std::vector<uint32_t> versions;
@@ -179,9 +183,11 @@ struct Run {
       instance = std::move(c.free_instances.back());
       c.free_instances.pop_back();
     }
+    segments.resize(c.plan->segments.size());
+    memory.resize(c.plan->homes.size());
   }
   ~Run() {
-    if (arena) deallocate(arena, static_cast<size_t>(c.plan->arena_bytes));
+    for (uint32_t i = 0; i < segments.size(); ++i) end_segment(i);
     if (c.free_instances.size() < 4) c.free_instances.push_back(std::move(instance));
   }
   Run(const Run&) = delete;
@@ -230,18 +236,38 @@ struct Run {
     }
     return true;
   }
-  void allocate_memory(bool first) {
+  void end_segment(uint32_t i) {
+    if (char* const p = std::exchange(segments[i], nullptr)) deallocate(p, static_cast<size_t>(c.plan->segments[i].bytes));
+  }
+  void happen(const plan::Event& e, const std::vector<Tensor>& arguments) {
     const plan::Plan& p = *c.plan;
-    if (first && p.arena_bytes > 0) {
-      arena = static_cast<char*>(allocate(static_cast<size_t>(p.arena_bytes)));
-      instance->set_arena(arena);
+    switch (e.kind) {
+      case plan::Event::Begin:
+        segments[e.index] = static_cast<char*>(allocate(static_cast<size_t>(p.segments[e.index].bytes)));
+        instance->set_segment(e.index, segments[e.index]);
+        break;
+      case plan::Event::End: end_segment(e.index); break;
+      case plan::Event::Output:
+        memory[e.index] = empty({p.recording->blocks[e.index].bytes}, DType::UInt8);
+        instance->set_base(e.index, memory[e.index]->data);
+        break;
+      case plan::Event::Gradients:
+        for (const Source& s : c.replaced) {
+          Tensor old;
+          std::swap(meta(c.tensor(s, arguments)).grad, old);
+        }
+        break;
     }
-    if (!first) return;
-    memory.resize(p.homes.size());
-    for (size_t b = 0; b < p.homes.size(); ++b) {
-      if (p.homes[b] != plan::Home::Output) continue;
-      memory[b] = empty({p.recording->blocks[b].bytes}, DType::UInt8);
-      instance->set_base(static_cast<uint32_t>(b), memory[b]->data);
+  }
+  // Runs steps up to `end` or an action of the host; returns where it stopped, or Instance::kFailed.
+  uint32_t advance(uint32_t step, uint32_t end, const std::vector<Tensor>& arguments) {
+    const std::vector<plan::Event>& events = c.plan->events;
+    for (;;) {
+      while (next_event < events.size() && events[next_event].step <= step) happen(events[next_event++], arguments);
+      if (step >= end) return step;
+      const uint32_t stop = next_event < events.size() ? std::min(end, events[next_event].step) : end;
+      step = instance->run(step, stop);
+      if (step != stop) return step;
     }
   }
   Tensor make(const Result& r, const std::vector<Tensor>& arguments) const {
@@ -360,6 +386,12 @@ PyObject* end(Args& a) {
     used.push_back(std::move(e));
   }
   c->externals = std::move(used);
+  for (const GradEffect& effect : c->effects[0]) {
+    const auto reads = [&](const External& e) {
+      return e.source.gradient && e.source.kind == effect.leaf.kind && e.source.index == effect.leaf.index;
+    };
+    if (std::none_of(c->externals.begin(), c->externals.end(), reads)) c->replaced.push_back(effect.leaf);
+  }
   for (const auto& list : c->effects) c->gradients_matter |= !list.empty();
   if (c->second_part >= 0 && (c->gradients_matter || c->effects.size() > 1))
     return PyUnicode_FromString("it runs a backward pass or an optimizer, and returns a tensor that requires grad");
@@ -400,7 +432,6 @@ PyObject* run(Args& a) {
   Compiled& c = r->c;
   if (arguments.size() != c.first_arguments || !r->bind(arguments, 0, arguments.size()))
     return PyUnicode_FromString("tensors");
-  r->allocate_memory(true);
   if (!r->instance->run_checks()) return PyUnicode_FromString(r->instance->failed);
   const Restore restore(*r);
   Generator& generator = default_generator();
@@ -410,7 +441,7 @@ PyObject* run(Args& a) {
   const uint32_t last = c.plan->second_part;
   size_t host = 0;
   while (step < last) {
-    step = r->instance->run(step, last);
+    step = r->advance(step, last, arguments);
     if (step == plan::Instance::kFailed) {
       restore.apply();
       generator.offset = first;
@@ -453,7 +484,7 @@ PyObject* run_backward(Args& a) {
             "; call backward() before, or clone() it");
   if (!r.bind(arguments, c.first_arguments, arguments.size())) return PyUnicode_FromString("tensors");
   const auto end = static_cast<uint32_t>(c.plan->steps.size());
-  const uint32_t stopped = r.instance->run(c.plan->second_part, end);
+  const uint32_t stopped = r.advance(c.plan->second_part, end, arguments);
   require(stopped == end, "backward: a compiled function did not run to its end");
   std::vector<Tensor> results;
   const size_t begin = c.results.size() - c.returned;

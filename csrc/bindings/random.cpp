@@ -237,6 +237,20 @@ const Family family({.kind = Kind::Random, .page = "creation"}, [] {
     return incref(Py_None);
   }>(kFunction | kTool, "Goes back to a state that get_rng_state returned.", {.page = "settings"});
 
+  // A place in the sequence of the default generator, which draws may return to. Unlike its state it is no value that a
+  // function could keep, so a capture goes on.
+  def<"_rng_position() -> Any", [](Args&) {
+    const Generator& g = default_generator();
+    return Py_BuildValue("(KK)", static_cast<unsigned long long>(g.seed), static_cast<unsigned long long>(g.offset));
+  }>(kFunction | kTool);
+  def<"_rng_return(Any position) -> None", [](Args& a) {
+    unsigned long long seed, offset;
+    if (!PyArg_ParseTuple(a[0], "KK", &seed, &offset)) throw_python();
+    default_generator().seed = seed;
+    default_generator().offset = offset;
+    return incref(Py_None);
+  }>(kFunction | kTool);
+
   def<"rand(int *size, Generator? generator=None, DType? dtype=None, Device? device=None, bool requires_grad=False, "
       "float? low=None, float? high=None, Tensor? out=None) -> Tensor",
       [](Args& a) {

@@ -4,16 +4,12 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <sstream>
 
-#include "core/parallel.h"
 #include "kernels/elementwise/convert.h"
 
 namespace genesis::plan {
 
 namespace {
-constexpr int64_t kRecomputedBytes = 1 << 17;  // of a block that is worth it, at least
-constexpr int kMostRecomputed = 256;
 constexpr size_t kMostCalls = 256;           // in a group
 constexpr int64_t kRestoredBytes = 1 << 22;  // that are copied before a run, should a check fail
 }  // namespace
@@ -40,9 +36,15 @@ Plan::Plan(std::unique_ptr<Recording> r, Options options) : recording(std::move(
     group();
     merge_groups();
   }
+  std::erase_if(units_, [](const Unit& unit) { return unit.removed; });
+  if (options_.fuse) {
+    find_homes();
+    schedule();
+  }
   lower();
   place_checks();
   pack();
+  place_events();
   lay_out();
 }
 
@@ -77,95 +79,6 @@ void Plan::remove_dead() {
     if (!live) continue;
     for (const Reference& r : c.references) needed[r.place.block] = 1;
   }
-}
-
-// Where memory peaks, a block that is not touched for a while can be computed again instead of kept, if it is the
-// result of a pointwise call whose operands are kept anyway.
-void Plan::recompute() {
-  for (int i = 0; i < kMostRecomputed && recompute_one(); ++i) ++recomputed;
-}
-
-bool Plan::recompute_one() {
-  std::vector<Call>& calls = recording->calls;
-  std::vector<std::vector<std::pair<size_t, bool>>> accesses(recording->blocks.size());  // (call, whether it writes)
-  for (size_t i = 0; i < calls.size(); ++i)
-    if (live_[i])
-      for (const Reference& r : calls[i].references) {
-        auto& list = accesses[r.place.block];
-        if (!list.empty() && list.back().first == i) list.back().second |= r.written;
-        else list.emplace_back(i, r.written);
-      }
-  std::vector<int64_t> change(calls.size() + 1, 0);
-  for (size_t b = 0; b < accesses.size(); ++b) {
-    if (accesses[b].empty() || (homes[b] != Home::Arena && homes[b] != Home::Output)) continue;
-    change[accesses[b].front().first] += recording->blocks[b].bytes;
-    change[(output_[b] ? calls.size() : accesses[b].back().first + 1)] -= recording->blocks[b].bytes;
-  }
-  size_t peak = 0;
-  for (int64_t i = 0, now = 0, most = 0; i < static_cast<int64_t>(calls.size()); ++i) {
-    now += change[static_cast<size_t>(i)];
-    if (now > most) most = now, peak = static_cast<size_t>(i);
-  }
-
-  const auto unchanged = [&](uint32_t block, size_t from, size_t to) {
-    for (const auto& [at, written] : accesses[block])
-      if (written && at > from && at < to) return false;
-    return homes[block] == Home::External || homes[block] == Home::Output ||
-           (homes[block] == Home::Arena && accesses[block].back().first >= to);
-  };
-  uint32_t best = kNoBlock;
-  size_t source = 0, use = 0;
-  for (uint32_t b = 0; b < accesses.size(); ++b) {
-    const auto& list = accesses[b];
-    if (homes[b] != Home::Arena || recording->blocks[b].bytes < kRecomputedBytes) continue;
-    if (list.size() < 2 || !list.front().second ||
-        (best != kNoBlock && recording->blocks[b].bytes <= recording->blocks[best].bytes))
-      continue;
-    const auto next = std::upper_bound(list.begin(), list.end(), std::pair(peak, true));
-    if (next == list.begin() || next == list.end() || std::prev(next)->first == peak) continue;
-    const size_t from = list.front().first, to = next->first;
-    const Call& c = calls[from];
-    bool fits = c.loop && c.references.size() > 1;
-    for (const auto& [at, written] : list) fits &= at == from || !written;
-    for (size_t i = from; i < to && fits; ++i) fits = calls[i].host < 0;
-    for (const Reference& r : c.references) {
-      if (!fits) break;
-      fits = r.written ? r.place.block == b : r.place.block != b && unchanged(r.place.block, from, to);
-    }
-    if (fits) best = b, source = from, use = to;
-  }
-  if (best == kNoBlock) return false;
-
-  const auto copy = static_cast<uint32_t>(recording->blocks.size());
-  recording->blocks.push_back(recording->blocks[best]);
-  output_.push_back(0);
-  homes.push_back(Home::Arena);
-  offsets.push_back(0);
-  sites.emplace_back();
-  lives.push_back({UINT32_MAX, 0});
-  late.push_back(0);
-  const auto redirect = [&](Call& c) {
-    for (Reference& r : c.references)
-      if (r.place.block == best) r.place.block = copy;
-    if (c.loop)
-      for (LoopOperand& o : c.loop->operands)
-        if (o.place.block == best) o.place.block = copy;
-  };
-  for (size_t i = use; i < calls.size(); ++i) redirect(calls[i]);
-  const Call& original = calls[source];
-  Call again;
-  again.name = original.name;
-  again.fn = original.fn;
-  again.thunk = original.thunk;
-  again.pack = original.pack;
-  again.repeated = true;
-  again.references = original.references;
-  again.loop = std::make_unique<PointwiseLoop>(*original.loop);
-  redirect(again);
-  calls.insert(calls.begin() + static_cast<std::ptrdiff_t>(use), std::move(again));
-  live_.insert(live_.begin() + static_cast<std::ptrdiff_t>(use), 1);
-  if (options_.second_part != UINT32_MAX && use < options_.second_part) ++options_.second_part;
-  return true;
 }
 
 // Whether a call can be part of a group as far as memory goes that one of them writes: they must meet it element by
@@ -466,45 +379,6 @@ void Plan::place_checks() {
   if (bytes > kRestoredBytes) broken = "values are checked after much memory has been changed in place";
 }
 
-// Blocks whose lives overlap get different parts of the arena: the largest first, each at the lowest place that fits.
-void Plan::pack() {
-  const auto touch = [&](uint32_t c, size_t s) {
-    for (const Reference& r : recording->calls[c].references) {
-      auto& life = lives[r.place.block];
-      life.first = std::min(life.first, static_cast<uint32_t>(s));
-      life.second = std::max(life.second, static_cast<uint32_t>(s));
-      if (s >= second_part) late[r.place.block] = 1;
-    }
-  };
-  for (size_t s = 0; s < steps.size(); ++s) {
-    if (steps[s].kind == Step::Kernel) touch(steps[s].index, s);
-    if (steps[s].kind == Step::Tiles)
-      for (const uint32_t c : groups[steps[s].index].calls) touch(c, s);
-  }
-  std::vector<uint32_t> blocks;
-  for (size_t b = 0; b < homes.size(); ++b)
-    if (homes[b] == Home::Arena) blocks.push_back(static_cast<uint32_t>(b));
-  const auto size = [&](uint32_t b) { return std::max<int64_t>(64, (recording->blocks[b].bytes + 63) / 64 * 64); };
-  std::stable_sort(blocks.begin(), blocks.end(), [&](uint32_t a, uint32_t b) { return size(a) > size(b); });
-  std::vector<uint32_t> placed;
-  std::vector<std::pair<int64_t, int64_t>> busy;
-  for (const uint32_t b : blocks) {
-    busy.clear();
-    for (const uint32_t o : placed)
-      if (lives[o].first <= lives[b].second && lives[b].first <= lives[o].second)
-        busy.emplace_back(offsets[o], offsets[o] + size(o));
-    std::sort(busy.begin(), busy.end());
-    int64_t at = 0;
-    for (const auto& [begin, end] : busy) {
-      if (begin - at >= size(b)) break;
-      at = std::max(at, end);
-    }
-    offsets[b] = at;
-    arena_bytes = std::max(arena_bytes, at + size(b));
-    placed.push_back(b);
-  }
-}
-
 // Arguments of all steps one after another, and where addresses are among them.
 void Plan::lay_out() {
   const auto add = [&](Step& step) {
@@ -528,107 +402,6 @@ void Plan::lay_out() {
   };
   for (Step& s : before) add(s);
   for (Step& s : steps) add(s);
-}
-
-std::string Plan::text() const {
-  std::ostringstream s;
-  size_t kernels = 0;
-  for (const Step& step : steps) kernels += step.kind == Step::Kernel;
-  s << recording->calls.size() << " calls: " << dead << " dead, " << recomputed << " repeated, " << fused << " in "
-    << groups.size() << " groups, " << kernels << " by themselves; arena of " << arena_bytes << " bytes, "
-    << saved_bytes << " bytes in tiles only\n";
-  const auto shape = [&](const View& v) {
-    s << "(";
-    for (int d = 0; d < v.ndim; ++d) s << (d ? ", " : "") << v.shape[d];
-    s << ")";
-  };
-  for (const Step& step : before) s << "check  " << recording->calls[step.index].name << "\n";
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const Step& step = steps[i];
-    if (i == second_part) s << "-- backward\n";
-    s << i << "  ";
-    if (step.kind == Step::Host) {
-      s << "host action " << step.index << "\n";
-      continue;
-    }
-    if (step.kind == Step::Tiles) {
-      const Group& g = groups[step.index];
-      s << "group of " << g.calls.size() << " calls, " << g.total << " elements, " << g.slots << " slots:";
-      for (const uint32_t c : g.calls) s << " " << recording->calls[c].name;
-      s << "\n";
-      continue;
-    }
-    const Call& c = recording->calls[step.index];
-    s << c.name;
-    if (c.loop) s << " ", shape(c.loop->operands[0].view);
-    s << " ->";
-    for (const Reference& r : c.references)
-      if (r.written) s << " b" << r.place.block;
-    s << " from";
-    for (const Reference& r : c.references)
-      if (!r.written) s << " b" << r.place.block;
-    s << "\n";
-  }
-  s << "blocks:\n";
-  static constexpr const char* kHomes[] = {"tiles", "arena", "external", "output"};
-  for (size_t b = 0; b < homes.size(); ++b)
-    if (lives[b].first != UINT32_MAX) {
-      s << "b" << b << "  " << recording->blocks[b].bytes << " bytes, " << kHomes[static_cast<int>(homes[b])];
-      if (homes[b] == Home::Arena) s << " at " << offsets[b];
-      s << ", steps " << lives[b].first << " to " << lives[b].second << "\n";
-    }
-  return s.str();
-}
-
-bool Instance::set_base(uint32_t block, char* base) {
-  if (bases_[block] == base) return false;
-  bases_[block] = base;
-  for (const Site& site : plan_.sites[block]) {
-    char* const p = base + site.offset;
-    std::memcpy(arguments_.data() + site.at, &p, sizeof(p));
-  }
-  return true;
-}
-void Instance::set_arena(char* arena) {
-  if (arena == arena_) return;
-  arena_ = arena;
-  for (uint32_t b = 0; b < plan_.homes.size(); ++b)
-    if (plan_.homes[b] == Home::Arena) set_base(b, arena + plan_.offsets[b]);
-}
-void Instance::set_draws(uint64_t seed, uint64_t counter) {
-  for (size_t i = 0; i < plan_.draws.size(); i += 2) {
-    uint64_t relative;
-    std::memcpy(&relative, plan_.arguments.data() + plan_.draws[i + 1], 8);
-    relative += counter;
-    std::memcpy(arguments_.data() + plan_.draws[i], &seed, 8);
-    std::memcpy(arguments_.data() + plan_.draws[i + 1], &relative, 8);
-  }
-}
-bool Instance::one(const Step& step) {
-  if (step.kind == Step::Tiles) {
-    run_group(plan_.groups[step.index], reinterpret_cast<char* const*>(arguments_.data() + step.at));
-    return true;
-  }
-  const Call& c = plan_.recording->calls[step.index];
-  const int64_t value = c.thunk(c.fn, arguments_.data() + step.at);
-  if (!c.checked || value == c.value) return true;
-  failed = c.name;
-  return false;
-}
-bool Instance::run_checks() {
-  for (const Step& step : plan_.before)
-    if (!one(step)) return false;
-  return true;
-}
-uint32_t Instance::run(uint32_t step, uint32_t end) {
-  const Completes completes;
-  const Unlocked unlocked;
-  for (; step < end; ++step) {
-    const Step& s = plan_.steps[step];
-    if (s.kind == Step::Host) return step;
-    if (!one(s)) return kFailed;
-  }
-  return step;
 }
 
 }  // namespace genesis::plan

@@ -21,6 +21,21 @@ struct Site {
 
 enum class Home : uint8_t { Nowhere, Arena, External, Output };
 
+// A part of the arena, which has memory from the first to the last step that touches it.
+struct Segment {
+  int64_t begin, bytes;
+  uint32_t first, last;
+  std::vector<uint32_t> blocks;
+};
+
+// What happens to memory before a step.
+struct Event {
+  uint32_t step;
+  // `Gradients`: those that the plan replaces may go.
+  enum Kind : uint8_t { End, Gradients, Begin, Output } kind;
+  uint32_t index;  // of a segment, or of an output block
+};
+
 struct Options {
   bool fuse = true;
   std::vector<uint32_t> outputs;  // blocks that get memory of their own in every run
@@ -47,6 +62,8 @@ class Plan {
   std::vector<uint32_t> draws;                       // where seeds and counters are
   std::vector<char> arguments;                       // as recorded
   int64_t arena_bytes = 0;
+  std::vector<Segment> segments;
+  std::vector<Event> events;   // in the order of steps
   size_t recomputed = 0;       // calls that are made a second time
   size_t dead = 0, fused = 0;  // calls that were removed, and that are in groups
   int64_t saved_bytes = 0;     // of blocks that live in tiles only
@@ -57,15 +74,24 @@ class Plan {
  private:
   void remove_dead();
   void check_writes();
+  struct Accesses;
   void recompute();
   bool recompute_one();
+  bool repeats(const Accesses& accesses, uint32_t block, size_t to, std::vector<size_t>& chain) const;
+  void repeat(const std::vector<size_t>& chain, size_t use);
+  uint32_t add_block(Block block);
+  void schedule();
   void group();
   void merge_groups();
   void find_homes();
   void lower();
   void lower_group(Group& group);
   void place_checks();
+  bool takes_place(uint32_t born, uint32_t dying) const;
   void pack();
+  int64_t room(uint32_t block) const;
+  void cut_segments(std::vector<uint32_t>& blocks);
+  void place_events();
   void lay_out();
 
   struct Unit {
@@ -90,7 +116,7 @@ class Instance {
  public:
   explicit Instance(const Plan& plan) : plan_(plan), arguments_(plan.arguments), bases_(plan.sites.size()) {}
   bool set_base(uint32_t block, char* base);  // whether it has changed
-  void set_arena(char* arena);
+  void set_segment(uint32_t segment, char* memory);
   void set_draws(uint64_t seed, uint64_t counter);
   // Runs steps from `step` on, up to an action of the host or `end`; returns where it stopped. Returns kFailed if a
   // result that must recur did not.
@@ -104,7 +130,6 @@ class Instance {
   const Plan& plan_;
   std::vector<char> arguments_;
   std::vector<char*> bases_;
-  char* arena_ = nullptr;
 };
 
 }  // namespace genesis::plan

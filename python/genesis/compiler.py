@@ -62,8 +62,10 @@ def compile(
     Python, with pointwise operations fused. What cannot be repeated (reading values, printing,
     hooks) is a graph break: the function then runs as it is, or raises with ``fullgraph=True``.
 
-    ``options`` are ``fuse`` (True) and ``max_plans`` (8). ``check=True`` compares every replay with
-    the function. ``disable=True`` returns the function itself.
+    ``options`` are ``fuse`` (True) and ``max_plans`` (8). With ``dynamic=True`` shapes are expected
+    to change: ``max_plans`` is 64, and the plan that was not used for the longest time makes room
+    for a new one. ``check=True`` compares every replay with the function. ``disable=True`` returns
+    the function itself.
 
     >>> f = genesis.compile(lambda x: x.exp().sum())
     >>> [f(genesis.zeros(2)).item() for _ in range(3)]
@@ -76,11 +78,8 @@ def compile(
         return lambda function: compile(function, **given, disable=disable, check=check)
     if not callable(model):
         raise TypeError(f"compile: expected a function or a module, got {type(model).__name__}")
-    if dynamic:
-        raise ValueError(
-            "compile: dynamic=True is not possible: a plan is made for the shapes of a call; leave "
-            "it out, and each of up to options['max_plans'] shapes gets a plan"
-        )
+    if dynamic not in (None, True, False):
+        raise ValueError(f"compile: dynamic must be None, True or False, got {dynamic!r}")
     if mode not in _MODES:
         raise ValueError(f"compile: mode must be one of {_MODES}, got {mode!r}")
     if backend not in ("tiles", "inductor", "eager"):
@@ -96,7 +95,9 @@ def compile(
     from genesis._compile.compiled import CompiledFunction
     from genesis.nn import Module
 
-    settings: dict[str, Any] = dict(fullgraph=fullgraph, check=check, options=options or {})
+    settings: dict[str, Any] = dict(
+        fullgraph=fullgraph, check=check, dynamic=bool(dynamic), options=options or {}
+    )
     if isinstance(model, Module):
         from genesis._compile.module import OptimizedModule
 

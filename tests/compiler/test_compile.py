@@ -586,7 +586,7 @@ def test_options() -> None:
     assert genesis.compile(f, disable=True) is f
     assert genesis.compile(f, backend="eager") is f
     for wrong in (
-        {"dynamic": True},
+        {"dynamic": "yes"},
         {"mode": "max-autotune"},
         {"backend": "cuda"},
         {"options": {"a": 1}},
@@ -627,6 +627,17 @@ def test_many_plans() -> None:
         for n in range(1, 20):
             assert c(genesis.ones(n)).sum().item() == 2 * n
     assert len([w for w in found if "8 kinds" in str(w.message)]) == 1
+
+
+def test_dynamic() -> None:
+    c = genesis.compile(lambda x: x * 2, dynamic=True, options={"max_plans": 3})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in [*range(1, 20), 4, 4, 4, 5, 4, 6, 4, 7, 4]:
+            assert c(genesis.ones(n)).sum().item() == 2 * n
+    assert c.eager is None
+    assert len(plans(c)) == 3
+    assert max(e.uses for e in c.entries) == 4  # of size 4: what is used stays
 
 
 def test_memory_is_released() -> None:

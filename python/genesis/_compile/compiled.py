@@ -20,6 +20,7 @@ from genesis._compile.guards import TooMuch, Walk
 from genesis._compile.state import State, bits, differences
 
 MOST_PLANS = 8
+MOST_DYNAMIC_PLANS = 64
 _PLAIN = (int, float, bool, str, bytes, complex, type(None))
 _LEAVES = (Tensor, *_PLAIN)
 _OWN = ("genesis", "torch")  # modules of our classes; the second under the import shim
@@ -61,6 +62,7 @@ class Entry:
     reached: list[bool] = field(default_factory=list)  # which of them have a gradient
     checked: bool = False
     uses: int = 0
+    last_use: int = 0  # number of the call
 
 
 class _Call:
@@ -181,6 +183,7 @@ class CompiledFunction:
         fullgraph: bool,
         check: bool,
         options: dict[str, Any],
+        dynamic: bool = False,
         module: Any = None,
     ) -> None:
         self.function = function
@@ -188,8 +191,12 @@ class CompiledFunction:
         self.fullgraph = fullgraph
         self.check = check
         self.fuse = bool(options.get("fuse", True))
-        self.most_plans = int(options.get("max_plans", MOST_PLANS))
+        self.dynamic = dynamic
+        self.most_plans = int(
+            options.get("max_plans", MOST_DYNAMIC_PLANS if dynamic else MOST_PLANS)
+        )
         self.entries: list[Entry] = []
+        self.calls = 0  # that were captured or replayed
         self.eager: Break | None = None  # why it is never captured
         self.refused: set[tuple[int, ...]] = set()  # numbers that cannot be symbols
         functools.update_wrapper(self, function, updated=())
@@ -230,6 +237,8 @@ class CompiledFunction:
                     return self.function(*args, **kwargs)
                 used, result = self._use(entry, leaves, spec)
                 if used:
+                    self.calls += 1
+                    entry.last_use = self.calls
                     return result
                 if result != "tensors":  # a check of values failed
                     return self.function(*args, **kwargs)
@@ -250,16 +259,17 @@ class CompiledFunction:
         if not entry.checked or self.check:
             return self._check(entry, leaves, spec)
         tensors = self._tensors(entry, leaves)
-        entry.uses += 1
         if entry.wanted is None:
             found = _C._plan_run(entry.plan, tensors, entry.actions)
             if isinstance(found, str):
                 return False, found
+            entry.uses += 1
             return True, _build(entry, found)
         call = _Call(self, entry, leaves, spec, tensors)
         found = _C._plan_run(entry.plan, tensors, entry.actions)
         if isinstance(found, str):
             return False, found
+        entry.uses += 1
         call.run = found.pop()
         call.looks = [(t.shape, t.dtype) for t in found]
         call.results = found
@@ -328,7 +338,9 @@ class CompiledFunction:
         args, kwargs = _unflatten(leaves, spec)
         if os.environ.get("GENESIS_COMPILE", "1") == "0":
             return self.function(*args, **kwargs)
-        if len(self.entries) >= self.most_plans:
+        if self.dynamic:
+            self._make_room()
+        elif len(self.entries) >= self.most_plans:
             self.eager = Break(f"it needs more than {self.most_plans} plans")
             warnings.warn(
                 f"compile: {self.name()} was captured for {self.most_plans} kinds of arguments "
@@ -348,6 +360,8 @@ class CompiledFunction:
             if entry is None:
                 entry, result = capture(self, modes, leaves, spec)
         if entry is not None:
+            self.calls += 1
+            entry.last_use = self.calls
             self.entries.insert(0, entry)
         reason = self.eager if entry is None else entry.reason
         if self.fullgraph and reason is not None:
@@ -355,6 +369,11 @@ class CompiledFunction:
             self.eager = None
             raise GraphBreak(f"compile: {self.name()} cannot be captured as a whole: {reason}")
         return result
+
+    def _make_room(self) -> None:
+        """Drops the plans that were not used for the longest time."""
+        self.entries.sort(key=lambda entry: entry.last_use, reverse=True)
+        del self.entries[max(0, self.most_plans - 1) :]
 
     def _symbols(self, modes: Any, leaves: list[Any], spec: Any) -> tuple[int, ...]:
         """Numbers among the arguments that have changed since another capture."""

@@ -155,10 +155,10 @@ def jacfwd(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, _ = _level.select("jacfwd", args, argnums)
         n = sum(x.numel() if isinstance(x, Tensor) else 1 for x in tree_flatten(chosen)[0])
-        state = _C.get_rng_state()
+        state = _C._rng_position()
         parts: list[list[Tensor]] = []
         for start, k in _replicas.chunks(max(n, 1), chunk_size):
-            _C.set_rng_state(state)
+            _C._rng_return(state)
             copies = _replicas.Replicas("jacfwd", k, numbers)
             level = copies.level
             value = copies.run(func, args, kwargs, argnums)

@@ -154,7 +154,7 @@ def jacrev(
         level = Level("jacrev")
         chosen, places = _level.select("jacrev", args, argnums)
         inside = _level.replaced(args, places, level.enter(chosen), argnums)
-        state = _C.get_rng_state()
+        state = _C._rng_position()
         result, aux = _level.split_aux("jacrev", level.run(func, inside, kwargs), has_aux)
         outputs, spec = _level.tensors("jacrev", result)
         outside = level.seen_outside(*outputs)
@@ -163,7 +163,7 @@ def jacrev(
         if n <= 1 or chunk_size == 1:
             columns = [rows(y, level.inputs, create_graph=outside) for y in outputs]
         else:
-            _C.set_rng_state(state)
+            _C._rng_return(state)
             found = iter(_all_rows(func, args, kwargs, argnums, has_aux, n, chunk_size, outside))
             columns = [
                 next(found) if y.requires_grad else rows(y, level.inputs, create_graph=False)
@@ -187,11 +187,11 @@ def _all_rows(
     create_graph: bool,
 ) -> list[list[Tensor]]:
     """For each output that depends on the inputs, its Jacobian for each input."""
-    state = _C.get_rng_state()
+    state = _C._rng_position()
     parts: list[list[Tensor]] = []
     live: list[Tensor] = []
     for start, k in _replicas.chunks(n, chunk_size):
-        _C.set_rng_state(state)
+        _C._rng_return(state)
         copies = _replicas.Replicas("jacrev", k)
         result, _ = _level.split_aux("jacrev", copies.run(func, args, kwargs, argnums), has_aux)
         outputs, _ = _level.tensors("jacrev", result)
@@ -235,10 +235,10 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
         chosen, _ = _level.select("hessian", args, argnums)
         n = sum(x.numel() for x in tree_flatten(chosen)[0] if isinstance(x, Tensor))
         copies = _replicas.Replicas("hessian", n)
-        state = _C.get_rng_state()
+        state = _C._rng_position()
         value = copies.run(func, args, kwargs, argnums) if n else None
         if not isinstance(value, Tensor) or value.numel() != 1:  # a Hessian for each output
-            _C.set_rng_state(state)
+            _C._rng_return(state)
             return jacrev(jacrev(func, argnums), argnums)(*args, **kwargs)
         level = copies.level
         ones = _C.ones_like(value.detach())

@@ -87,10 +87,10 @@ def _in_chunks(
     chunks: list[list[Any]] = []
     ends: list[int | None] = []
     out_spec = TreeSpec(None)
-    state = _C.get_rng_state() if randomness == "same" else None
+    state = _C._rng_position() if randomness == "same" else None
     for start in range(0, size, chunk_size):
         if state is not None:
-            _C.set_rng_state(state)
+            _C._rng_return(state)
         n = min(chunk_size, size - start)
         part = [
             x if d is None else x.narrow(d, start, n) for x, d in zip(leaves, places, strict=True)
