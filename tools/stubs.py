@@ -482,7 +482,11 @@ def generate(module: types.ModuleType) -> str:
     for name in BINARY:
         for form, returned in ((name, "Tensor"), ("r" + name, "Tensor"), ("i" + name, "Self")):
             if f"__{form}__" in members:
-                lines.append(f"    def __{form}__(self, other: _Operand) -> {returned}: ...")
+                # mypy cannot compare a reflected method with the operators of NumPy before 2.3.
+                ignored = "  # type: ignore[misc, unused-ignore]" if form == f"r{name}" else ""
+                lines.append(
+                    f"    def __{form}__(self, other: _Operand) -> {returned}: ...{ignored}"
+                )
     for name in UNARY:
         if f"__{name}__" in members:
             lines.append(f"    def __{name}__(self) -> Tensor: ...")

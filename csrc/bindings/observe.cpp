@@ -5,6 +5,9 @@
 // statistics and raises; while it does, this thread is not observed.
 #include "autograd/observe.h"
 
+#include <Python.h>
+#include <frameobject.h>  // PyFrame_GetBack of Python 3.10
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -137,8 +137,9 @@ def _shown(t: Tensor, dim: int, half: bool, summarize: bool) -> Any:
     if size <= 2 * edge:
         return _shown(t, dim + 1, half, summarize)
     before = (slice(None),) * dim
-    head = _shown(t[(*before, slice(0, edge))], dim + 1, half, summarize)
-    tail = _shown(t[(*before, slice(size - edge, size))], dim + 1, half, summarize)
+    first, last = (*before, slice(0, edge)), (*before, slice(size - edge, size))
+    head = _shown(t[first], dim + 1, half, summarize)
+    tail = _shown(t[last], dim + 1, half, summarize)
     return _join(head, tail, dim)
 
 

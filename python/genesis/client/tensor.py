@@ -47,7 +47,8 @@ class TensorData:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array."""
-        return self._data.shape
+        shape: tuple[int, ...] = self._data.shape
+        return shape
 
     @property
     def dtype(self) -> Any:

@@ -182,7 +182,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         tensor.zero_()
         for group in range(groups):
             for d in range(min(outputs, tensor.shape[1])):
-                tensor[(group * outputs + d, d, *middle)] = 1
+                index = (group * outputs + d, d, *middle)
+                tensor[index] = 1
     return tensor
 
 

@@ -83,8 +83,9 @@ def read_npz(source: Source) -> dict[str, Tensor]:
 
 def _read(source: Source, file: IO[bytes], where: str, size: int) -> Tensor:
     import numpy as np
-    from numpy.lib import format as npy
+    from numpy.lib import format as module
 
+    npy: Any = module  # NumPy before 2.3 has no types for it
     try:
         version = npy.read_magic(file)
         if version not in ((1, 0), (2, 0), (3, 0)):

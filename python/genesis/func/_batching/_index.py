@@ -266,7 +266,8 @@ def getitem(call: Call) -> Any:
     x, key = call.args
     level = call.level
     basic, places = _split(key, x.ndim, level)
-    value = batch_of(x, level)[(slice(None), *basic)]
+    index = (slice(None), *basic)
+    value = batch_of(x, level)[index]
     if not places:
         return wrap(value, level)
     where, rank, to = _advanced(x, places, level)
@@ -294,7 +295,8 @@ def setitem(call: Call) -> Any:
         x.copy_(_C.where(mask, new, x))
         return x
     basic, places = _split(key, x.ndim, level)
-    target = x._value[(slice(None), *basic)]
+    index = (slice(None), *basic)
+    target = x._value[index]
     if not places:
         if isinstance(value, Tensor):
             inside = batch_of(value, level)
