@@ -1,5 +1,5 @@
-// Functions written in Python that __torch_function__ can override. A wrapper in Python would cost a frame for every
-// call; this one looks at the types of the arguments and calls the function.
+// Functions written in Python that __torch_function__ can override, and whose errors name them. A wrapper in Python
+// would cost a frame for every call; this one looks at the types of the arguments and calls the function.
 #include "bindings/args.h"
 #include "bindings/module.h"
 
@@ -9,7 +9,9 @@ namespace {
 
 struct Overridable {
   PyObject_HEAD vectorcallfunc call;
-  PyObject *function, *dict, *weakrefs;
+  PyObject* function;
+  PyObject* explain;  // explain(function, error, args, kwargs) is the error to raise; may be null
+  PyObject *dict, *weakrefs;
 };
 Overridable* get(PyObject* o) { return reinterpret_cast<Overridable*>(o); }
 
@@ -21,6 +23,31 @@ bool any_overrides(PyObject* o) {
   return false;
 }
 
+// The error that was raised, or the one that `explain` returns in its place.
+void explain_error(PyObject* self, const Invocation& call) {
+  if (!get(self)->explain || !PyErr_ExceptionMatches(PyExc_Exception)) return;
+  PyObject *kind, *error, *traceback;
+  PyErr_Fetch(&kind, &error, &traceback);
+  PyErr_NormalizeException(&kind, &error, &traceback);
+  if (traceback) PyException_SetTraceback(error, traceback);
+  PyObject* result = guarded([&] {
+    const Object args = tuple_of(call), kwargs = dict_of(call);
+    return PyObject_CallFunctionObjArgs(get(self)->explain, get(self)->function, error, args.get(), kwargs.get(),
+                                        nullptr);
+  });
+  if (result == error || !result) {
+    if (!result) PyErr_Clear();
+    Py_XDECREF(result);
+    PyErr_Restore(kind, error, traceback);
+    return;
+  }
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(result)), result);
+  Py_DECREF(result);
+  Py_XDECREF(kind);
+  Py_XDECREF(error);
+  Py_XDECREF(traceback);
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t flagged, PyObject* kwnames) {
   const Py_ssize_t n = PyVectorcall_NARGS(flagged), all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   bool found = anything_on();
@@ -29,17 +56,22 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t flagged, PyObject* 
     PyObject* result = guarded([&] { return call_override(self, {nullptr, args, n, kwnames}, nullptr); });
     if (result || PyErr_Occurred()) return result;
   }
-  return PyObject_Vectorcall(get(self)->function, args, flagged, kwnames);
+  PyObject* result = PyObject_Vectorcall(get(self)->function, args, flagged, kwnames);
+  if (!result) [[unlikely]]
+    explain_error(self, {nullptr, args, n, kwnames});
+  return result;
 }
 
 int traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
   Py_VISIT(get(o)->function);
+  Py_VISIT(get(o)->explain);
   Py_VISIT(get(o)->dict);
   return 0;
 }
 int clear(PyObject* o) {
   Py_CLEAR(get(o)->function);
+  Py_CLEAR(get(o)->explain);
   Py_CLEAR(get(o)->dict);
   return 0;
 }
@@ -109,12 +141,15 @@ static const Family family([] {
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
   type = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());
   PyModule_AddObjectRef(current_module(), "_Overridable", reinterpret_cast<PyObject*>(type));
-  def<"_overridable(Any function) -> Any", [](Args& a) {
-    Object self(type->tp_alloc(type, 0));
-    get(self.get())->call = call;
-    get(self.get())->function = Py_NewRef(a[0]);
-    return self;
-  }>(kFunction | kTool, "A function written in Python as one that __torch_function__ can override.");
+  def<"_overridable(Any function, Any explain=None) -> Any",
+      [](Args& a) {
+        Object self(type->tp_alloc(type, 0));
+        get(self.get())->call = call;
+        get(self.get())->function = Py_NewRef(a[0]);
+        get(self.get())->explain = a.has(1) ? Py_NewRef(a[1]) : nullptr;
+        return self;
+      }>(kFunction | kTool,
+         "A function written in Python as one that __torch_function__ can override, with errors by `explain`.");
 });
 
 }  // namespace genesis::py

@@ -29,12 +29,12 @@ def named(f: types.FunctionType) -> types.FunctionType:
         try:
             return f(*args, **kwargs)
         except Exception as error:
-            better = explain(f, error, args, kwargs)
+            better = explained(f, error, args, kwargs)
             if better is not error:
                 raise better from None
             raise
 
-    explain = _explain
+    explained = explain
     # The globals are those of f: tools that ask where a function comes from find its own module.
     here = types.FunctionType(call.__code__, f.__globals__, f.__name__, None, call.__closure__)
     return functools.wraps(f)(here)  # type: ignore[return-value]
@@ -47,7 +47,7 @@ def name_errors(names: Iterable[str], namespace: dict[str, Any]) -> None:
             namespace[name] = named(function)
 
 
-def _explain(
+def explain(
     f: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Exception:
     """The error to raise: another one, or the same, with the name in front of its text."""

@@ -5,7 +5,7 @@ All operators of the package can be reached here too (``F.exp``), as earlier pro
 
 from typing import TYPE_CHECKING, Any
 
-from genesis import _named_errors, _overridable
+from genesis import _overridable
 from genesis._missing import MissingName
 from genesis.nn.functional import (
     activation,
@@ -110,7 +110,6 @@ _FAMILIES = (
     vision,
 )
 for _family in _FAMILIES:
-    _named_errors.name_errors(_family.__all__, vars(_family))
     globals().update({_name: getattr(_family, _name) for _name in _family.__all__})
 
-_overridable.make_overridable(__all__, globals(), *_FAMILIES)
+_overridable.make_overridable(__all__, globals(), *_FAMILIES, name_errors=True)
