@@ -101,10 +101,14 @@ class Cluster:
         _ip("link", "set", f"{self.tag}v{host}", "down")
 
     def limit(self, rate: str) -> None:
-        """Limit what each host can receive and send, for example to "100mbit"."""
+        """Limit what each host can receive and send, for example to "100mbit".
+
+        A burst shorter than a packet of 64 KB makes the kernel cut the packet up while the sender
+        waits, so that nothing could be sent in the background.
+        """
         for i in range(self.count):
             inside = ["-n", f"{self.tag}n{i}"]
-            shape = ["root", "tbf", "rate", rate, "burst", "64kb", "latency", "50ms"]
+            shape = ["root", "tbf", "rate", rate, "burst", "128kb", "latency", "50ms"]
             for where, device in ((inside, "eth0"), ([], f"{self.tag}v{i}")):
                 subprocess.run(
                     ["tc", *where, "qdisc", "replace", "dev", device, *shape],

@@ -7,12 +7,12 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis.distributed import _call, _reduce
+from genesis.distributed import _call
 from genesis.distributed._group import ProcessGroup
 from genesis.distributed._reduce import Tree
 from genesis.distributed._work import Work
 
-FIRST_BYTES = 1 << 18  # a small first bucket starts to travel early
+SMALL = 1 << 18  # a small first bucket is sent early, and after a small last one the wait is short
 Hook = Callable[[Any, "GradBucket"], Any]
 
 
@@ -67,17 +67,30 @@ def divide(params: Sequence[Tensor], order: Sequence[int], cap: int) -> list[Gra
     for i in order:
         dtype = params[i].dtype
         members, size = open_.get(dtype, ([], 0))
-        limit = min(cap, FIRST_BYTES) if not buckets else cap
+        limit = min(cap, SMALL) if not buckets else cap
         if members and size + params[i].nbytes > limit:
             buckets.append(members)
             members, size = [], 0
         members.append(i)
         open_[dtype] = members, size + params[i].nbytes
     buckets += [members for members, _ in open_.values() if members]
+    if buckets:
+        last = buckets.pop()
+        cut = _small_tail(params, last)
+        buckets += [last[:cut], last[cut:]] if cut else [last]
     made = [GradBucket(k, members, params) for k, members in enumerate(buckets)]
     if made:
         made[-1].last = True
     return made
+
+
+def _small_tail(params: Sequence[Tensor], members: list[int]) -> int:
+    """Where to cut the last bucket, so that what is ready last is at most ``SMALL`` bytes."""
+    cut, size = len(members), 0
+    while cut > 0 and (cut == len(members) or size + params[members[cut - 1]].nbytes <= SMALL):
+        cut -= 1
+        size += params[members[cut]].nbytes
+    return cut
 
 
 class Reducer:
@@ -198,8 +211,8 @@ class Reducer:
             p.grad = None if self.as_views else grad
         if grad is None:
             view.zero_()
-        elif grad.data_ptr() != view.data_ptr():
-            view.copy_(grad)
+        else:
+            self._put(grad, view)
         if self.as_views and (grad is not None or self.used is not None):
             p.grad = view
         bucket.pending -= 1
@@ -207,6 +220,23 @@ class Reducer:
         self.group.queue.poll()
         if not self.waiting:
             self._finish()
+
+    def _put(self, grad: Tensor, view: Tensor) -> None:
+        """Copy a gradient into its bucket, divided for the mean in the same pass over memory.
+
+        A hook divides by itself, and sums of shards are divided at the end: their bits must not
+        depend on the number of ranks.
+        """
+        divide = self.hook is None and not self.shards
+        count = (self.divisor or self.group.size()) if divide else 1
+        same = grad.data_ptr() == view.data_ptr()
+        if count == 1:
+            if not same:
+                view.copy_(grad)
+        elif same:
+            view.div_(count)
+        else:
+            _C.div(grad.detach() if grad.requires_grad else grad, count, out=view)
 
     def _send_full(self) -> None:
         while self.next < len(self.buckets) and self.buckets[self.next].pending == 0:
@@ -218,11 +248,8 @@ class Reducer:
                 bucket.work = self._sum(bucket)
 
     def _sum(self, bucket: GradBucket) -> Work:
-        group = self.group
-        whole = self.divisor is None and not self.shards
-        kind = _reduce.AVG if whole else 0
-        steps = group.all_reduce(bucket.flat, kind, bucket.record, checked=self.debug)
-        return Work(group.queue, bucket.record, steps)
+        steps = self.group.all_reduce(bucket.flat, 0, bucket.record, checked=self.debug)
+        return Work(self.group.queue, bucket.record, steps)
 
     def _finish(self) -> None:
         """Wait for all buckets and put the results into the gradients."""
@@ -268,9 +295,8 @@ class Reducer:
         if bucket.work is not None:
             bucket.work.wait()
             bucket.work = None
-        divisor = self.shards or self.divisor
-        if divisor is not None and divisor != 1:
-            bucket.flat.div_(divisor)
+        if self.shards and self.shards != 1:
+            bucket.flat.div_(self.shards)
 
     def send_nothing(self) -> None:
         """The part of a rank that has no more inputs: zeros, in the same order."""

@@ -85,17 +85,6 @@ def operation_of(packed: bytes) -> str:
     return OPERATIONS[packed[0]] if packed[0] < len(OPERATIONS) else "?"
 
 
-def reduced_bytes(packed: bytes) -> int:
-    """How many bytes an all_reduce is about; 0 for another operation."""
-    code, _, dtype, ndim, _, _, *dims = _LAYOUT.unpack_from(packed)
-    if code != CODES["all_reduce"] or not 0 <= dtype < len(DTYPES):
-        return 0
-    count = DTYPES[dtype].itemsize
-    for d in dims[:ndim]:
-        count *= d
-    return count
-
-
 class CollectiveError(RuntimeError, ValueError):
     """Ranks of a group passed arguments to a collective operation that do not fit together."""
 

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
 from genesis.autograd.graph import increment_version
 from genesis.distributed import _call, _reduce
-from genesis.distributed._quick import LIMIT, Channel, fold
+from genesis.distributed._quick import LIMIT, TAG_DATA, TAG_FIRST, TAG_RESULT, Long, Short, fold
 from genesis.distributed._status import LimitedStatus, Status
 from genesis.distributed._work import Queue, Steps
 
 INLINE = 1 << 17  # bytes that travel together with the record between two ranks
-PAIR = 1 << 21  # bytes up to which two ranks exchange all of their data at once
+PAIR = 1 << 21  # bytes up to which two ranks exchange buckets of gradients at once
 PIECE = 1 << 28  # bytes that are reduced at a time, which bounds the memory for it
 HEAD = _call.SIZE
-_TAG_FIRST, _TAG_DATA, _TAG_RESULT, _TAG_PAIR, _TAG_WHOLE, _TAG_CAME, _TAG_PASS = range(1, 8)
+_TAG_WHOLE, _TAG_CAME, _TAG_PASS = range(4, 7)
 
 
 class ProcessGroup:
@@ -50,7 +49,7 @@ class ProcessGroup:
         self.mpi = mpi
         self.queue = Queue(status, mpi)
         self.comm = comm
-        self.channels: dict[Any, Channel] = {}
+        self.channels: dict[Any, Short | Long] = {}
         # For the start of operations, for what comes later in them, and for messages.
         self.first: Any = None if comm is None else comm.Dup()
         self.later: Any = None if comm is None else comm.Dup()
@@ -91,7 +90,7 @@ class ProcessGroup:
             theirs = bytearray(HEAD + INLINE)
             yield self._swap(record, theirs)
             if theirs[:HEAD] != record:
-                yield from self._disagree(record, bytes(theirs[:HEAD]))
+                raise self.disagreement(record, bytes(theirs[:HEAD]))
             return
         table = bytearray(HEAD * self._size)
         yield [self.first.Iallgather(record, table)]
@@ -118,22 +117,29 @@ class ProcessGroup:
                 self.later.Isend(bytes(1), r, _TAG_PASS).Wait()
         return list(waiting)
 
-    def _swap(self, out: Any, into: Any, tag: int = _TAG_FIRST) -> list[Any]:
+    def _swap(self, out: Any, into: Any, tag: int = TAG_FIRST) -> list[Any]:
         """Exchange memory with the other one of two ranks."""
-        comm = self.first if tag == _TAG_FIRST else self.later
+        comm = self.first if tag == TAG_FIRST else self.later
         return [comm.Irecv(into, self.peer, tag), comm.Isend(out, self.peer, tag)]
 
     # ---- reductions -----------------------------------------------------------------------------
 
-    def channel(self, tensor: Tensor, reduction: int, record: bytes) -> Channel | None:
+    def channel(self, tensor: Tensor, reduction: int, record: bytes) -> Short | Long | None:
         """The quick way for such tensors, if there is one; it is kept for the next call."""
-        if self._size != 2 or tensor.nbytes > INLINE or not tensor.numel():
+        if self._size != 2 or not tensor.numel():
+            return None
+        long = tensor.nbytes > INLINE
+        if long and (tensor.nbytes > PIECE or self._in_any_order(tensor.dtype, reduction)):
             return None
         if len(self.channels) >= LIMIT:  # a program whose shapes never repeat
             self.channels.clear()
-        made = Channel(self, tensor, reduction, record)
+        made = (Long if long else Short)(self, tensor, reduction, record)
         self.channels[tensor.dtype, tensor.shape, reduction] = made
         return made
+
+    def _in_any_order(self, dtype: _C.dtype, reduction: int) -> bool:
+        """Whether MPI itself may reduce."""
+        return not self.deterministic and self._native(dtype, reduction) is not None
 
     def all_reduce(
         self, tensor: Tensor, reduction: int, record: bytes, checked: bool = True
@@ -145,17 +151,17 @@ class ProcessGroup:
         flat = whole.detach().reshape(-1)
         if self._size == 2 and checked and flat.nbytes <= INLINE:
             yield from self._all_reduce_inline(flat, reduction, record)
-        elif self._size == 2 and checked and self._announced(record):
-            yield from self._all_reduce_pair(flat, reduction, record)
-        elif self._size == 2 and self.deterministic and 0 < flat.nbytes <= PAIR:
+        elif self._size == 2 and not checked and self.deterministic and 0 < flat.nbytes <= PAIR:
             arrived = _C.empty(flat.numel(), dtype=flat.dtype)
             yield self._swap(self.memory(flat), self.memory(arrived), _TAG_WHOLE)
             fold(self._rank, flat, arrived, reduction)
         else:
             if checked:
                 yield from self.agree(record)
-            if not self.deterministic and self._native(flat.dtype, reduction) is not None:
+            if self._in_any_order(flat.dtype, reduction):
                 yield from self._all_reduce_native(flat, reduction, self._comm(checked))
+            elif self._size > 2 and 0 < flat.nbytes * self._size <= INLINE:
+                yield from self._all_reduce_gathered(flat, reduction, self._comm(checked))
             else:
                 step = PIECE // flat.itemsize
                 for begin in range(0, flat.numel(), step):
@@ -173,39 +179,13 @@ class ProcessGroup:
         yield self._swap(out, memoryview(arrived))
         theirs = bytes(memoryview(arrived[:HEAD]))
         if theirs != record:
-            yield from self._disagree(record, theirs)
+            raise self.disagreement(record, theirs)
         fold(self._rank, flat, arrived[HEAD : HEAD + flat.nbytes].view(dtype=flat.dtype), reduction)
 
-    def _announced(self, record: bytes) -> int:
-        """How many bytes follow a record at once, between two ranks."""
-        size = _call.reduced_bytes(record)
-        return size if self.deterministic and INLINE < size <= PAIR else 0
-
-    def _disagree(self, mine: bytes, theirs: bytes, sent: Sequence[Any] = ()) -> Steps:
-        """Take in what the other rank has sent already, then raise."""
-        size = self._announced(theirs)
-        requests = list(sent)
-        scratch = bytearray(size)
-        if size:
-            requests.append(self.later.Irecv(scratch, self.peer, _TAG_PAIR))
-        yield requests
+    def disagreement(self, mine: bytes, theirs: bytes) -> _call.CollectiveError:
+        """The error of two ranks that passed different things."""
         pair = [mine, theirs]
-        raise _call.mismatch(pair if self._rank == 0 else pair[::-1], self.ranks)
-
-    def _all_reduce_pair(self, flat: Tensor, reduction: int, record: bytes) -> Steps:
-        """Between two ranks: the data follows the record at once, which saves two exchanges."""
-        theirs = bytearray(HEAD + INLINE)
-        heading, *sent = [
-            self.first.Irecv(theirs, self.peer, _TAG_FIRST),
-            self.first.Isend(record, self.peer, _TAG_FIRST),
-            self.later.Isend(self.memory(flat), self.peer, _TAG_PAIR),
-        ]
-        yield [heading]
-        if theirs[:HEAD] != record:
-            yield from self._disagree(record, bytes(theirs[:HEAD]), sent)
-        arrived = _C.empty(flat.numel(), dtype=flat.dtype)
-        yield [self.later.Irecv(self.memory(arrived), self.peer, _TAG_PAIR), *sent]
-        fold(self._rank, flat, arrived, reduction)
+        return _call.mismatch(pair if self._rank == 0 else pair[::-1], self.ranks)
 
     def _native(self, dtype: _C.dtype, reduction: int) -> Any:
         """MPI's own types for a reduction; None where MPI has none."""
@@ -225,6 +205,14 @@ class ProcessGroup:
         if reduction == _reduce.AVG:
             flat.div_(self._size)
 
+    def _all_reduce_gathered(self, flat: Tensor, reduction: int, comm: Any) -> Steps:
+        """For short data, where the number of messages counts: every rank reduces all of it."""
+        parts = _C.empty((self._size, flat.numel()), dtype=flat.dtype)
+        yield [comm.Iallgather(self.memory(flat), self.memory(parts))]
+        if flat.numel():
+            total = _reduce.combine([parts[i] for i in range(self._size)], reduction)
+            flat.copy_(total.div_(self._size) if reduction == _reduce.AVG else total)
+
     def _all_reduce_piece(self, flat: Tensor, reduction: int, comm: Any) -> Steps:
         """Each rank reduces its part of what all sent, and all get all parts."""
         bounds = self.bounds(flat.numel())
@@ -233,7 +221,7 @@ class ProcessGroup:
         if self._size == 2:
             other_begin, other_end = bounds[self.peer]
             into = self.memory(flat[other_begin:other_end])
-            yield self._swap(self.memory(flat[begin:end]), into, _TAG_RESULT)
+            yield self._swap(self.memory(flat[begin:end]), into, TAG_RESULT)
             return
         item = flat.itemsize
         counts = [(e - b) * item for b, e in bounds]
@@ -258,7 +246,7 @@ class ProcessGroup:
             other_begin, other_end = bounds[self.peer]
             arrived = _C.empty(end - begin, dtype=flat.dtype)
             out = self.memory(flat[other_begin:other_end])
-            yield self._swap(out, self.memory(arrived), _TAG_DATA)
+            yield self._swap(out, self.memory(arrived), TAG_DATA)
             if end > begin:
                 fold(self._rank, own, arrived, reduction)
             return
@@ -346,7 +334,7 @@ class ProcessGroup:
             mine = rows[self._rank]
             if mine.data_ptr() != whole.data_ptr():
                 mine.copy_(whole.reshape(-1))
-            yield self._swap(self.memory(mine), self.memory(rows[self.peer]), _TAG_DATA)
+            yield self._swap(self.memory(mine), self.memory(rows[self.peer]), TAG_DATA)
         else:
             if into.data_ptr() + self._rank * whole.nbytes == whole.data_ptr():
                 yield [self._comm(checked).Iallgather(self.mpi.IN_PLACE, self.memory(into))]

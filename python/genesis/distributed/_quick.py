@@ -1,8 +1,7 @@
-"""The quick way of an all_reduce of short data between two ranks.
+"""The quick ways of an all_reduce between two ranks, without requests and generators.
 
-What a call needs is made once for each dtype, shape and reduction: a message with the record in
-front of the data, and tensors that look into the message. A call then is two copies, one exchange
-and one comparison.
+What a call needs is made once for each dtype, shape and reduction. What travels is the same as in
+`ProcessGroup.all_reduce`, so one rank may wait at once and the other one later.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from typing import Any
 from genesis import _C
 from genesis._C import Tensor
 from genesis.distributed import _call, _reduce
-from genesis.distributed._work import Work
 
 LIMIT = 256  # channels that are kept
+TAG_FIRST, TAG_DATA, TAG_RESULT = 1, 2, 3
 
 
-class Channel:
-    """An all_reduce of tensors of one dtype and shape."""
+class Short:
+    """Tensors that travel in one message with the record: two copies and one exchange."""
 
     def __init__(self, group: Any, tensor: Tensor, reduction: int, record: bytes) -> None:
         head, size = _call.SIZE, tensor.nbytes
@@ -27,38 +26,73 @@ class Channel:
         self.record = record
         self.reduction = reduction
         message = _C.empty(head + size, dtype=_C.uint8)
-        self.memory = memoryview(message)
-        self.memory[:head] = record
+        memoryview(message)[:head] = record
         shape, dtype = tuple(tensor.shape), tensor.dtype
         self.out = message[head:].view(dtype=dtype).view(shape)
         arrived = group.inbox[head : head + size]
         self.arrived = arrived.view(dtype=dtype).view(shape)
-        self.head = memoryview(group.inbox)[:head]
+        self.head = memoryview(group.inbox)[:head].tobytes
         self.adds = reduction == 0 and dtype != _C.bool
-        self.exchange = group.first.Sendrecv
+        self.send, self.receive = group.first.Isend, group.first.Recv
         self.peer = group.peer
         self.into = group.memory(group.inbox)
         self.sent = group.memory(message)
-        self.message = message
 
     def run(self, tensor: Tensor) -> None:
         """Reduce ``tensor`` in place."""
         if tensor.requires_grad:
             tensor = tensor.detach()
         self.out.copy_(tensor)
-        peer, status = self.peer, self.status
-        status.begin(self.record)
+        peer, status, record = self.peer, self.status, self.record
+        sending = self.send(self.sent, peer, TAG_FIRST)
+        status.begin(record)  # while the message travels
         try:
-            self.exchange(self.sent, peer, 1, self.into, peer, 1)
+            self.receive(self.into, peer, TAG_FIRST)
+            sending.Wait()
         finally:
             status.end()
-        if self.head != self.record:
-            group = self.group
-            Work(group.queue, self.record, group._disagree(self.record, bytes(self.head))).wait()
+        theirs = self.head()
+        if theirs != record:
+            raise self.group.disagreement(record, theirs)
         if self.adds:
             tensor.add_(self.arrived)
         else:
             fold(self.group.rank(), tensor, self.arrived, self.reduction)
+
+
+class Long:
+    """Longer tensors: the records first, then each rank reduces one half and sends the result."""
+
+    def __init__(self, group: Any, tensor: Tensor, reduction: int, record: bytes) -> None:
+        self.group = group
+        self.record = record
+        self.reduction = reduction
+        bounds = group.bounds(tensor.numel())
+        self.own = slice(*bounds[group.rank()])
+        self.other = slice(*bounds[group.peer])
+        self.inbox = group.memory(group.inbox)
+        self.head = memoryview(group.inbox)[: _call.SIZE].tobytes
+
+    def run(self, tensor: Tensor) -> None:
+        """Reduce ``tensor`` in place."""
+        group, record, peer = self.group, self.record, self.group.peer
+        flat = tensor.detach().contiguous().view(-1)
+        own, other = flat[self.own], flat[self.other]
+        arrived = _C.empty(own.numel(), dtype=flat.dtype)
+        mine, theirs = group.memory(own), group.memory(other)
+        exchange = group.later.Sendrecv
+        group.status.begin(record)
+        try:
+            group.first.Sendrecv(record, peer, TAG_FIRST, self.inbox, peer, TAG_FIRST)
+            if self.head() != record:
+                raise group.disagreement(record, self.head())
+            exchange(theirs, peer, TAG_DATA, group.memory(arrived), peer, TAG_DATA)
+            fold(group.rank(), own, arrived, self.reduction)
+            exchange(mine, peer, TAG_RESULT, theirs, peer, TAG_RESULT)
+        finally:
+            group.status.end()
+        if flat.data_ptr() != tensor.data_ptr():
+            tensor.detach().copy_(flat.view(tensor.shape))
 
 
 def fold(rank: int, mine: Tensor, theirs: Tensor, reduction: int) -> None:

@@ -316,7 +316,7 @@ def default_group(name: str) -> ProcessGroup:
 def member(group: Any, name: str) -> ProcessGroup | None:
     """The group that an argument means; None if this rank is not in it."""
     if group is None:
-        return default_group(name)
+        return _state.world or default_group(name)
     if isinstance(group, _NotAMember):
         return None
     if isinstance(group, ProcessGroup):
