@@ -1,16 +1,21 @@
 // core/allocator.cpp: what the free lists of allocator.h are filled from.
 //
-// Small classes (up to 8 KB) are carved from 1 MB slabs. Larger blocks, when free, carry a header
-// in their own memory that links them into the list of their class (last freed, first reused: still
-// in cache) and into one list by age. trim() keeps free large blocks within what the program
-// recently needed: a training step frees nearly all it has used and then wants it back, so a
-// smaller bound would unmap and fault in the same memory in every step.
+// Small classes (up to 8 KB) and pooled objects are carved from spans of 64 KB, each of one block size, which are cut
+// from slabs of 1 MB. A span does not know which of its blocks are free, as the inline paths leave it alone:
+// release_spans() counts them when memory is to be given back.
+//
+// Larger blocks, when free, carry a header in their own memory that links them into the list of their class (last
+// freed, first reused: still in cache) and into one list by age. trim() keeps free large blocks within what the program
+// recently needed: a training step frees nearly all it has used and then wants it back, so a smaller bound would unmap
+// and fault in the same memory in every step.
 #include "core/allocator.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -23,7 +28,9 @@ constinit Heap heap;
 
 namespace {
 
+constexpr size_t kSpanBytes = size_t{64} << 10;
 constexpr size_t kSlabBytes = size_t{1} << 20;
+constexpr uint32_t kAllSpans = (1u << (kSlabBytes / kSpanBytes)) - 1;
 constexpr size_t kSlabMax = 8 << 10;         // blocks up to this are carved
 constexpr size_t kMapMin = size_t{4} << 20;  // blocks from this are mapped, on huge pages
 constexpr size_t kHugePage = size_t{2} << 20;
@@ -54,8 +61,26 @@ struct LargeBlock {
 };
 
 struct Slab {
-  char* at = nullptr;
-  char* end = nullptr;
+  char* data;
+  uint32_t free = kAllSpans;  // a bit for each span
+  Slab *next = nullptr, *previous = nullptr;
+};
+
+// At the beginning of its memory, which is aligned to its size.
+struct alignas(kAlignment) Span {
+  Slab* slab;
+  char* at;                       // the rest is not carved yet
+  uint32_t carved = 0, free = 0;  // blocks; `free` is 0 but during release_spans
+  Span* next = nullptr;
+  char* end() { return reinterpret_cast<char*>(this) + kSpanBytes; }
+};
+
+// The blocks of one size that are carved from spans.
+struct Blocks {
+  FreeBlock** free;
+  Span** carving;
+  size_t bytes;
+  bool pooled;
 };
 
 struct LargeHeap {
@@ -67,7 +92,9 @@ struct LargeHeap {
   size_t cached = 0;                   // in `free`
   size_t peak = 0, previous_peak = 0;  // of heap.used, in this window of frees and the one before
   int frees = 0;
-  Slab tensors, objects;
+  Slab* slabs = nullptr;  // those with a free span
+  Span* tensors[kClasses] = {};
+  Span* objects[kPoolMax / 16] = {};
 };
 constinit LargeHeap large;
 
@@ -99,26 +126,105 @@ void unmap_block(void* p, size_t bytes) {
   std::free(p);
 }
 
-void* obtain(size_t bytes, size_t asked) {
-  void* p = map_block(bytes);
+// What the system gives, if need be after the cache was emptied.
+template <class Allocate>
+void* obtain(size_t asked, Allocate allocate) {
+  void* p = allocate();
   if (!p) {
     empty_cache();
-    p = map_block(bytes);
+    p = allocate();
   }
   if (!p) throw OutOfMemory(asked);
-  large.reserved += bytes;
   return p;
 }
 
-void* carve(Slab& slab, size_t bytes) {
-  if (static_cast<size_t>(slab.end - slab.at) < bytes) {  // what is left of the old slab is let go
-    slab.at = static_cast<char*>(obtain(kSlabBytes, bytes));
-    slab.end = slab.at + kSlabBytes;
-  }
-  void* p = slab.at;
-  slab.at += bytes;
-  return p;
+// ----- spans -----
+
+void link(Slab* slab) {
+  slab->previous = nullptr;
+  slab->next = large.slabs;
+  if (large.slabs) large.slabs->previous = slab;
+  large.slabs = slab;
 }
+void unlink(Slab* slab) {
+  (slab->previous ? slab->previous->next : large.slabs) = slab->next;
+  if (slab->next) slab->next->previous = slab->previous;
+}
+
+void add_slab(size_t asked) {
+  auto slab = std::make_unique<Slab>();
+  slab->data = static_cast<char*>(obtain(asked, [] { return std::aligned_alloc(kSpanBytes, kSlabBytes); }));
+  link(slab.release());
+}
+
+Span* take_span(size_t asked) {
+  if (!large.slabs) add_slab(asked);
+  Slab* slab = large.slabs;
+  const int number = std::countr_zero(slab->free);
+  slab->free &= slab->free - 1;
+  if (!slab->free) unlink(slab);
+  large.reserved += kSpanBytes;
+  auto* span = ::new (slab->data + static_cast<size_t>(number) * kSpanBytes) Span{slab, nullptr};
+  span->at = reinterpret_cast<char*>(span + 1);
+  return span;
+}
+
+void release_span(Span* span) {
+  Slab* slab = span->slab;
+  const auto number = static_cast<size_t>(reinterpret_cast<char*>(span) - slab->data) / kSpanBytes;
+  large.reserved -= kSpanBytes;
+  if (!slab->free) link(slab);
+  slab->free |= 1u << number;
+  if (slab->free == kAllSpans) {
+    unlink(slab);
+    std::free(slab->data);
+    delete slab;
+    return;
+  }
+#ifdef __linux__
+  madvise(span, kSpanBytes, MADV_DONTNEED);
+#endif
+}
+
+Span* span_of(const void* block) {
+  return reinterpret_cast<Span*>(reinterpret_cast<uintptr_t>(block) & ~uintptr_t{kSpanBytes - 1});
+}
+
+// Gives back the spans of which all blocks are free.
+void release_spans(const Blocks& blocks) {
+  for (FreeBlock* b = *blocks.free; b; b = b->next) ++span_of(b)->free;
+  FreeBlock** kept = blocks.free;
+  Span* whole = nullptr;
+  for (FreeBlock* b = *blocks.free; b; b = b->next) {
+    Span* span = span_of(b);
+    if (span->free < span->carved) {
+      *kept = b;
+      kept = &b->next;
+    } else if (span->at) {
+      if (span == *blocks.carving) *blocks.carving = nullptr;
+      span->at = nullptr;
+      span->next = whole;
+      whole = span;
+    }
+  }
+  *kept = nullptr;
+  for (FreeBlock* b = *blocks.free; b; b = b->next) span_of(b)->free = 0;
+  while (whole) {
+    if (blocks.pooled) heap.used -= whole->carved * blocks.bytes;
+    release_span(std::exchange(whole, whole->next));
+  }
+}
+
+void* carve(Span*& span, size_t bytes) {
+  if (!span || static_cast<size_t>(span->end() - span->at) < bytes) {  // what is left of the old span stays unused
+    Span* next = take_span(bytes);                                     // may give back the old one
+    span = next;
+  }
+  ++span->carved;
+  return std::exchange(span->at, span->at + bytes);
+}
+
+// ----- large blocks -----
 
 void unlink(LargeBlock* block) {
   (block->newer ? block->newer->older : large.newest) = block->older;
@@ -166,6 +272,11 @@ void count_free() {
   }
 }
 
+// Of a class that is carved.
+FreeBlock*& free_blocks(SizeClass size) {
+  return size.bytes <= kSmallMax ? heap.small[size.index] : large.medium[size.index];
+}
+
 struct Faults {
   int64_t counted = 0, first = -1, last = -1;
 };
@@ -207,12 +318,13 @@ void* allocate_slow(size_t bytes) {
       unlink(block);
       p = block;
     } else {
-      p = obtain(size.bytes, bytes);
+      p = obtain(bytes, [&] { return map_block(size.bytes); });
+      large.reserved += size.bytes;
     }
-  } else if (FreeBlock*& list = size.bytes <= kSmallMax ? heap.small[size.index] : large.medium[size.index]) {
+  } else if (FreeBlock*& list = free_blocks(size)) {
     p = pop(list);
   } else {
-    p = carve(large.tensors, size.bytes);
+    p = carve(large.tensors[size.index], size.bytes);
   }
   count_allocated(bytes, size.bytes);
   return p;
@@ -237,7 +349,7 @@ void deallocate_slow(void* p, size_t bytes) {
 void* pool_slow(size_t bytes) {
   fail_if_told(bytes);
   if (FreeBlock*& list = heap.pool[bytes / 16 - 1]) return pop(list);
-  void* p = carve(large.objects, bytes);
+  void* p = carve(large.objects[bytes / 16 - 1], bytes);
   heap.used += bytes;  // an object's block stays with the pool: it is not cached tensor memory
   return p;
 }
@@ -265,7 +377,15 @@ int64_t fail_allocations(int64_t first, int64_t last) {
 }
 
 void empty_cache() {
-  while (detail::large.oldest) detail::release_oldest();
+  using namespace detail;
+  while (large.oldest) release_oldest();
+  for (size_t bytes = kAlignment; bytes <= kSlabMax;) {
+    const SizeClass size = class_of(bytes);
+    FreeBlock*& list = free_blocks(size);
+    release_spans({&list, &large.tensors[size.index], size.bytes, false});
+    bytes = size.bytes + 1;
+  }
+  for (size_t i = 0; i < kPoolMax / 16; ++i) release_spans({&heap.pool[i], &large.objects[i], 16 * (i + 1), true});
 }
 
 }  // namespace genesis

@@ -2,8 +2,8 @@
 // and mapped, while the first touch of a new page costs several times the work done on it.
 //
 // Classes are multiples of 64 bytes up to 1 KB, then four per doubling. Blocks up to 8 KB are
-// carved from slabs that are kept for good; larger ones are obtained singly and, when free,
-// released from the least recently used on if too many pile up (see allocator.cpp).
+// carved from spans of 64 KB, which are released by empty_cache(); larger ones are obtained singly and,
+// when free, released from the least recently used on if too many pile up (see allocator.cpp).
 //
 // No locks: call everything here with the interpreter lock held, so never inside Unlocked or
 // parallel_for. Under AddressSanitizer the cache is bypassed, so that it sees every misuse.
@@ -105,9 +105,9 @@ inline void deallocate(void* p, size_t bytes) {
 size_t memory_allocated();
 size_t memory_peak();
 void reset_memory_peak();
-/// Bytes obtained from the system and free for reuse (the unused part of slabs included).
+/// Bytes obtained from the system and free for reuse (the unused part of spans included).
 size_t memory_cached();
-/// Returns cached blocks above 8 KB to the system.
+/// Returns cached memory to the system: blocks above 8 KB, and spans of smaller ones of which no block is in use.
 void empty_cache();
 
 /// For tests: from now on allocations are counted, of tensor memory and of pooled objects, and those

@@ -33,5 +33,5 @@ def cached() -> int:
 
 
 def empty_cache() -> None:
-    """Give large free blocks back to the system."""
+    """Give free memory back to the system, as far as no tensor in use shares its pages."""
     _C._memory_empty_cache()

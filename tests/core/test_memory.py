@@ -130,3 +130,16 @@ def test_the_cache_can_be_emptied():
     assert memory.cached() >= before + 4_000_000
     memory.empty_cache()
     assert memory.cached() == before
+
+
+@pytest.mark.skipif(hasattr(genesis._C, "_canary_address"), reason="sanitizer builds do not cache")
+def test_the_cache_of_small_blocks_can_be_emptied():
+    memory.empty_cache()
+    before = memory.cached()
+    tensors = [genesis.ones(n) for n in (10, 100, 1000, 2000) for _ in range(1000)]
+    kept = tensors[1500]
+    del tensors
+    assert memory.cached() >= before + 10_000_000
+    memory.empty_cache()
+    assert memory.cached() <= before + 100_000
+    assert kept.sum() == 100

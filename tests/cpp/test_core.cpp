@@ -379,6 +379,38 @@ void test_cache_is_bounded() {
   empty_cache();
 }
 
+void test_spans_are_given_back() {
+  if (!kCacheMemory) return;
+  empty_cache();
+  const size_t before = memory_cached(), sizes[] = {1, 64, 1000, 5000, 8192};
+  std::vector<void*> blocks;
+  for (int round = 0; round < 3; ++round) {
+    for (size_t bytes : sizes)
+      for (int i = 0; i < 1000; ++i) {
+        blocks.push_back(allocate(bytes));
+        std::memset(blocks.back(), 255, bytes);
+      }
+    std::set<void*> pooled;
+    for (int i = 0; i < 5000; ++i) pooled.insert(std::memset(Pool<200>::take(), 255, 200));
+    CHECK(pooled.size() == 5000 && std::set<void*>(blocks.begin(), blocks.end()).size() == blocks.size());
+    for (void* p : pooled) Pool<200>::give(p);
+    // One block of each size is kept, and so are the spans that they are in.
+    for (size_t i = 0; i < blocks.size(); ++i)
+      if (i % 1000) deallocate(blocks[i], sizes[i / 1000]);
+    CHECK(memory_cached() > 13 * 1000 * 1000);
+    empty_cache();
+    CHECK(memory_cached() <= before + std::size(sizes) * (64 << 10));
+    empty_cache();
+    for (size_t i = 0; i < blocks.size(); i += 1000) {
+      CHECK(static_cast<unsigned char*>(blocks[i])[0] == 255);
+      deallocate(blocks[i], sizes[i / 1000]);
+    }
+    blocks.clear();
+  }
+  empty_cache();
+  CHECK(memory_cached() <= before);
+}
+
 void test_impossible_sizes_throw() {
   void* p = allocate(1000);
   const size_t most = size_t{1} << 47;
@@ -571,6 +603,7 @@ int main(int argc, char** argv) {
   test_blocks_are_reused();
   test_statistics();
   test_cache_is_bounded();
+  test_spans_are_given_back();
   test_impossible_sizes_throw();
   test_pool();
   test_philox_known_answers();
