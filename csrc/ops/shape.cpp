@@ -494,8 +494,10 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, bool upper, 
   Tensor y = empty({2, n}, DType::Int64);
   int64_t* row = y.address<int64_t>();
   int64_t* col = row + n;
+  Pace pace;
   for (int64_t i = n == 0 || on_meta ? end_row : begin; i < end_row; ++i)
     for (auto [j, end] = span(i); j < end; ++j) {
+      pace.spend(1);
       *row++ = i;
       *col++ = j;
     }

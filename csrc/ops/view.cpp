@@ -545,10 +545,12 @@ std::vector<Tensor> split_sizes(const Tensor& x, const Dims& sizes, int64_t dim)
   ys.reserve(static_cast<size_t>(sizes.size()));
   Dims shape = x.shape();
   int64_t at = 0;
+  Pace pace(1 << 16);
   for (int64_t s : sizes) {
     shape[d] = s;
     ys.push_back(alias(x, shape, x.strides(), s > 0 ? at * x.stride(d) : 0));
     link_view(ys.back(), x);
+    pace.spend(1);
     at += s;
   }
   record_outputs("split", ys, inputs(x), save(), [whole = x.shape(), sizes, d](const Grads& dy, const Saved&) {

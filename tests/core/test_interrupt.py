@@ -41,6 +41,11 @@ LONG = {
         1,
         "x = genesis.full((4000,), 1e8)\nprint('go', flush=True)\ngenesis.mvlgamma(x, 1 << 24)",
     ),
+    "mode": (1, "x = genesis.rand(1 << 25)\nprint('go', flush=True)\nx.mode()"),
+    "tril_indices": (
+        1,
+        "print('go', flush=True)\nwhile True: genesis.tril_indices(20000, 20000)",
+    ),
     "sum": (1, "x = genesis.ones(1).expand(1 << 46)\nprint('go', flush=True)\nx.sum()"),
     "columns": (
         2,

@@ -12,26 +12,45 @@
 #include "kernels/norm/transpose.h"
 #include "kernels/reduce/lines.h"
 #include "kernels/reduce/monoids.h"
+#include "kernels/steps.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
 constexpr int64_t kWidth = 256;  // of a tile
+constexpr int64_t kRowStep = 64, kLineStep = int64_t{1} << 16;
+
+// Calls f(begin, end) for parts of n rows of w elements.
+template <class F>
+[[gnu::always_inline]] inline void rows_in_steps(int64_t n, int64_t w, F f) {
+  in_steps(0, n, std::max(kRowStep, kRowStep * kWidth / w), f);
+}
 
 // Of a whole line: blocks in T, then float64.
 template <class T>
 double total(const T* x, int64_t n) {
   double sum = 0;
-  for (int64_t i = 0; i < n; i += kBlock) sum += Monoid<Sum<T>>::block(x + i, std::min(kBlock, n - i));
+  in_steps(0, n, kLineStep, [&](int64_t from, int64_t until) {
+    for (int64_t i = from; i < until; i += kBlock) sum += Monoid<Sum<T>>::block(x + i, std::min(kBlock, until - i));
+  });
   return sum;
+}
+template <class T>
+T max_of_line(const T* x, int64_t n) {
+  T max = Max<T>::kStart;
+  in_steps(0, n, kLineStep,
+           [&](int64_t from, int64_t until) { max = Max<T>::op(max, Monoid<Max<T>>::block(x + from, until - from)); });
+  return max;
 }
 template <class T>
 double dot(const T* x, const T* y, int64_t n) {
   constexpr int w = kLanes<T>;
   double sum = 0;
+  Pace pace;
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = std::min(n, begin + kBlock);
+    pace.spend(kBlock);
     Vector<T> a{}, b{}, c{}, d{};
     int64_t i = begin;
     for (; i + 4 * w <= end; i += 4 * w) {
@@ -61,11 +80,13 @@ struct Tile {
 template <class T>
 void max_of_lines(T* max, Tile<T> x, int64_t n, int64_t w) {
   std::copy_n(x[0], w, max);
-  for (int64_t i = 1; i < n; ++i) {
-    const T* row = x[i];
+  rows_in_steps(n, w, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* row = x[i];
 #pragma GCC ivdep
-    for (int64_t j = 0; j < w; ++j) max[j] = Max<T>::op(max[j], row[j]);
-  }
+      for (int64_t j = 0; j < w; ++j) max[j] = Max<T>::op(max[j], row[j]);
+    }
+  });
 }
 // Adds up rows in T for a while, then in float64.
 template <class T, class Row>
@@ -74,7 +95,10 @@ void sums_of_lines(double* sum, int64_t n, int64_t w, const Row& row) {
   alignas(64) T part[kWidth];
   for (int64_t begin = 0; begin < n; begin += kRowBlock) {
     std::fill_n(part, w, T(0));
-    for (int64_t i = begin; i < std::min(n, begin + kRowBlock); ++i) row(part, i);
+    in_steps(begin, std::min(n, begin + kRowBlock), kRowStep, [&](int64_t from, int64_t until) {
+      for (int64_t i = from; i < until; ++i) row(part, i);
+    });
+    if (begin + kRowBlock < n) check_interrupt();
     for (int64_t j = 0; j < w; ++j) sum[j] += part[j];
   }
 }
@@ -83,17 +107,21 @@ struct Softmax {
   template <class T>
   static void line(T* y, T* const* in, int64_t n) {
     const T* x = in[0];
-    const T max = Monoid<Max<T>>::block(x, n);
+    const T max = max_of_line(x, n);
     double sum = 0;
+    Pace pace(kLineStep);
     for (int64_t begin = 0; begin < n; begin += kTile) {
       const int64_t end = std::min(n, begin + kTile);
 #pragma GCC ivdep
       for (int64_t i = begin; i < end; ++i) y[i] = vexp(x[i] - max);
       sum += Monoid<Sum<T>>::block(y + begin, end - begin);
+      pace.spend(kTile);
     }
     const T scale = static_cast<T>(1 / sum);
+    in_steps(0, n, kLineStep, [&](int64_t begin, int64_t end) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+      for (int64_t i = begin; i < end; ++i) y[i] *= scale;
+    });
   }
   template <class T>
   static void lines(Tile<T> y, const Tile<T>* in, int64_t n, int64_t w) {
@@ -112,11 +140,13 @@ struct Softmax {
       }
     });
     for (int64_t j = 0; j < w; ++j) scale[j] = static_cast<T>(1 / sum[j]);
-    for (int64_t i = 0; i < n; ++i) {
-      T* to = y[i];
+    rows_in_steps(n, w, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        T* to = y[i];
 #pragma GCC ivdep
-      for (int64_t j = 0; j < w; ++j) to[j] *= scale[j];
-    }
+        for (int64_t j = 0; j < w; ++j) to[j] *= scale[j];
+      }
+    });
   }
 };
 
@@ -124,17 +154,21 @@ struct LogSoftmax {
   template <class T>
   static void line(T* y, T* const* in, int64_t n) {
     const T* x = in[0];
-    const T max = Monoid<Max<T>>::block(x, n);
+    const T max = max_of_line(x, n);
     alignas(64) T e[kTile];
     double sum = 0;
+    Pace pace(kLineStep);
     for (int64_t begin = 0; begin < n; begin += kTile) {
       const int64_t m = std::min(kTile, n - begin);
       for (int64_t i = 0; i < m; ++i) e[i] = vexp(x[begin + i] - max);
       sum += Monoid<Sum<T>>::block(e, m);
+      pace.spend(kTile);
     }
     const T log_sum = static_cast<T>(std::log(sum));
+    in_steps(0, n, kLineStep, [&](int64_t begin, int64_t end) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - max) - log_sum;
+      for (int64_t i = begin; i < end; ++i) y[i] = (x[i] - max) - log_sum;
+    });
   }
   template <class T>
   static void lines(Tile<T> y, const Tile<T>* in, int64_t n, int64_t w) {
@@ -148,12 +182,14 @@ struct LogSoftmax {
       for (int64_t j = 0; j < w; ++j) part[j] += vexp(from[j] - max[j]);
     });
     for (int64_t j = 0; j < w; ++j) log_sum[j] = vlog(static_cast<T>(sum[j]));
-    for (int64_t i = 0; i < n; ++i) {
-      const T* from = x[i];
-      T* to = y[i];
+    rows_in_steps(n, w, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* from = x[i];
+        T* to = y[i];
 #pragma GCC ivdep
-      for (int64_t j = 0; j < w; ++j) to[j] = (from[j] - max[j]) - log_sum[j];
-    }
+        for (int64_t j = 0; j < w; ++j) to[j] = (from[j] - max[j]) - log_sum[j];
+      }
+    });
   }
 };
 
@@ -162,8 +198,10 @@ struct SoftmaxBackward {
   static void line(T* dx, T* const* in, int64_t n) {
     const T *dy = in[0], *y = in[1];
     const T sum = static_cast<T>(dot(dy, y, n));
+    in_steps(0, n, kLineStep, [&](int64_t begin, int64_t end) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - sum);
+      for (int64_t i = begin; i < end; ++i) dx[i] = y[i] * (dy[i] - sum);
+    });
   }
   template <class T>
   static void lines(Tile<T> dx, const Tile<T>* in, int64_t n, int64_t w) {
@@ -176,12 +214,14 @@ struct SoftmaxBackward {
       for (int64_t j = 0; j < w; ++j) part[j] += a[j] * b[j];
     });
     for (int64_t j = 0; j < w; ++j) sum[j] = static_cast<T>(wide[j]);
-    for (int64_t i = 0; i < n; ++i) {
-      const T *a = dy[i], *b = y[i];
-      T* to = dx[i];
+    rows_in_steps(n, w, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T *a = dy[i], *b = y[i];
+        T* to = dx[i];
 #pragma GCC ivdep
-      for (int64_t j = 0; j < w; ++j) to[j] = b[j] * (a[j] - sum[j]);
-    }
+        for (int64_t j = 0; j < w; ++j) to[j] = b[j] * (a[j] - sum[j]);
+      }
+    });
   }
 };
 
@@ -190,8 +230,10 @@ struct LogSoftmaxBackward {
   static void line(T* dx, T* const* in, int64_t n) {
     const T *dy = in[0], *y = in[1];
     const T sum = static_cast<T>(total(dy, n));
+    in_steps(0, n, kLineStep, [&](int64_t begin, int64_t end) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] - vexp(y[i]) * sum;
+      for (int64_t i = begin; i < end; ++i) dx[i] = dy[i] - vexp(y[i]) * sum;
+    });
   }
   template <class T>
   static void lines(Tile<T> dx, const Tile<T>* in, int64_t n, int64_t w) {
@@ -204,12 +246,14 @@ struct LogSoftmaxBackward {
       for (int64_t j = 0; j < w; ++j) part[j] += a[j];
     });
     for (int64_t j = 0; j < w; ++j) sum[j] = static_cast<T>(wide[j]);
-    for (int64_t i = 0; i < n; ++i) {
-      const T *a = dy[i], *b = y[i];
-      T* to = dx[i];
+    rows_in_steps(n, w, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T *a = dy[i], *b = y[i];
+        T* to = dx[i];
 #pragma GCC ivdep
-      for (int64_t j = 0; j < w; ++j) to[j] = a[j] - vexp(b[j]) * sum[j];
-    }
+        for (int64_t j = 0; j < w; ++j) to[j] = a[j] - vexp(b[j]) * sum[j];
+      }
+    });
   }
 };
 

@@ -6,6 +6,7 @@
 #include "kernels/elementwise/loops.h"
 #include "kernels/reduce/lines.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/steps.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -36,7 +37,7 @@ struct Median {
     if (count_nan(line) > 0)
       return *std::find_if(line.begin(), line.end(), [](const auto& r) { return r.value != r.value; });
     const auto middle = line.begin() + (n - 1) / 2;
-    std::nth_element(line.begin(), middle, line.end());
+    nth_element_in_steps(line.begin(), middle, line.end());
     return *middle;
   }
 };
@@ -45,14 +46,14 @@ struct NanMedian {
   static Ranked<T> pick(std::vector<Ranked<T>>& line) {
     const auto n = static_cast<int64_t>(line.size()) - count_nan(line);
     const auto middle = line.begin() + std::max<int64_t>(n - 1, 0) / 2;
-    std::nth_element(line.begin(), middle, line.end());
+    nth_element_in_steps(line.begin(), middle, line.end());
     return *middle;
   }
 };
 struct Mode {
   template <class T>
   static Ranked<T> pick(std::vector<Ranked<T>>& line) {
-    std::sort(line.begin(), line.end());
+    sort_in_steps(line.begin(), line.end());
     const auto same = [](T a, T b) { return a == b || (a != a && b != b); };
     size_t best = 0, longest = 0;
     for (size_t begin = 0, end; begin < line.size(); begin = end) {

@@ -15,6 +15,7 @@
 
 #include "core/dtype.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/steps.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -177,12 +178,14 @@ void merge(const P* a, int64_t m, int64_t n, P* out) {
 // Sorts a, with as much room in b; the result is where it returns.
 template <class P>
 P* merge_sort(P* a, P* b, int64_t n) {
+  Pace pace;
   for (int64_t i = 0; i < n; i += kRun) sort_run(a + i, b + i, std::min(kRun, n - i));
   std::swap(a, b);
   for (int64_t width = kRun; width < n; width *= 2) {
     for (int64_t i = 0; i < n; i += 2 * width) {
       if (i + width < n) merge(a + i, width, std::min(2 * width, n - i), b + i);
       else std::memcpy(b + i, a + i, static_cast<size_t>(n - i) * sizeof(P));
+      pace.spend(2 * width);
     }
     std::swap(a, b);
   }
@@ -198,10 +201,12 @@ P* radix_sort(P* a, P* b, int64_t n, int shift, int bits) {
   uint32_t counts[kMost][kMask + 1];
   std::memset(counts, 0, sizeof(counts[0]) * static_cast<size_t>(digits));
   const uint64_t used = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
-  for (int64_t i = 0; i < n; ++i) {
-    uint64_t key = static_cast<uint64_t>(a[i] >> shift) & used;
-    for (int d = 0; d < digits; ++d, key >>= Digit) ++counts[d][key & kMask];
-  }
+  in_steps(0, n, kStep, [&](int64_t from, int64_t until) {
+    for (int64_t i = from; i < until; ++i) {
+      uint64_t key = static_cast<uint64_t>(a[i] >> shift) & used;
+      for (int d = 0; d < digits; ++d, key >>= Digit) ++counts[d][key & kMask];
+    }
+  });
   for (int d = 0; d < digits; ++d) {
     uint32_t* count = counts[d];
     const int at = shift + Digit * d;
@@ -209,10 +214,12 @@ P* radix_sort(P* a, P* b, int64_t n, int shift, int bits) {
     if (count[static_cast<uint32_t>(a[0] >> at) & mask] == static_cast<uint32_t>(n)) continue;  // the same for all
     uint32_t sum = 0;
     for (uint32_t v = 0; v <= mask; ++v) sum += std::exchange(count[v], sum);
-    for (int64_t i = 0; i < n; ++i) {
-      const P p = a[i];
-      b[count[static_cast<uint32_t>(p >> at) & mask]++] = p;
-    }
+    in_steps(0, n, kStep, [&](int64_t from, int64_t until) {
+      for (int64_t i = from; i < until; ++i) {
+        const P p = a[i];
+        b[count[static_cast<uint32_t>(p >> at) & mask]++] = p;
+      }
+    });
     std::swap(a, b);
   }
   return a;

@@ -15,17 +15,6 @@ constexpr int kDigit = 11;
 constexpr int64_t kBuckets = int64_t(1) << kDigit;
 constexpr int64_t kMaxChunks = 16;
 
-// f(begin, end) in steps after which Ctrl-C is asked for.
-template <class F>
-void in_steps(int64_t begin, int64_t end, F f) {
-  constexpr int64_t kStep = int64_t{1} << 20;
-  for (; end - begin > kStep; begin += kStep) {
-    f(begin, begin + kStep);
-    check_interrupt();
-  }
-  f(begin, end);
-}
-
 // Cut by the highest digit that differs into buckets, which are then sorted one by one, in cache.
 template <class T>
 void sort_long(const Sink<T>& to, const T* x, int64_t n, typename Packing<T>::P* a, typename Packing<T>::P* b) {
@@ -40,7 +29,7 @@ void sort_long(const Sink<T>& to, const T* x, int64_t n, typename Packing<T>::P*
   const auto digit = [&](U key) { return static_cast<size_t>(key >> low) & static_cast<size_t>(kBuckets - 1); };
   const auto count = [&](Count* into, int64_t begin, int64_t end) {
     std::memset(into, 0, kBuckets * sizeof(Count));
-    in_steps(begin, end, [&](int64_t from, int64_t until) {
+    in_steps(begin, end, kStep, [&](int64_t from, int64_t until) {
       for (int64_t i = from; i < until; ++i) ++into[digit(key_of(i))];
     });
   };
@@ -53,7 +42,7 @@ void sort_long(const Sink<T>& to, const T* x, int64_t n, typename Packing<T>::P*
   std::vector<Seen> seen(static_cast<size_t>(chunks));
   parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
     Seen here;
-    in_steps(begin, end, [&](int64_t from, int64_t until) {
+    in_steps(begin, end, kStep, [&](int64_t from, int64_t until) {
       for (int64_t i = from; i < until; ++i) {
         const U key = key_of(i);
         here.any = static_cast<U>(here.any | key);
@@ -85,7 +74,7 @@ void sort_long(const Sink<T>& to, const T* x, int64_t n, typename Packing<T>::P*
   }
   parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
     Count* at = counts.get() + begin / chunk * kBuckets;
-    in_steps(begin, end, [&](int64_t from, int64_t until) {
+    in_steps(begin, end, kScatterStep, [&](int64_t from, int64_t until) {
       for (int64_t i = from; i < until; ++i) a[at[digit(key_of(i))]++] = K::pack(x[i], i, to.flip);
     });
   });
@@ -94,7 +83,9 @@ void sort_long(const Sink<T>& to, const T* x, int64_t n, typename Packing<T>::P*
       const int64_t begin = begins[static_cast<size_t>(d)], m = begins[static_cast<size_t>(d + 1)] - begin;
       if (m == 0) continue;
       const P* sorted = sort_packed(a + begin, b + begin, m, K::kShift, low);
-      for (int64_t i = 0; i < m; ++i) to.put(begin + i, sorted[i]);
+      in_steps(0, m, kStep, [&](int64_t from, int64_t until) {
+        for (int64_t i = from; i < until; ++i) to.put(begin + i, sorted[i]);
+      });
     }
   });
   if (whole.negative_zero) to.restore_zeros(n);
@@ -136,18 +127,18 @@ typename Packing<T>::P find_kth(const T* x, int64_t n, int64_t k, std::vector<ty
   } else {
     // By the upper digits of the keys, only those with the digits of the k-th are of interest.
     std::vector<int64_t> counts(size_t(1) << kTop, 0);
-    in_steps(0, n, [&](int64_t from, int64_t until) {
+    in_steps(0, n, kStep, [&](int64_t from, int64_t until) {
       for (int64_t i = from; i < until; ++i) ++counts[static_cast<size_t>(Coding<T>::encode(x[i]) >> kRest)];
     });
     size_t bucket = 0;
     while (k >= counts[bucket]) k -= counts[bucket++];
     room.reserve(static_cast<size_t>(counts[bucket]));
-    in_steps(0, n, [&](int64_t from, int64_t until) {
+    in_steps(0, n, kStep, [&](int64_t from, int64_t until) {
       for (int64_t i = from; i < until; ++i)
         if (static_cast<size_t>(Coding<T>::encode(x[i]) >> kRest) == bucket) room.push_back(K::pack(x[i], i, 0));
     });
   }
-  std::nth_element(room.begin(), room.begin() + k, room.end());
+  nth_element_in_steps(room.begin(), room.begin() + k, room.end());
   return room[static_cast<size_t>(k)];
 }
 

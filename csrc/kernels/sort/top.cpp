@@ -72,7 +72,7 @@ class Best {
   }
   void shrink() {
     if (static_cast<int64_t>(found_.size()) <= k_) return;
-    std::nth_element(found_.begin(), found_.begin() + (k_ - 1), found_.end());
+    nth_element_in_steps(found_.begin(), found_.begin() + (k_ - 1), found_.end());
     limit_ = K::key(found_[static_cast<size_t>(k_ - 1)]);
     found_.resize(static_cast<size_t>(k_));
     full_ = true;
