@@ -42,7 +42,7 @@ static PyObject* histogram(Args& a) {
   require<DTypeError>(is_floating(x.dtype()), "histogram: input must be floating, got ", x.dtype(),
                       "; use input.float()");
   Tensor edges;
-  if (PyLong_Check(a[1])) {
+  if (!a.has(1) || PyLong_Check(a[1])) {
     const int64_t bins = a.integer(1);
     require(bins > 0, "histogram: bins must be positive, got ", bins);
     double low = 0, high = 1;

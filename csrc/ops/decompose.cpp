@@ -310,7 +310,12 @@ static Tensor pseudoinverse(const char* op, const Tensor& a, const Tolerance& to
 
 Tensor linalg_pinv(const char* op, const Tensor& a, const Tolerance& tolerance, bool hermitian) {
   hermitian ? require_square(op, "A", a, true) : require_matrix(op, "A", a, true);
-  return pseudoinverse(op, a, tolerance, hermitian, nullptr);
+  // Bounds may have more dimensions than the stack of matrices.
+  Dims stack = batch_shape(a);
+  for (const std::optional<Operand>* bound : {&tolerance.atol, &tolerance.rtol})
+    if (*bound) stack = broadcast_shapes(op, stack, (*bound)->shape());
+  const Tensor all = stack == batch_shape(a) ? a : expand(a, with_sizes(stack, {a.size(-2), a.size(-1)}));
+  return pseudoinverse(op, all, tolerance, hermitian, nullptr);
 }
 
 Tensor linalg_matrix_rank(const Tensor& a, const Tolerance& tolerance, bool hermitian) {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import types
 from collections.abc import Callable, Iterable
@@ -76,6 +75,8 @@ def _ours(error: Exception) -> bool:
 
 def _wrong_type(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """What is wrong with the first argument that its annotation rules out."""
+    import inspect  # takes longer to load than the rest of the package
+
     signature = inspect.signature(f)
     try:
         given = signature.bind_partial(*args, **kwargs).arguments

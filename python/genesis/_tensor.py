@@ -13,6 +13,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._named_errors import named
 
 # Names of the native module that are shown elsewhere (genesis.autograd), or only used inside.
 NOT_PUBLIC: set[str] = {"Context", "Node", "OutsideGraphWarning", "RemovableHandle", "op_info"}
@@ -275,7 +276,7 @@ def _to_sparse(
     """A sparse tensor with the elements that are not zero."""
     from genesis.sparse import _functions
 
-    if blocksize is not None or dense_dim:
+    if blocksize is not None or (dense_dim is not None and dense_dim != 0):
         raise ValueError("to_sparse: layouts of blocks and dense_dim are not supported")
     result: Tensor = _functions.to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize)
     return result
@@ -349,6 +350,8 @@ def _map_elements(
 ) -> Tensor:
     if any(t.requires_grad for t in tensors):
         raise RuntimeError(f"{op}: has no gradient; use detach() or no_grad() on a copy")
+    if not callable(function):
+        raise TypeError(f"{op}: expected a function, got {type(function).__name__}")
     shape = tuple(self.shape)
     lists = [t.broadcast_to(shape).reshape(-1).tolist() for t in tensors]
     values = [function(*elements) for elements in zip(*lists, strict=True)]
@@ -521,6 +524,8 @@ for _name, _method in _METHODS.items():
         raise ImportError(f"genesis.Tensor.{_name} is bound twice")
     _method.__name__ = _name
     _method.__qualname__ = f"Tensor.{_name}"
+    if not _name.startswith("__"):
+        _method = named(_method)  # type: ignore[arg-type]
     setattr(Tensor, _name, _C._overridable(_method))
 setattr(Tensor, "allclose", allclose)  # noqa: B010  # in place of the native one
 for _name, _method in _PROPERTIES.items():

@@ -298,3 +298,51 @@ def test_second_derivatives_of_losses_of_bools(loss):
     for pair in ((genesis.tensor([True, False]), x), (x, genesis.tensor([True, False]))):
         (first,) = genesis.autograd.grad(loss(*pair).pow(2), x, create_graph=True)
         genesis.autograd.grad(first.sum(), x)
+
+
+def test_histogram_has_a_number_of_bins():
+    counts, edges = genesis.histogram(genesis.ones(3))
+    assert counts.shape == (100,) and counts.sum() == 3 and edges.shape == (101,)
+    assert genesis.ones(4, dtype=genesis.bfloat16).histogram().hist.sum() == 4
+
+
+def test_tolerances_with_more_dimensions_than_the_matrices():
+    x = genesis.ones(3, 2, dtype=genesis.float64) + genesis.eye(3, 2, dtype=genesis.float64)
+    x.requires_grad_()
+    y = genesis.linalg.pinv(x, atol=genesis.tensor([0.0, 1e3]))
+    assert y.shape == (2, 2, 3) and y[1].abs().sum() == 0
+    (got,) = genesis.autograd.grad(y.sum(), x)
+    (expected,) = genesis.autograd.grad(genesis.linalg.pinv(x).sum(), x)
+    np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=1e-10)
+    y = genesis.linalg.pinv(x, atol=genesis.ones(0))
+    assert y.shape == (0, 2, 3)
+    y.sum().backward()
+    assert not x.grad.any()
+
+
+METHODS = [n for n, m in vars(genesis.Tensor).items() if n[0] != "_" and callable(m)]
+ALIKE_FOR_ALL = {"free", "is_distributed", "is_shared", "share_memory_", "sparse_dim", "to_dense"}
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - ALIKE_FOR_ALL))
+def test_a_method_of_something_else_than_a_tensor(name):
+    with pytest.raises((TypeError, RuntimeError, ValueError)) as caught:
+        getattr(genesis.Tensor, name)("text")
+    assert name.strip("_") in str(caught.value)
+
+
+def test_errors_of_functions_written_in_python():
+    x = genesis.ones(2)
+    for name, wrong in {
+        "map_": lambda: x.map_(3.0, max),
+        "apply_": lambda: x.apply_(3),
+        "sparse_mask": lambda: x.sparse_mask(x),
+        "to_sparse": lambda: x.to_sparse(dense_dim=x),
+        "smm": lambda: x.smm(),
+        "resize_as": lambda: x.resize_as(3),
+        "get_amp_dtype": lambda: genesis.amp.get_amp_dtype(genesis.bfloat16),
+        "skip_init": lambda: genesis.nn.utils.skip_init(()),
+        "grad": lambda: genesis.autograd.grad(x.sum(), x, allow_unused=x),
+    }.items():
+        with pytest.raises((TypeError, ValueError), match=name):
+            wrong()

@@ -33,7 +33,11 @@ def get_amp_dtype(policy: AMPPolicy | str | None, *args: Any, **kwargs: Any) -> 
     >>> get_amp_dtype("promote", genesis.ones(1), genesis.ones(1).half())
     genesis.float32
     """
-    kind = AMPPolicy.PROMOTE if policy is None else AMPPolicy(policy)
+    try:
+        kind = AMPPolicy.PROMOTE if policy is None else AMPPolicy(policy)
+    except ValueError:
+        known = ", ".join(repr(p.value) for p in AMPPolicy)
+        raise ValueError(f"get_amp_dtype: policy must be one of {known}, got {policy!r}") from None
     if kind is AMPPolicy.FP16:
         return get_autocast_dtype() if is_autocast_enabled() else _C.float16
     if kind is AMPPolicy.FP32:

@@ -150,6 +150,8 @@ def grad(
         raise ValueError(
             "grad: materialize_grads=True makes zeros of what allow_unused=False refuses"
         )
+    if isinstance(allow_unused, _C.Tensor):
+        raise TypeError("grad: allow_unused must be a bool or None, got Tensor")
     unused = bool(allow_unused) or materialize_grads
     grads: tuple[Any, ...]
     if (batching := sys.modules.get("genesis.func._batching")) and _any_batched(

@@ -545,6 +545,11 @@ def sparse_mask(x: Tensor, mask: SparseTensor) -> SparseTensor:
     """The elements of x at the places of a sparse tensor."""
     from genesis.sparse._tensor import at_places
 
+    if not isinstance(mask, SparseTensor):
+        raise TypeError(
+            f"sparse_mask: mask must be a sparse tensor, got {type(mask).__name__}; use "
+            "mask.to_sparse()"
+        )
     _same_shape("sparse_mask", x, mask)
     return made_like(mask, at_places(x, mask._index, tuple(mask.shape)))
 

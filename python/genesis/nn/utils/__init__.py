@@ -69,6 +69,10 @@ def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
     >>> skip_init(genesis.nn.Linear, 2, 3)
     Linear(in_features=2, out_features=3, bias=True)
     """
+    if not isinstance(module_cls, type):
+        raise TypeError(
+            f"skip_init: module_cls must be a class of modules, got {type(module_cls).__name__}"
+        )
     return module_cls(*args, **kwargs)
 
 
