@@ -93,7 +93,7 @@ RESULTS = {
 }
 # Functions whose result depends on the type of an argument.
 OVERRIDES = {
-    "_overridable": "def _overridable(function: _F) -> _F: ...",
+    "_overridable": "def _overridable(function: _F, explain: Any = None) -> _F: ...",
     "_make_subclass": "def _make_subclass(cls: builtins.type[_T], data: Tensor, "
     "requires_grad: builtins.bool = False, parameter: builtins.bool = False) -> _T: ...",
 }

@@ -14,14 +14,14 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis._named_errors import named
+from genesis._named_errors import explain
 
 __all__: list[str] = []
 
 
 def _public(function: Callable[..., Any]) -> Callable[..., Any]:
     __all__.append(function.__name__)
-    made: Callable[..., Any] = _C._overridable(named(function))  # type: ignore[arg-type]
+    made: Callable[..., Any] = _C._overridable(function, explain)
     return made
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis._named_errors import named
 
 # Names of the native module that are shown elsewhere (genesis.autograd), or only used inside.
 NOT_PUBLIC: set[str] = {"Context", "Node", "OutsideGraphWarning", "RemovableHandle", "op_info"}
@@ -439,6 +438,12 @@ def _no(self: Tensor) -> bool:
     return False
 
 
+def _explain(*error: Any) -> Exception:
+    from genesis import _named_errors  # loaded when there is an error
+
+    return _named_errors.explain(*error)
+
+
 _METHODS: dict[str, Callable[..., Any]] = {
     "__array_function__": _array_function,
     "__array_ufunc__": _array_ufunc,
@@ -524,9 +529,7 @@ for _name, _method in _METHODS.items():
         raise ImportError(f"genesis.Tensor.{_name} is bound twice")
     _method.__name__ = _name
     _method.__qualname__ = f"Tensor.{_name}"
-    if not _name.startswith("__"):
-        _method = named(_method)  # type: ignore[arg-type]
-    setattr(Tensor, _name, _C._overridable(_method))
+    setattr(Tensor, _name, _C._overridable(_method, _explain))
 setattr(Tensor, "allclose", allclose)  # noqa: B010  # in place of the native one
 for _name, _method in _PROPERTIES.items():
     setattr(Tensor, _name, property(_method))
