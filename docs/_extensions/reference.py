@@ -131,7 +131,7 @@ def page_of(name: str) -> str:
 
 
 def tensor_page(language: str) -> str:
-    names = sorted(n for n in dir(genesis.Tensor) if not n.startswith("_"))
+    names = [n for n in dir(genesis.Tensor) if not n.startswith("_") and hasattr(genesis.Tensor, n)]
     attributes, methods, shared, written = [], [], [], []
     for name in names:
         value = inspect.getattr_static(genesis.Tensor, name)

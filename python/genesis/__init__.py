@@ -447,13 +447,13 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"genesis.{_HOME[name]}"), name)
         globals()[name] = value
         return value
-    if name.startswith("_foreach_"):
+    if name[0] == "_" and name.startswith("_foreach_"):
         from genesis import _foreach
 
         value = getattr(_foreach, name)
         globals()[name] = value
         return value
-    raise MissingName(__name__, name, name=name)
+    raise MissingName(__name__, name)
 
 
 def __dir__() -> list[str]:

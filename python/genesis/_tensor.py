@@ -13,6 +13,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._missing import AbsentMember
 
 # Names of the native module that are shown elsewhere (genesis.autograd), or only used inside.
 NOT_PUBLIC: set[str] = {"Context", "Node", "OutsideGraphWarning", "RemovableHandle", "op_info"}
@@ -405,9 +406,9 @@ def _polygamma_(self: Tensor, n: int) -> Tensor:
 
 def _second(name: str) -> Callable[..., Any]:
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        from genesis import _second_names
+        import genesis
 
-        return getattr(_second_names, name)(self, *args, **kwargs)
+        return getattr(genesis, name)(self, *args, **kwargs)
 
     call.__doc__ = f"The same as ``genesis.{name}``."
     return call
@@ -489,9 +490,11 @@ _METHODS: dict[str, Callable[..., Any]] = {
         name: _second(name)
         for name in (
             "is_distributed",
+            "istft",
             "narrow_copy",
             "smm",
             "sspaddmm",
+            "stft",
             "unsafe_chunk",
             "unsafe_split",
             "unsafe_split_with_sizes",
@@ -546,6 +549,19 @@ def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) 
 # A subclass keeps its class through every function (genesis.overrides).
 setattr(Tensor, "__torch_function__", classmethod(_C._keep_subclass))  # noqa: B010
 setattr(Tensor, "_make_subclass", staticmethod(_make_subclass))  # noqa: B010
+
+# Members of PyTorch's tensors that Genesis lacks. Reading one raises an AttributeError that says
+# why; tests/torch/test_names.py compares them with the table of PyTorch's names.
+_ABSENT = """
+chalf const_data_ptr dequantize eig grad_dtype hash_tensor index int_repr lstsq module_load name
+q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme
+record_stream reinforce resize_as_sparse_ slice_inverse solve sparse_resize_
+sparse_resize_and_clear_ storage_type symeig to_mkldnn to_padded_tensor to_sparse_bsc to_sparse_bsr
+volatile
+""".split()  # noqa: SIM905
+for _name in _ABSENT:
+    if _name not in vars(Tensor):
+        setattr(Tensor, _name, AbsentMember(_name))
 
 # Kinds of tensors that do not exist here.
 for _kind in (

@@ -125,4 +125,4 @@ if not TYPE_CHECKING:
         try:
             return getattr(functional, name)
         except AttributeError:
-            raise MissingName(__name__, name, name=name) from None
+            raise MissingName(__name__, name) from None

@@ -119,7 +119,7 @@ class _Progress:
 
 def __getattr__(name: str) -> Any:
     if name != "tqdm":
-        raise MissingName(__name__, name, name=name)
+        raise MissingName(__name__, name)
     try:
         return importlib.import_module("tqdm.auto").tqdm
     except ImportError:

@@ -22,6 +22,6 @@ __all__ = sorted(
 def __getattr__(name: str) -> Any:
     found = _C._return_type(name) if name in __all__ else None
     if found is None:
-        raise MissingName(__name__, name, name=name)
+        raise MissingName(__name__, name)
     globals()[name] = found
     return found

@@ -63,8 +63,8 @@ def test_every_public_name_is_in_the_reference(described):
 
 
 def test_every_method_and_attribute_of_a_tensor_is_in_the_reference(described):
-    public = {f"Tensor.{name}" for name in dir(genesis.Tensor) if not name.startswith("_")}
-    assert public <= described
+    members = [n for n in dir(genesis.Tensor) if hasattr(genesis.Tensor, n)]
+    assert {f"Tensor.{name}" for name in members if not name.startswith("_")} <= described
 
 
 def test_no_entry_is_of_something_that_is_gone(described):

@@ -182,7 +182,7 @@ def public() -> list[Public]:
                 continue
             add(f"{path}.{name}", value)
     for name in sorted(dir(genesis.Tensor)):
-        value = getattr(genesis.Tensor, name)
+        value = getattr(genesis.Tensor, name, None)
         if callable(value) and not (name.startswith("_") and not name.startswith("__")):
             add(f"Tensor.{name}", value)
     return list(found.values())

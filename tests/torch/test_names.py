@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import inspect
 import pathlib
+import pickle
 import re
 import warnings
 
@@ -54,6 +55,22 @@ def test_asking_for_an_absent_name_says_why(owner):
                 assert entry.note in str(error.value)
                 assert not hasattr(value, entry.name)
                 return
+
+
+ABSENT_MEMBERS = [e for e in ENTRIES if e.owner == "torch.Tensor" and e.status == "absent"]
+
+
+@pytest.mark.parametrize("entry", ABSENT_MEMBERS, ids=lambda entry: entry.name)
+def test_asking_for_an_absent_member_of_tensors_says_why(entry):
+    name = entry.name
+    x = genesis.nn.Parameter(genesis.ones(2))
+    with pytest.raises(AttributeError) as error:
+        getattr(x, name)
+    assert str(error.value) == f"'Parameter' object has no attribute {name!r}: {entry.note}"
+    assert not hasattr(x, name) and not hasattr(genesis.Tensor, name)
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+    setattr(x, name, 3)  # the name is free for the user
+    assert getattr(x, name) == 3
 
 
 def test_an_unknown_name_is_corrected():

@@ -249,4 +249,4 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"genesis.autograd.{_HOME[name]}"), name)
         globals()[name] = value
         return value
-    raise MissingName(__name__, name, name=name)
+    raise MissingName(__name__, name)

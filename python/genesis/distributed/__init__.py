@@ -165,4 +165,4 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         home = importlib.import_module(f"{__name__}.{_HOME[name]}")
         return getattr(home, "DistributedDataParallel" if name == "DDP" else name)
-    raise MissingName(__name__, name, name=name)
+    raise MissingName(__name__, name)

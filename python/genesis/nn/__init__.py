@@ -104,4 +104,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"genesis.nn.{name}")
     if name in ("UninitializedBuffer", "UninitializedParameter"):
         return getattr(parameter, name)
-    raise MissingName(__name__, name, name=name)
+    raise MissingName(__name__, name)

@@ -81,7 +81,7 @@ class Buffer(Tensor):
 
 def __getattr__(name: str) -> Any:
     if name not in ("UninitializedBuffer", "UninitializedParameter", "is_lazy"):
-        raise MissingName(__name__, name, name=name)
+        raise MissingName(__name__, name)
     from genesis.nn import uninitialized  # only lazy modules need it
 
     return getattr(uninitialized, name)

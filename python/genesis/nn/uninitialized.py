@@ -32,7 +32,7 @@ def _computes(name: str) -> bool:
     }
     operator = (hasattr(int, name) or hasattr(list, name)) and not hasattr(object, name)
     public = not name.startswith("_") and name not in allowed
-    return (operator or public) and callable(getattr(Tensor, name))
+    return (operator or public) and callable(getattr(Tensor, name, None))
 
 
 _Refusing: Any = type(

@@ -54,4 +54,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "swa_utils":  # averages models, so it needs nn, which needs the optimizers
         return importlib.import_module("genesis.optim.swa_utils")
-    raise MissingName(__name__, name, name=name)
+    raise MissingName(__name__, name)

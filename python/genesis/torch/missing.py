@@ -29,7 +29,7 @@ _reporting = False
 def error(module: str, name: str, known: Iterable[str]) -> MissingName:
     """The error for an attribute that is missing from ``torch.*``."""
     note(f"{module}.{name}")
-    found = MissingName(module, name, name=name)
+    found = MissingName(module, name)
     found.known, found.advice = known, f"; {_ADVICE}"
     return found
 

@@ -149,8 +149,8 @@ ABSENT = [
         "fft fft.* *conj* *angle polar complex *view_as_* *real *imag *isreal Tensor.real "
         "Tensor.imag "
         "cdouble cfloat chalf Tensor.c* Complex* *adjoint *resolve_neg is_neg *stft",
-        "Genesis lacks this function of complex numbers or Fourier transforms",
-        "compute with real and imaginary parts, or use numpy.fft outside the graph",
+        "Genesis lacks this function of complex numbers",
+        "use genesis.complex64 or complex128, or compute with real and imaginary parts",
     ),
     Absent(
         "Windows",

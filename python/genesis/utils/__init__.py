@@ -42,7 +42,7 @@ __all__ = [*_SUBMODULES]
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"genesis.utils.{name}")
-    raise MissingName(__name__, name, name=name)
+    raise MissingName(__name__, name)
 
 
 def __dir__() -> list[str]:

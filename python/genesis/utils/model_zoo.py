@@ -14,4 +14,4 @@ load_url = load_state_dict_from_url
 def __getattr__(name: str) -> Any:
     if name == "tqdm":
         return hub.tqdm
-    raise MissingName(__name__, name, name=name)
+    raise MissingName(__name__, name)

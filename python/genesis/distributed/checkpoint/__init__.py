@@ -16,4 +16,4 @@ def __getattr__(name: str) -> Any:
         from genesis.distributed.checkpoint._runs import Checkpoint
 
         return Checkpoint
-    raise MissingName(__name__, name, name=name)
+    raise MissingName(__name__, name)

@@ -81,7 +81,7 @@ if not TYPE_CHECKING:
         if name in tensors.NAMES:
             value = getattr(tensors, name)
         elif name[0] == "_" or name in _tensor.NOT_PUBLIC or not hasattr(_C, name):
-            raise MissingName(__name__, name, name=name)
+            raise MissingName(__name__, name)
         else:
             value = getattr(_C, name)
         globals()[name] = value

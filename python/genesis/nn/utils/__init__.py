@@ -81,4 +81,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"genesis.nn.utils.{name}")
     if name in __all__:  # what converts convolutions needs their classes, which come later
         return getattr(importlib.import_module("genesis.nn.utils.memory_format"), name)
-    raise MissingName(__name__, name, name=name)
+    raise MissingName(__name__, name)
