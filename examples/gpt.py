@@ -42,13 +42,13 @@ class Block(nn.Module):
 class GPT(nn.Module):
     def __init__(self, characters: int, width: int = 96, depth: int = 3, heads: int = 4) -> None:
         super().__init__()
-        self.character, self.place = nn.Embedding(characters, width), nn.Embedding(CONTEXT, width)
+        self.token, self.position = nn.Embedding(characters, width), nn.Embedding(CONTEXT, width)
         self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(depth)))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, characters)
 
     def forward(self, text: Tensor) -> Tensor:
-        """Scores of the next character at each place, (batch, time, characters)."""
-        x = self.character(text) + self.place(genesis.arange(text.shape[1]))
+        """Scores of the next character at each position, (batch, time, characters)."""
+        x = self.token(text) + self.position(genesis.arange(text.shape[1]))
         return self.head(self.norm(self.blocks(x)))
 
     @genesis.no_grad()

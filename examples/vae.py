@@ -34,13 +34,13 @@ class VAE(nn.Module):
         )  # fmt: skip
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """How badly images are drawn again, and how far their distributions are from normal."""
+        """The reconstruction loss and the KL divergence from the standard normal."""
         mean, log_variance = self.encoder(images).chunk(2, dim=1)
         z = mean + (log_variance / 2).exp() * genesis.randn_like(mean)
         logits = self.decoder(z)
-        drawn = F.binary_cross_entropy_with_logits(logits, images, reduction="sum")
+        reconstruction = F.binary_cross_entropy_with_logits(logits, images, reduction="sum")
         divergence = (mean**2 + log_variance.exp() - 1 - log_variance).sum() / 2
-        return drawn / len(images), divergence / len(images)
+        return reconstruction / len(images), divergence / len(images)
 
 
 def png(pixels: Tensor) -> str:
@@ -92,13 +92,13 @@ def main() -> None:
     for epoch in range(1, epochs + 1):
         total = genesis.zeros(2)
         for (batch,) in loader:
-            drawn, divergence = model(batch)
+            reconstruction, divergence = model(batch)
             optimizer.zero_grad()
-            (drawn + divergence).backward()
+            (reconstruction + divergence).backward()
             optimizer.step()
-            total += genesis.stack([drawn, divergence]).detach() / len(loader)
+            total += genesis.stack([reconstruction, divergence]).detach() / len(loader)
         if epoch % max(1, epochs // 10) == 0:
-            print(f"epoch {epoch:3d}  drawing {total[0]:.3f}  divergence {total[1]:.3f}")
+            print(f"epoch {epoch:3d}  reconstruction {total[0]:.3f}  divergence {total[1]:.3f}")
     args.picture.write_text(draw(model, size=4 if args.smoke else 14))
 
 

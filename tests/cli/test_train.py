@@ -211,7 +211,7 @@ def test_a_text_of_ones_own(tmp_path):
     (tmp_path / "song.txt").write_text("the rain in spain stays mainly\n" * 60)
     done = run("train", "gpt", "--epochs", 1, "--text", "song.txt", "--sample", 15)
     assert done.status == 0, done.err
-    written = done.out.split("It writes:\n\n")[1][:15]
+    written = done.out.split("Generated text:\n\n")[1][:15]
     assert set(written) <= set("the rain in spain stays mainly\n")
     (tmp_path / "short.txt").write_text("too short")
     assert "too few" in run("train", "gpt", "--text", "short.txt").err

@@ -25,13 +25,19 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("run", type=Path, metavar="RUN", help="the folder of the run, such as runs/gpt")
-    add("prompt", nargs="?", default="", help="the text to go on with (the start of a line)")
-    add("--length", type=number(0), default=500, metavar="N", help="characters to write (500)")
+    add("prompt", nargs="?", default="", help="the text to continue (the start of a line)")
+    add(
+        "--length",
+        type=number(0),
+        default=500,
+        metavar="N",
+        help="number of characters to generate (500)",
+    )
     add("--temperature", type=_temperature, default=0.8, metavar="T",
         help="below 1 more probable text, 0 the most probable (0.8)")  # fmt: skip
     add("--top-k", type=number(1), default=None, metavar="K",
-        help="draw among the K most probable characters (all)")  # fmt: skip
-    add("--seed", type=number(0), default=0, metavar="N", help="of the random numbers (0)")
+        help="sample from the K most probable characters (all)")  # fmt: skip
+    add("--seed", type=number(0), default=0, metavar="N", help="seed of the random numbers (0)")
     add("--json", action="store_true", help="one JSON object, for programs")
     return parser
 

@@ -33,8 +33,8 @@ def main(arguments: list[str]) -> int:
     """Train a task; the first argument is its name."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(f"usage: genesis train TASK [options]\n\n{_listing()}\n\n"
-              "`genesis train TASK --help` lists the options. A run is saved on the way; Ctrl-C\n"
-              "stops it, and --resume goes on with it.")  # fmt: skip
+              "`genesis train TASK --help` lists the options. A run is saved as it goes; Ctrl-C\n"
+              "stops it, and --resume continues it.")  # fmt: skip
         return 0 if arguments else 2
     name = arguments[0]
     if name.startswith("-"):
@@ -63,16 +63,16 @@ def _parser(name: str, kind: type[Task]) -> Parser:
     parser = Parser(f"genesis train {name}", kind.summary, argument_default=argparse.SUPPRESS)
     add = parser.add_argument
     add("--epochs", type=number(1), metavar="N", help=f"passes over the data ({kind.epochs})")
-    add("--seed", type=number(0), metavar="N", help="of all random numbers (0)")
-    add("--precision", choices=kind.precisions, help="of products and convolutions (float32)")
+    add("--seed", type=number(0), metavar="N", help="seed of the random numbers (0)")
+    add("--precision", choices=kind.precisions, help="dtype of products and convolutions (float32)")
     kind.add_arguments(parser)
     add("--threads", type=number(1), metavar="N", default=None,
-        help=f"results do not depend on them ({genesis.get_num_threads()})")  # fmt: skip
+        help=f"results do not depend on the number ({genesis.get_num_threads()})")  # fmt: skip
     add("--out", type=Path, metavar="DIR", default=None,
         help=f"folder of the run: model, measures, report (runs/{name})")  # fmt: skip
     add("--save-every", type=number(0), metavar="SECONDS", default=2,
-        help="how much a kill may cost (2); 0 saves every step")  # fmt: skip
-    add("--resume", action="store_true", default=False, help="go on with a run that was stopped")
+        help="time between checkpoints (2); 0 saves every step")  # fmt: skip
+    add("--resume", action="store_true", default=False, help="continue a run that was stopped")
     add("--json", action="store_true", default=False, help="one JSON object per line, for programs")
     return parser
 

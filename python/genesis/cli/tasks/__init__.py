@@ -1,4 +1,4 @@
-"""What `genesis train` can train, a file for each. They are meant to be read."""
+"""The tasks of `genesis train`, one file each."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import cast
 from genesis.cli.task import Task
 
 SUMMARIES = {
-    "digits": "a convolutional network reads handwritten digits",
-    "gpt": "a small GPT learns to write, one character after the other",
-    "moons": "a small network tells two half moons apart",
-    "vae": "an autoencoder folds digits into two numbers, and draws new ones",
+    "digits": "a convolutional network classifies handwritten digits",
+    "gpt": "a small GPT learns to generate text, one character at a time",
+    "moons": "a small network separates two half moons",
+    "vae": "a variational autoencoder encodes digits in two numbers",
     "pinn": "a network solves a differential equation",
-    "cartpole": "a network learns to balance a pole by trying",
+    "cartpole": "a network learns to balance a pole by policy gradients",
 }
 
 

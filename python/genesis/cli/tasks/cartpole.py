@@ -1,4 +1,4 @@
-"""A network learns to balance a pole on a cart by trying."""
+"""A network learns to balance a pole on a cart by policy gradients."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from genesis.cli.task import Rounds, Settings, Task
 from genesis.report import Figure, chart
 from genesis.training import warmup_cosine
 
-LIMIT = 500  # steps, after which an attempt counts as mastered
+LIMIT = 500  # steps after which an episode ends
 ATTEMPTS, ROUNDS = 16, 5
 
 
 class Carts:
-    """Many carts, each with a pole that wants to fall. A state is place, speed, angle, spin.
+    """Carts with poles. A state is position, velocity, angle, angular velocity.
 
     >>> carts = Carts(3)
     >>> carts.push(genesis.tensor([0, 1, 1])).tolist()
@@ -29,22 +29,22 @@ class Carts:
         self.state = 0.1 * genesis.rand(count, 4, generator=generator) - 0.05
 
     def push(self, right: Tensor) -> Tensor:
-        """Push each cart to the right or left; tells which poles still stand."""
-        _, speed, angle, spin = self.state.unbind(1)
+        """Push each cart to the right or left; returns which poles are still upright."""
+        _, speed, angle, angular = self.state.unbind(1)
         sine, cosine, mass = angle.sin(), angle.cos(), self.CART + self.POLE
         swing = self.POLE * self.HALF
-        drive = (self.FORCE * (2.0 * right - 1) + swing * spin**2 * sine) / mass
-        turn = (self.GRAVITY * sine - cosine * drive) / (
+        drive = (self.FORCE * (2.0 * right - 1) + swing * angular**2 * sine) / mass
+        angular_acceleration = (self.GRAVITY * sine - cosine * drive) / (
             self.HALF * (4 / 3 - self.POLE * cosine**2 / mass)
         )
-        haul = drive - swing * turn * cosine / mass
-        change = genesis.stack([speed, haul, spin, turn], 1)
+        acceleration = drive - swing * angular_acceleration * cosine / mass
+        change = genesis.stack([speed, acceleration, angular, angular_acceleration], 1)
         self.state = self.state + self.TICK * change
         return (self.state[:, 0].abs() < 2.4) & (self.state[:, 2].abs() < math.pi / 15)
 
 
 class Cartpole(Task):
-    summary = "A network learns to balance a pole on a cart by trying (policy gradients)."
+    summary = "A network learns to balance a pole on a cart (policy gradients)."
     epochs = 20
     goal = "test_length"
 
@@ -59,7 +59,7 @@ class Cartpole(Task):
 
     @genesis.no_grad()
     def play(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Attempts side by side: states, pushes, and whether the pole stood, each by time."""
+        """A batch of episodes: states, actions, and whether the pole is upright, each by time."""
         carts, stands = Carts(ATTEMPTS), genesis.ones(ATTEMPTS, dtype=genesis.bool)
         states: list[Tensor] = []
         pushes: list[Tensor] = []
@@ -74,21 +74,21 @@ class Cartpole(Task):
 
     def loss(self, batch: int) -> tuple[Tensor, dict[str, float]]:
         states, pushes, alive = self.play()
-        # What a push was worth: how long the pole stood after it, the near future counting more.
-        worth, later = [], genesis.zeros(ATTEMPTS)
+        # The discounted return of each action.
+        returns, later = [], genesis.zeros(ATTEMPTS)
         for stood in reversed(alive):
             later = stood * (1 + 0.99 * later)
-            worth.append(later)
-        value = genesis.stack(worth[::-1])
+            returns.append(later)
+        value = genesis.stack(returns[::-1])
         count = alive.sum()
         mean = value.sum() / count
         spread = ((alive * (value - mean) ** 2).sum() / count).sqrt()
-        better = alive * (value - mean) / (spread + 1e-6)
+        advantage = alive * (value - mean) / (spread + 1e-6)
         scores = F.log_softmax(self.model(states), -1)
         chosen = scores.gather(-1, pushes.unsqueeze(-1)).squeeze(-1)
-        doubt = -(scores.exp() * scores).sum(-1)
+        entropy = -(scores.exp() * scores).sum(-1)
         self.played = int(count.item())
-        return -(better * chosen + 0.01 * alive * doubt).sum() / count, {
+        return -(advantage * chosen + 0.01 * alive * entropy).sum() / count, {
             "length": count.item() / ATTEMPTS
         }
 
@@ -97,7 +97,7 @@ class Cartpole(Task):
 
     @genesis.no_grad()
     def perform(self, count: int = 32) -> tuple[Tensor, list[Tensor]]:
-        """Attempts without dice, the same ones every time: how long each lasts, and all states."""
+        """Episodes with a greedy policy and fixed initial states: their lengths, and all states."""
         carts = Carts(count, genesis.Generator().manual_seed(1))
         stands, length = genesis.ones(count, dtype=genesis.bool), genesis.zeros(count)
         states: list[Tensor] = []
@@ -115,13 +115,13 @@ class Cartpole(Task):
         best = int(length.argmax().item())
         path = genesis.stack(states)[: int(length[best].item()), best]
         ticks = [Carts.TICK * i for i in range(len(path))]
-        lines = {"place, m": path[:, 0].tolist(), "angle, rad": path[:, 2].tolist()}
+        lines = {"position, m": path[:, 0].tolist(), "angle, rad": path[:, 2].tolist()}
         return [
             Figure(
-                "Its longest attempt",
+                "The longest episode",
                 chart.curves(lines, "seconds", x=ticks),
-                "It ends when the pole leans by more than 12 degrees, at 2.4 m, or after "
-                f"{LIMIT} steps of 20 ms; this one took {len(path)}.",
+                "An episode ends when the pole leans by more than 12 degrees, at 2.4 m, or after "
+                f"{LIMIT} steps of 20 ms; this one has {len(path)}.",
             )
         ]
 

@@ -1,4 +1,4 @@
-"""A convolutional network reads handwritten digits."""
+"""A convolutional network classifies handwritten digits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def network() -> nn.Module:
 
 
 def shifted(images: Tensor) -> Tensor:
-    """Each image moved by up to a pixel: the network sees a new one every time.
+    """Each image shifted by up to a pixel, for augmentation.
 
     >>> tuple(shifted(genesis.ones(5, 1, 8, 8)).shape)
     (5, 1, 8, 8)
@@ -36,7 +36,7 @@ def shifted(images: Tensor) -> Tensor:
 
 
 class Digits(Task):
-    summary = "A convolutional network reads handwritten digits (1797 images of 8x8 pixels)."
+    summary = "A convolutional network classifies handwritten digits (1797 images of 8x8 pixels)."
     epochs = 15
     goal = "test_accuracy"
 
@@ -86,12 +86,12 @@ class Digits(Task):
             Figure(
                 "Confusion matrix",
                 picture.confusion(counts.tolist(), [str(i) for i in range(10)]),
-                "Test images by what they are (rows) and what they were read as (columns).",
+                "Test images by true class (rows) and predicted class (columns).",
             ),
             Figure(
                 "The hardest images",
                 picture.images(shown),
-                "Test images that were read wrongly, in red, and those that were least certain.",
+                "Misclassified test images, in red, and those with the least certain predictions.",
             ),
         ]
 

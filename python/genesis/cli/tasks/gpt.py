@@ -1,4 +1,4 @@
-"""A small GPT learns to write, one character after the other."""
+"""Train a small character-level GPT."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from genesis.cli.task import Rounds, Settings, Task
 from genesis.report import Figure
 from genesis.training import warmup_cosine
 
-HEADS, NEAR = 4, 5
+HEADS, KERNEL = 4, 5
 BATCH, ROUNDS = 32, 50
 ALPHABET = "alphabet.json"  # the characters of a run, beside its weights
 
 
 class Block(nn.Module):
-    """Attention to what came before, then a small network for each place."""
+    """Causal self-attention, then an MLP that is applied to each position."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.attend = nn.Linear(width, 3 * width)
-        self.mix = nn.Linear(width, width)
-        self.think = nn.Sequential(
+        self.qkv = nn.Linear(width, 3 * width)
+        self.projection = nn.Linear(width, width)
+        self.mlp = nn.Sequential(
             nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
         )
 
     def forward(self, x: Tensor) -> Tensor:
         n, length, width = x.shape
-        heads = self.attend(self.norm1(x)).reshape(n, length, 3, HEADS, width // HEADS)
+        heads = self.qkv(self.norm1(x)).reshape(n, length, 3, HEADS, width // HEADS)
         query, key, value = heads.permute(2, 0, 3, 1, 4)
-        seen = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-        x = x + self.mix(seen.transpose(1, 2).reshape(n, length, width))
-        found: Tensor = x + self.think(self.norm2(x))
+        attended = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        x = x + self.projection(attended.transpose(1, 2).reshape(n, length, width))
+        found: Tensor = x + self.mlp(self.norm2(x))
         return found
 
 
 class GPT(nn.Module):
-    """Scores for the next character at each place of a text.
+    """Scores for the next character at each position of a text.
 
     >>> tuple(GPT(characters=30)(genesis.zeros(2, 10, dtype=genesis.int64)).shape)
     (2, 10, 30)
@@ -55,18 +55,18 @@ class GPT(nn.Module):
     ) -> None:
         super().__init__()
         self.context = context
-        self.character = nn.Embedding(characters, width)
-        self.place = nn.Embedding(context, width)
-        self.near = nn.Conv1d(width, width, NEAR)  # letters make words: a short cut to the last few
+        self.token_embedding = nn.Embedding(characters, width)
+        self.position_embedding = nn.Embedding(context, width)
+        self.conv = nn.Conv1d(width, width, KERNEL)  # combines the last few characters into words
         self.blocks = nn.Sequential(*(Block(width) for _ in range(blocks)))
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, characters)
-        nn.init.normal_(self.place.weight, std=0.1)
+        nn.init.normal_(self.position_embedding.weight, std=0.1)
 
     def forward(self, text: Tensor) -> Tensor:
-        x = self.character(text)
-        near = self.near(F.pad(x.transpose(1, 2), (NEAR - 1, 0))).transpose(1, 2)
-        x = x + near + self.place(genesis.arange(text.shape[1]))
+        x = self.token_embedding(text)
+        local = self.conv(F.pad(x.transpose(1, 2), (KERNEL - 1, 0))).transpose(1, 2)
+        x = x + local + self.position_embedding(genesis.arange(text.shape[1]))
         scores: Tensor = self.head(self.norm(self.blocks(x)))
         return scores
 
@@ -75,10 +75,10 @@ class GPT(nn.Module):
         self, text: Tensor, count: int, *, temperature: float = 1.0, top_k: int | None = None,
         generator: genesis.Generator | None = None,
     ) -> Tensor:  # fmt: skip
-        """``text`` and ``count`` more characters, drawn from what the model expects.
+        """``text`` and ``count`` more characters, sampled from the predicted distribution.
 
-        ``temperature`` 0 takes the most probable character each time; ``top_k`` draws among the k
-        most probable ones only.
+        ``temperature`` 0 takes the most probable character each time; ``top_k`` samples from the k
+        most probable characters only.
         """
         for _ in range(count):
             scores = self(text[-self.context :].unsqueeze(0))[0, -1].float()
@@ -88,14 +88,14 @@ class GPT(nn.Module):
             if temperature == 0:
                 following = scores.argmax(0, keepdim=True)
             else:
-                shares = F.softmax(scores / temperature, 0)
-                following = genesis.multinomial(shares, 1, generator=generator)
+                probabilities = F.softmax(scores / temperature, 0)
+                following = genesis.multinomial(probabilities, 1, generator=generator)
             text = genesis.cat([text, following])
         return text
 
 
 def read(path: str | None, least: int = 0) -> str:
-    """A text file, or what every Python brings along: the texts behind ``help("topics")``
+    """A text file, or a text that is part of every Python: the texts behind ``help("topics")``
     without their tables.
 
     >>> len(read(None)) > 100_000
@@ -116,12 +116,12 @@ def read(path: str | None, least: int = 0) -> str:
         raise Failure(f"genesis train gpt: --text {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise Failure(
-            f"genesis train gpt: --text {path}: byte {error.start} is not of a text in UTF-8; "
-            f"if it is one in another encoding: iconv -t utf-8 {Path(path).name} > text.txt"
+            f"genesis train gpt: --text {path}: byte {error.start} is not valid UTF-8; "
+            f"convert the file: iconv -t utf-8 {Path(path).name} > text.txt"
         ) from None
     if len(text) < least:
         raise Failure(f"genesis train gpt: --text {path}: {len(text)} characters are too few; "
-                      f"there must be {least}")  # fmt: skip
+                      f"at least {least} are needed")  # fmt: skip
     return text
 
 
@@ -131,7 +131,7 @@ def first(alphabet: list[str]) -> int:
 
 
 class CharacterGPT(Task):
-    summary = "A small GPT learns to write, one character after the other."
+    summary = "A small GPT learns to generate text, one character at a time."
     epochs = 12
     goal = "test_loss"
     options: ClassVar[dict[str, Any]] = {
@@ -162,16 +162,16 @@ class CharacterGPT(Task):
     @classmethod
     def add_arguments(cls, parser: Parser) -> None:
         parser.add_argument("--text", metavar="FILE", type=lambda f: str(Path(f).resolve()),
-                            help="what to learn from (the texts of Python's help)")  # fmt: skip
+                            help="text to train on (the texts of Python's help)")  # fmt: skip
         parser.add_argument("--sample", metavar="N", type=number(0), default=argparse.SUPPRESS,
-                            help="how many characters to write at the end (500)")  # fmt: skip
-        for name, text in (("blocks", "blocks of attention (3)"),
-                           ("width", "numbers for each character, a multiple of 4 (128)"),
-                           ("context", "characters that it sees at once (64)")):  # fmt: skip
+                            help="number of characters to generate at the end (500)")  # fmt: skip
+        for name, text in (("blocks", "number of transformer blocks (3)"),
+                           ("width", "size of the embeddings, a multiple of 4 (128)"),
+                           ("context", "context length in characters (64)")):  # fmt: skip
             parser.add_argument(f"--{name}", metavar="N", type=number(1), help=text)
 
     def score(self, text: Tensor, starts: Tensor) -> Tensor:
-        """The loss over windows of a text: each character is foretold from those before."""
+        """The loss over windows of a text: each character is predicted from those before."""
         windows = text[starts.unsqueeze(1) + genesis.arange(self.context + 1)]
         scores = self.model(windows[:, :-1])
         return F.cross_entropy(scores.flatten(0, 1), windows[:, 1:].flatten())
@@ -190,7 +190,7 @@ class CharacterGPT(Task):
             return {"test_loss": self.score(self.test, starts).item()}
 
     def write(self, count: int, temperature: float = 0.5) -> str:
-        """A new text, from the start of a line."""
+        """A generated text that begins at the start of a line."""
         generator = genesis.Generator().manual_seed(self.settings.seed)
         text = genesis.tensor([first(self.alphabet)])
         text = self.model.sample(text, count, temperature=temperature, generator=generator)
@@ -201,12 +201,12 @@ class CharacterGPT(Task):
 
     def closing(self) -> str:
         count = {**self.options, **self.settings.extra}["sample"]
-        return f"It writes:\n\n{self.write(count)}" if count else ""
+        return f"Generated text:\n\n{self.write(count)}" if count else ""
 
     def figures(self) -> list[Figure]:
         return [
             Figure(title, f"<pre>{escape(self.write(600, t))}</pre>", f"At temperature {t}.")
-            for title, t in (("What it writes, carefully", 0.5), ("What it writes, boldly", 0.8))
+            for title, t in (("Generated text", 0.5), ("Generated text, more random", 0.8))
         ]
 
 

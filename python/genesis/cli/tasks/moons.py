@@ -1,4 +1,4 @@
-"""A small network tells two half moons apart."""
+"""A small network separates two half moons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from genesis.report import Figure, picture
 
 
 def moons(n: int, noise: float = 0.15) -> tuple[Tensor, Tensor]:
-    """Points on two half circles that reach into each other, and which of them each is on.
+    """Points on two interleaved half circles, and the half circle of each point.
 
     >>> points, labels = moons(100)
     >>> tuple(points.shape), labels.sum().item()
@@ -21,13 +21,13 @@ def moons(n: int, noise: float = 0.15) -> tuple[Tensor, Tensor]:
     """
     label = genesis.arange(n) % 2
     angle = genesis.rand(n) * math.pi
-    side = 1.0 - 2.0 * label  # the second one hangs upside down, to the right and below
+    side = 1.0 - 2.0 * label  # the second one is mirrored and moved to the right and down
     points = genesis.stack([side * angle.cos() + label, side * angle.sin() + 0.5 * label], 1)
     return points + noise * genesis.randn(n, 2), label
 
 
 class Moons(Task):
-    summary = "A small network tells two half moons apart (points with noise, made on the spot)."
+    summary = "A small network separates two half moons (generated points with noise)."
     epochs = 20
     goal = "test_accuracy"
 
@@ -67,7 +67,7 @@ class Moons(Task):
         groups = [points[labels == k][:250].tolist() for k in (0, 1)]
         return [
             Figure(
-                "What it learned",
+                "Decision regions",
                 picture.scatter(
                     groups,
                     box,
@@ -75,7 +75,7 @@ class Moons(Task):
                     names=["first moon", "second moon"],
                     scale=("first", "second"),
                 ),
-                "New points of both moons on the network's verdict for each place.",
+                "Test points of both moons over the predicted probability at each position.",
             )
         ]
 

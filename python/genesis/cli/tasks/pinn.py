@@ -1,4 +1,4 @@
-"""A network solves a differential equation: nothing but the equation is given."""
+"""A network solves a differential equation, trained on the equation alone."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def exact(x: Tensor, t: Tensor) -> Tensor:
 
 class Burgers(Task):
     summary = (
-        "A network solves Burgers' equation u_t + u u_x = 0.02 u_xx: only the equation is given."
+        "A network solves Burgers' equation u_t + u u_x = 0.02 u_xx, trained on the equation alone."
     )
     epochs = 20
     goal = "test_error"
@@ -76,8 +76,8 @@ class Burgers(Task):
         u = self.model(x, t)
         u_x, u_t = grad(u.sum(), [x, t], create_graph=True)
         (u_xx,) = grad(u_x.sum(), [x], create_graph=True)
-        wrong = u_t + u * u_x - VISCOSITY * u_xx
-        return (wrong**2).mean(), {}
+        residual = u_t + u * u_x - VISCOSITY * u_xx
+        return (residual**2).mean(), {}
 
     def samples(self, batch: int) -> int:
         return POINTS
@@ -96,13 +96,11 @@ class Burgers(Task):
         pictures = [
             Figure(
                 title,
-                picture.field(
-                    ((u.flip(0) + 1) / 2).tolist(), (0, 1, -1, 1), "time", "place", scale
-                ),
+                picture.field(((u.flip(0) + 1) / 2).tolist(), (0, 1, -1, 1), "time", "x", scale),
                 caption,
             )
             for title, u, scale, caption in (
-                ("The solution", found, ("-1", "1"), "The value u: a wave steepens."),
+                ("The solution", found, ("-1", "1"), "u(x, t) as computed by the network."),
                 (
                     "Error",
                     10 * (found - self.exact),
@@ -114,7 +112,7 @@ class Burgers(Task):
         x = self.grid[0][:, 0].tolist()
         for k in (20, 80):
             lines = {"exact": self.exact[:, k].tolist(), "network": found[:, k].tolist()}
-            picture_of = chart.curves(lines, "place", x=x, dashed="network")
+            picture_of = chart.curves(lines, "x", x=x, dashed="network")
             pictures.append(Figure(f"At time {k / 80:g}", picture_of))
         return pictures
 

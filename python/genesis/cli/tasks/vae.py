@@ -1,4 +1,4 @@
-"""A variational autoencoder folds handwritten digits into two numbers, and draws new ones."""
+"""A variational autoencoder encodes handwritten digits in two numbers and generates new ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from genesis.training import warmup_cosine
 
 
 class Autoencoder(nn.Module):
-    """From images to a place on a plane, with how sure it is, and back.
+    """Encodes an image as a normal distribution over a plane, and decodes points of the plane.
 
     >>> tuple(Autoencoder().decode(genesis.zeros(3, 2)).shape)
     (3, 64)
@@ -29,15 +29,13 @@ class Autoencoder(nn.Module):
         )
 
     def encode(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """The middle of where each image lies, and the logarithm of the variance."""
-        middle, log_variance = self.encoder(images).chunk(2, 1)
-        return middle, log_variance
+        """The mean and the logarithm of the variance of the code of each image."""
+        mean, log_variance = self.encoder(images).chunk(2, 1)
+        return mean, log_variance
 
 
 class VAE(Task):
-    summary = (
-        "A variational autoencoder folds handwritten digits into two numbers, and draws new ones."
-    )
+    summary = "A variational autoencoder encodes digits in two numbers and generates new ones."
     epochs = 40
     goal = "test_loss"
 
@@ -53,51 +51,52 @@ class VAE(Task):
         self.schedule = optim.lr_scheduler.LambdaLR(self.optimizer, warmup_cosine(steps))
 
     def bound(self, images: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """How badly images are drawn again, and how much is told about each, in nats."""
-        middle, log_variance = self.model.encode(images)
-        place = middle + noise * (0.5 * log_variance).exp()
-        drawn = self.model.decode(place)
-        drawing = F.binary_cross_entropy_with_logits(drawn, images, reduction="sum") / len(images)
-        told = 0.5 * (middle**2 + log_variance.exp() - 1 - log_variance).sum(1).mean()
-        return drawing, told
+        """Reconstruction loss and KL divergence per image, in nats."""
+        mean, log_variance = self.model.encode(images)
+        code = mean + noise * (0.5 * log_variance).exp()
+        logits = self.model.decode(code)
+        reconstruction = F.binary_cross_entropy_with_logits(logits, images, reduction="sum")
+        kl = 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(1).mean()
+        return reconstruction / len(images), kl
 
     def loss(self, batch: tuple[Tensor]) -> tuple[Tensor, dict[str, float]]:
         (images,) = batch
-        drawing, told = self.bound(images, genesis.randn(len(images), 2))
-        return drawing + told, {"drawing": drawing.item(), "told": told.item()}
+        reconstruction, kl = self.bound(images, genesis.randn(len(images), 2))
+        return reconstruction + kl, {"reconstruction": reconstruction.item(), "kl": kl.item()}
 
     @genesis.no_grad()
     def evaluate(self) -> dict[str, float]:
         with self.precision():
-            drawing, told = self.bound(self.test, genesis.zeros(len(self.test), 2))
-        return {"test_loss": (drawing + told).item()}
+            reconstruction, kl = self.bound(self.test, genesis.zeros(len(self.test), 2))
+        return {"test_loss": (reconstruction + kl).item()}
 
     @genesis.no_grad()
     def figures(self) -> list[Figure]:
         steps = genesis.linspace(-2.2, 2.2, 16)
         grid = genesis.stack(genesis.meshgrid([steps, -steps], indexing="xy"), -1)
-        drawn = self.model.decode(grid.reshape(-1, 2)).sigmoid().reshape(16, 16, 8, 8)
-        places = self.model.encode(self.images)[0].clamp(-3.4, 3.4)
-        groups = [places[self.labels == k].tolist() for k in range(10)]
+        decoded = self.model.decode(grid.reshape(-1, 2)).sigmoid().reshape(16, 16, 8, 8)
+        codes = self.model.encode(self.images)[0].clamp(-3.4, 3.4)
+        groups = [codes[self.labels == k].tolist() for k in range(10)]
         names = [f"digit {k}" for k in range(10)]
-        again = self.model.decode(self.model.encode(self.test[:16])[0]).sigmoid()
+        rebuilt = self.model.decode(self.model.encode(self.test[:16])[0]).sigmoid()
         return [
             Figure(
-                "All that it can draw",
-                picture.sheet([list(row) for row in drawn]),
-                "Images at places of the plane from -2.2 to 2.2: a digit turns into the next.",
+                "Decoded points of the plane",
+                picture.sheet([list(row) for row in decoded]),
+                "Images decoded from a grid of points between -2.2 and 2.2.",
             ),
             Figure(
-                "Where digits lie",
+                "Codes of the images",
                 picture.scatter(groups, (-3.5, 3.5, -3.5, 3.5), names=names, radius=2.2),
-                "Each image at its place, coloured by its digit, which the model was never told.",
+                "The code of each image, coloured by digit. The model was trained without labels.",
             ),
             Figure(
-                "Drawn again",
+                "Reconstruction",
                 picture.sheet(
-                    [list(rows.reshape(16, 8, 8)) for rows in (self.test[:16], again)], gap=8
+                    [list(rows.reshape(16, 8, 8)) for rows in (self.test[:16], rebuilt)],
+                    gap=8,
                 ),
-                "Test images above, and what two numbers keep of them below.",
+                "Test images above, their reconstructions from two numbers below.",
             ),
         ]
 
