@@ -18,7 +18,7 @@ class Interrupted(KeyboardInterrupt):
     ``epoch`` and ``step`` say where, and ``status`` is the exit status that shells expect.
 
     >>> print(Interrupted(epoch=2, step=40, saved="runs/a"))
-    stopped at epoch 3, step 40; saved in runs/a, where the same call goes on
+    stopped at epoch 3, step 40; saved in runs/a, the same call resumes the run
     """
 
     __module__ = "genesis.training"
@@ -27,7 +27,7 @@ class Interrupted(KeyboardInterrupt):
         self, epoch: int, step: int, number: int = signal.SIGINT, saved: str | None = None
     ) -> None:
         self.where = f"epoch {epoch + 1}, step {step}"
-        rest = "not saved" if saved is None else f"saved in {saved}, where the same call goes on"
+        rest = "not saved" if saved is None else f"saved in {saved}, the same call resumes the run"
         super().__init__(f"stopped at {self.where}; {rest}")
         self.epoch = epoch
         self.step = step

@@ -20,15 +20,14 @@ from genesis.nn import BCEWithLogitsLoss, Module
 from genesis.nn.utils import clip_grad_norm_, clip_grad_value_
 from genesis.optim import lr_scheduler
 from genesis.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-from genesis.report import History, Report, picture
-from genesis.report._format import label
+from genesis.report import History, Report
 from genesis.training import _batches, _choices, _progress
 from genesis.training._job import Job
 from genesis.training._measures import Measures, named
+from genesis.training._report import make_report
 from genesis.training._signals import Interrupted, Signals
 from genesis.training._store import Store
 from genesis.training.callbacks import as_callback
-from genesis.utils import random_state
 
 _PRECISIONS = {"float32": None, "bfloat16": _C.bfloat16, "float16": _C.float16}
 
@@ -456,51 +455,7 @@ class Trainer:
 
         The model, the optimizer and the random state stay as they are.
         """
-        if goal is None and self.history.epochs:
-            goal = next((n for n in self.history.epochs[-1] if n.startswith("val_")), "loss")
-        report = Report(
-            title or type(self.model).__name__, summary, goal=goal, settings=self.settings(),
-            history=self.history,
-        )  # fmt: skip
-        for name, table in self.tables.items():
-            if table.is_floating_point():  # normalised, which has no counts to show
-                continue
-            names = [str(i) for i in range(len(table))]
-            title = label(name)[:1].upper() + label(name)[1:]
-            note = "Counts by true class (rows) and predicted class (columns)."
-            report.figure(title, picture.confusion(table.long().tolist(), names), note)
-        if self.loader is not None:
-            with self._untouched():
-                batch = next(iter(self.loader))
-                report.graph(lambda: self.compute(batch).loss, self.model)
-                report.timing(lambda: self._trial(batch))
-        return report
-
-    def _trial(self, batch: Any) -> None:
-        """A step whose results are thrown away."""
-        with self.autocast():
-            loss = self.compute(batch).loss
-        loss.backward()
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-
-    @contextlib.contextmanager
-    def _untouched(self) -> Any:
-        """Whatever happens to model, optimizer, loader and random state in the block is undone."""
-        import copy
-
-        parts = [self.model, self.optimizer]
-        parts += [self.loader] if hasattr(self.loader, "state_dict") else []
-        states = [copy.deepcopy(part.state_dict()) for part in parts]
-        random, network = random_state.capture(), self._network
-        self._network = self.model  # the other ranks take no part
-        try:
-            yield
-        finally:
-            self._network = network
-            for part, state in zip(parts, states, strict=True):
-                part.load_state_dict(state)
-            random_state.restore(random)
+        return make_report(self, title, summary, goal)
 
 
 def _as_step(found: Any) -> Step:
