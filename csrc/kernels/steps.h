@@ -9,7 +9,7 @@ namespace genesis::kernels::GENESIS_ISA {
 
 inline constexpr int64_t kStep = int64_t{1} << 14;
 // For elements that are written anywhere: each may be the first on its page of 2 MB, which the system clears before.
-inline constexpr int64_t kScatterStep = 512;
+inline constexpr int64_t kScatterStep = 64;
 
 // Calls f(begin, end) for parts of at most `step` elements.
 template <class F>

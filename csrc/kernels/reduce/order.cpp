@@ -1,7 +1,8 @@
 // Reductions by rank: each line is copied with its indices and partly sorted.
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <type_traits>
-#include <vector>
 
 #include "kernels/elementwise/loops.h"
 #include "kernels/reduce/lines.h"
@@ -24,7 +25,7 @@ struct Ranked {
 };
 
 template <class T>
-int64_t count_nan(const std::vector<Ranked<T>>& line) {
+int64_t count_nan(std::span<const Ranked<T>> line) {
   int64_t n = 0;
   for (const auto& r : line) n += r.value != r.value;
   return n;
@@ -32,9 +33,9 @@ int64_t count_nan(const std::vector<Ranked<T>>& line) {
 
 struct Median {
   template <class T>
-  static Ranked<T> pick(std::vector<Ranked<T>>& line) {
+  static Ranked<T> pick(std::span<Ranked<T>> line) {
     const auto n = static_cast<int64_t>(line.size());
-    if (count_nan(line) > 0)
+    if (count_nan<T>(line) > 0)
       return *std::find_if(line.begin(), line.end(), [](const auto& r) { return r.value != r.value; });
     const auto middle = line.begin() + (n - 1) / 2;
     nth_element_in_steps(line.begin(), middle, line.end());
@@ -43,8 +44,8 @@ struct Median {
 };
 struct NanMedian {
   template <class T>
-  static Ranked<T> pick(std::vector<Ranked<T>>& line) {
-    const auto n = static_cast<int64_t>(line.size()) - count_nan(line);
+  static Ranked<T> pick(std::span<Ranked<T>> line) {
+    const auto n = static_cast<int64_t>(line.size()) - count_nan<T>(line);
     const auto middle = line.begin() + std::max<int64_t>(n - 1, 0) / 2;
     nth_element_in_steps(line.begin(), middle, line.end());
     return *middle;
@@ -52,7 +53,7 @@ struct NanMedian {
 };
 struct Mode {
   template <class T>
-  static Ranked<T> pick(std::vector<Ranked<T>>& line) {
+  static Ranked<T> pick(std::span<Ranked<T>> line) {
     sort_in_steps(line.begin(), line.end());
     const auto same = [](T a, T b) { return a == b || (a != a && b != b); };
     size_t best = 0, longest = 0;
@@ -84,15 +85,16 @@ void by_rank(const View& values, const View& indices, const View& x) {
     const Lines lines({&x, &out}, dim, false, 1);
     const Output value(values), index(indices);
     parallel_for(lines.total(), std::max<int64_t>(1, lines.grain() / 16), [&](int64_t begin, int64_t end) {
-      std::vector<T> read_line(static_cast<size_t>(lines.length));
-      std::vector<Ranked<T>> line(static_cast<size_t>(lines.length));
+      T read_part[kTile];
+      const auto line = std::make_unique_for_overwrite<Ranked<T>[]>(static_cast<size_t>(lines.length));
       for (int64_t u = begin; u < end; ++u) {
         const int64_t item = itemsize(x.dtype);
-        gather(read_line.data(), read, static_cast<const char*>(x.data) + lines.offset(0, u) * item,
-               lines.step[0] * item, x.dtype, lines.length);
-        for (int64_t i = 0; i < lines.length; ++i)
-          line[static_cast<size_t>(i)] = {read_line[static_cast<size_t>(i)], i};
-        const Ranked<T> found = Pick::pick(line);
+        const char* from = static_cast<const char*>(x.data) + lines.offset(0, u) * item;
+        in_steps(0, lines.length, kTile, [&](int64_t first, int64_t last) {
+          gather(read_part, read, from + first * lines.step[0] * item, lines.step[0] * item, x.dtype, last - first);
+          for (int64_t i = first; i < last; ++i) line[static_cast<size_t>(i)] = {read_part[i - first], i};
+        });
+        const Ranked<T> found = Pick::pick(std::span(line.get(), static_cast<size_t>(lines.length)));
         const int64_t at = lines.offset(1, u);
         if (value) value.put(at, found.value);
         index.put(at, found.index);
