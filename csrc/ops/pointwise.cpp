@@ -163,8 +163,12 @@ Tensor lerp(const Operand& x, const Operand& y, const Operand& weight, Out out) 
   return record_zip("lerp", zip("lerp", kernels::lerp, x, y, weight, dtype, out), x, y, weight,
                     [](const Tensor& dz, const Kept& x, const Kept& y, const Kept& weight, const Saved& saved) {
                       const DType type = dz.dtype();
-                      return Grads{saved.needs(0) ? dz * sub(1, weight.number(type)) : Tensor(),
-                                   saved.needs(1) ? dz * weight : Tensor(),
+                      const Operand w = weight.number(type);
+                      // A number stays one, or it would be rounded to the default dtype.
+                      const auto rest = [&] {
+                        return w.is_scalar() ? dz * Scalar(1 - w.scalar.to_double()) : dz * sub(1, w);
+                      };
+                      return Grads{saved.needs(0) ? rest() : Tensor(), saved.needs(1) ? dz * weight : Tensor(),
                                    saved.needs(2) ? dz * sub(y.number(type), x.number(type)) : Tensor()};
                     });
 }

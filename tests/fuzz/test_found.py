@@ -343,6 +343,14 @@ def test_errors_of_functions_written_in_python():
         "get_amp_dtype": lambda: genesis.amp.get_amp_dtype(genesis.bfloat16),
         "skip_init": lambda: genesis.nn.utils.skip_init(()),
         "grad": lambda: genesis.autograd.grad(x.sum(), x, allow_unused=x),
+        "grad: grad_outputs": lambda: genesis.autograd.grad(x, x, "ab", is_grads_batched=True),
+        "assert_close": lambda: genesis.testing.assert_close(x, x, rtol=0.5, atol=x),
     }.items():
         with pytest.raises((TypeError, ValueError), match=name):
             wrong()
+
+
+def test_the_gradient_of_lerp_keeps_the_precision_of_a_number():
+    x = genesis.zeros(1, dtype=genesis.float64, requires_grad=True)
+    (got,) = genesis.autograd.grad(genesis.lerp(x, x.detach() + 1, 0.3), x)
+    assert abs(got.item() - 0.7) < 1e-15

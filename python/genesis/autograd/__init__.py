@@ -194,6 +194,9 @@ def _batched_grad(
 ) -> tuple[Tensor, ...]:
     """``grad`` for each element of the first dimension of ``grad_outputs``, stacked."""
     batches = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs or ())
+    for g in batches:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"grad: grad_outputs must be tensors or None, got {type(g).__name__}")
     sizes = {g.shape[0] if g.ndim else 0 for g in batches if g is not None}
     if len(sizes) != 1 or sizes == {0}:
         raise ValueError(
