@@ -54,6 +54,7 @@ class Calls(Target):
         self.names = {name for chosen in self.public for name in chosen.names()} | {
             "item",
             "device",
+            "dlpack",
         }
         self.regions = Regions()
         self.samples: dict[str, list[Any]] = {}

@@ -37,6 +37,7 @@ class Outcome:
     grads: dict[str, np.ndarray | None] = field(default_factory=dict)
     shared: dict[str, list[str]] = field(default_factory=dict)  # which others have its memory
     strides: list[tuple[int, ...] | None] = field(default_factory=list)  # of what each step made
+    total: float = 0.0  # what was differentiated
     failed_at: int = -1
     error: str = ""
 
@@ -48,8 +49,10 @@ def place_of(t: Any) -> int:
     return t.data_ptr() - t.storage_offset() * t.element_size()
 
 
-def run_program(name: str, steps: list[str], nudge: float = 0.0) -> Outcome:
-    """`nudge` changes every leaf by that part of its values."""
+def run_program(
+    name: str, steps: list[str], nudge: float = 0.0, tracked_only: bool = False
+) -> Outcome:
+    """`nudge` changes every leaf, or every one that requires grad, by that part of its values."""
     library = LIBRARIES[name]
     space: dict[str, Any] = {"L": library, "F": library.nn.functional}
     result = Outcome()
@@ -64,7 +67,7 @@ def run_program(name: str, steps: list[str], nudge: float = 0.0) -> Outcome:
             )
             if nudge and re.match(r"w\d = L\.tensor", step):
                 leaf = space[step.split(" ")[0]]
-                if leaf.is_floating_point():
+                if leaf.is_floating_point() and (leaf.requires_grad or not tracked_only):
                     leaf.data.mul_(1 + nudge)
         number = len(steps)
         tensors = {k: t for k, t in space.items() if isinstance(t, library.Tensor)}
@@ -81,7 +84,9 @@ def run_program(name: str, steps: list[str], nudge: float = 0.0) -> Outcome:
             if t.requires_grad
         ]
         if parts:
-            library.stack(parts).sum().backward()
+            total = library.stack(parts).sum()
+            result.total = total.item()
+            total.backward()
         for key, t in tensors.items():
             if t.is_leaf and t.requires_grad:
                 result.grads[key] = None if t.grad is None else to_array(t.grad)
@@ -111,6 +116,10 @@ def last_change(steps: list[str], name: str) -> str:
 def compare(steps: list[str]) -> Disagreement | None:
     ours, theirs = run_program("genesis", steps), run_program("torch", steps)
     found = disagreement(steps, ours, theirs)
+    if found is not None and found.kind == "does not raise" and found.step == LOSS:
+        slope = wrong_slope(steps, ours)
+        if slope:
+            found = Disagreement("gradient against differences", LOSS, slope)
     if found is not None:
         pairs = zip(ours.strides, theirs.strides, strict=False)
         found.other_strides = any(a != b for a, b in pairs)
@@ -122,6 +131,39 @@ def compare(steps: list[str]) -> Disagreement | None:
             if k in ours.arrays
         )
     return found
+
+
+# Where the gradient is not the slope of the values, or the slope is not seen in small differences.
+NO_SLOPE = (
+    r"detach|no_grad|\.data\b|\.grad\b|autograd|backward|retain_grad|requires_grad_|unique|half"
+)
+STEP = 1e-5
+
+
+def _widened(match: re.Match[str]) -> str:
+    return "float64" if match[0] == "float32" else ".double()"
+
+
+def wrong_slope(steps: list[str], ours: Outcome) -> str:
+    """Where PyTorch has no gradients to compare with: how ours differ from differences of values,
+    along the leaves themselves. Nothing if they agree, or if differences tell nothing."""
+    if re.search(NO_SLOPE, "\n".join(steps)):
+        return ""
+    wide = [re.sub(r"float32|\.float\(\)", _widened, step) for step in steps]
+    if wide != steps:
+        steps, ours = wide, run_program("genesis", wide)
+        if ours.error:
+            return ""
+    up, down = (run_program("genesis", steps, h, tracked_only=True).total for h in (STEP, -STEP))
+    right, left = (up - ours.total) / STEP, (ours.total - down) / STEP
+    leaves = {k: g for k, g in ours.grads.items() if k[0] == "w" and g is not None}
+    slope = sum(float((g * ours.arrays[k]).sum()) for k, g in leaves.items())
+    if not np.isfinite([right, left, slope]).all() or abs(ours.total) > 1e5:
+        return ""
+    scale = 1 + max(abs(right), abs(left), abs(slope))
+    if abs(right - left) > 1e-2 * scale or abs((right + left) / 2 - slope) < 1e-2 * scale:
+        return ""
+    return f"slope {slope}, differences {left} and {right}"
 
 
 def zeros_differ(a: np.ndarray, b: np.ndarray) -> bool:
