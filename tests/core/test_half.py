@@ -1,11 +1,9 @@
 """Half precision: every operator computes in float32 and rounds once, whatever way its loop takes."""
 
-import os
-import subprocess
-import sys
-
 import genesis
 import pytest
+
+from tests.instruction_sets import NARROWER, run_tests
 
 HALVES = [genesis.float16, genesis.bfloat16]
 SHAPES = [(), (1,), (17,), (3, 5), (7, 100), (40, 47), (11, 300), (2, 3, 65), (0, 9), (33, 1025)]
@@ -112,17 +110,6 @@ def test_every_value(dtype):
     assert genesis.equal(x < 1.5, x.float() < 1.5)
 
 
-@pytest.mark.parametrize("isa", ["baseline", "avx2"])
-def test_other_instruction_sets(isa):
-    if genesis._C._isa() == isa:
-        pytest.skip(f"{isa} is what this process runs")
-    env = os.environ | {"GENESIS_ISA": isa}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", __file__]
-    run = subprocess.run(
-        [*command, "-k", "not instruction_sets"],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout[-2000:]
+@pytest.mark.parametrize("isa", NARROWER)
+def test_narrower_instruction_sets(isa):
+    run_tests(isa, __file__, "-k", "not instruction_sets")

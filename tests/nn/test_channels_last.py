@@ -2,15 +2,14 @@
 
 import hashlib
 import itertools
-import os
-import subprocess
-import sys
 
 import genesis
 import numpy as np
 import pytest
 from genesis import nn
 from genesis.autograd import gradcheck, gradgradcheck
+
+from tests.instruction_sets import NARROWER, run_tests
 
 f = nn.functional
 LAST, LAST_3D = genesis.channels_last, genesis.channels_last_3d
@@ -268,13 +267,6 @@ def test_results_do_not_depend_on_the_number_of_threads(num_threads):
     assert len(digests) == 1
 
 
-@pytest.mark.parametrize("isa", ["baseline", "avx2"])
-def test_other_instruction_sets(isa):
-    """The same tests in a process that is held to fewer instructions."""
-    if genesis._C._isa() == isa:
-        pytest.skip(f"{isa} is what this process runs")
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__, "-k", "give_the_same or threads"],
-        env={**os.environ, "GENESIS_ISA": isa}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout[-2000:]
+@pytest.mark.parametrize("isa", NARROWER)
+def test_narrower_instruction_sets(isa):
+    run_tests(isa, __file__, "-k", "give_the_same or threads")

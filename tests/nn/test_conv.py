@@ -2,15 +2,13 @@
 
 import hashlib
 import itertools
-import os
-import subprocess
-import sys
 
 import genesis
 import numpy as np
 import pytest
 from genesis import nn
 
+from tests.instruction_sets import NARROWER, run_tests
 from tests.ops.table.conv import conv, conv_transpose
 
 LAYERS = [
@@ -203,18 +201,11 @@ def test_results_do_not_depend_on_the_number_of_threads(num_threads):
     assert len(digests) == 1
 
 
-@pytest.mark.parametrize("isa", ["baseline", "avx2"])
-def test_other_instruction_sets(isa):
-    """The same tests in a process that is held to fewer instructions."""
-    if genesis._C._isa() == isa:
-        pytest.skip(f"{isa} is what this process runs")
+@pytest.mark.parametrize("isa", NARROWER)
+def test_narrower_instruction_sets(isa):
     tests = [f"{__file__}::test_kernels_against_the_oracle"]
     tests += [f"{__file__}::test_results_do_not_depend_on_the_number_of_threads"]
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests],
-        env={**os.environ, "GENESIS_ISA": isa}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout[-2000:]
+    run_tests(isa, *tests)
 
 
 @pytest.mark.parametrize("size", [7, 20])

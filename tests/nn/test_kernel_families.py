@@ -1,14 +1,12 @@
 """One program per family of kernels: against NumPy, bitwise for any number of threads, and in every
 instruction set that this machine has."""
 
-import os
-import subprocess
-import sys
-
 import genesis
 import numpy as np
 import pytest
 from genesis.nn import functional as F
+
+from tests.instruction_sets import NARROWER, run_tests
 
 ODD = [(0, 5), (1, 1), (3, 17), (67, 129), (5, 4099)]
 
@@ -125,13 +123,6 @@ def test_against_numpy_for_any_number_of_threads(family, size, num_threads):
     assert len(bits) == 1
 
 
-@pytest.mark.parametrize("isa", ["baseline", "avx2"])
-def test_other_instruction_sets(isa):
-    if genesis._C._isa() == isa:
-        pytest.skip(f"{isa} is what this process runs")
-    test = f"{__file__}::test_against_numpy_for_any_number_of_threads"
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", test],
-        env={**os.environ, "GENESIS_ISA": isa}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout[-2000:]
+@pytest.mark.parametrize("isa", NARROWER)
+def test_narrower_instruction_sets(isa):
+    run_tests(isa, f"{__file__}::test_against_numpy_for_any_number_of_threads")

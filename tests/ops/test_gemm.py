@@ -1,15 +1,13 @@
 """Matrix products against NumPy's in float64: layouts, odd and empty sizes, half types, threads.
 
-Run as a script it goes over all of that for the instruction set that GENESIS_ISA names.
+Run as a module it goes over all of that for the instruction set that GENESIS_ISA names.
 """
-
-import os
-import subprocess
-import sys
 
 import genesis
 import numpy as np
 import pytest
+
+from tests.instruction_sets import NARROWER, run
 
 pytestmark = pytest.mark.usefixtures("num_threads")
 
@@ -173,15 +171,9 @@ def test_special_values_go_through_half_products():
     assert np.isposinf(z[0::3]).all() and np.isnan(z[1::3]).all() and np.isposinf(z[2::3]).all()
 
 
-@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
-def test_every_instruction_set_gives_right_products(isa):
-    if genesis._C._isa() == isa:
-        pytest.skip(f"{isa} is what this process runs")
-    run = subprocess.run(
-        [sys.executable, __file__], env={**os.environ, "GENESIS_ISA": isa},
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
+@pytest.mark.parametrize("isa", NARROWER)
+def test_narrower_instruction_sets(isa):
+    run(isa, "-m", "tests.ops.test_gemm")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "complex64"])
