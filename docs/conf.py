@@ -31,7 +31,7 @@ default_role = "code"
 
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
-suppress_warnings = ["config.cache", "ref.python"]  # two classes are called Transform
+suppress_warnings = ["config.cache"]
 
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False  # forward would say the same in every layer

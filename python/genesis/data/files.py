@@ -16,7 +16,6 @@ from genesis.serialization.unpickle import ForeignObject, Machine
 
 __all__ = ["CIFAR10", "CIFAR100", "MNIST", "ImageFolder", "read_idx", "read_image"]
 
-Transform = Callable[[Any], Any]
 
 # The type code of an idx file, as NumPy names it.
 _IDX_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
@@ -65,9 +64,13 @@ class _Images(Dataset[Any]):
     classes: list[str]
 
     def __init__(
-        self, data: Tensor, targets: Tensor, classes: Sequence[str], transform: Transform | None,
-        target_transform: Transform | None,
-    ) -> None:  # fmt: skip
+        self,
+        data: Tensor,
+        targets: Tensor,
+        classes: Sequence[str],
+        transform: Callable[[Any], Any] | None,
+        target_transform: Callable[[Any], Any] | None,
+    ) -> None:
         self.data = data
         self.targets = targets
         self.classes = list(classes)
@@ -124,8 +127,8 @@ class MNIST(_Images):
         self,
         root: str | os.PathLike[str],
         train: bool = True,
-        transform: Transform | None = None,
-        target_transform: Transform | None = None,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
         classes: Sequence[str] | None = None,
     ) -> None:
         folder = Path(root)
@@ -208,8 +211,8 @@ class CIFAR10(_Images):
         self,
         root: str | os.PathLike[str],
         train: bool = True,
-        transform: Transform | None = None,
-        target_transform: Transform | None = None,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
     ) -> None:
         images, labels = [], []
         folder = self._folder(Path(root))
@@ -336,8 +339,8 @@ class ImageFolder(Dataset[Any]):
     def __init__(
         self,
         root: str | os.PathLike[str],
-        transform: Transform | None = None,
-        target_transform: Transform | None = None,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
         *,
         mode: str = "RGB",
         extensions: Sequence[str] = EXTENSIONS,

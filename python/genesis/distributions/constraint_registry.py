@@ -7,8 +7,6 @@ tensor(1.)
 optimizers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
