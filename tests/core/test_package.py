@@ -1,6 +1,8 @@
 """The package itself: what importing costs, what names there are, and the small things in them."""
 
+import ast
 import copy
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -380,3 +382,19 @@ def test_sgd_refuses_what_makes_no_sense():
             optim.SGD(params, **options)
     with pytest.raises(ValueError, match="parameters"):
         optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []})
+
+
+def test_names_that_are_imported_when_used_are_those_that_type_checkers_see():
+    tree = ast.parse(pathlib.Path(genesis.__file__).read_text())
+    tests = (node for node in tree.body if isinstance(node, ast.If))
+    block = next(node for node in tests if ast.unparse(node.test) == "TYPE_CHECKING")
+    imports = [(node.module, name.name) for node in block.body for name in node.names]
+    assert {name for module, name in imports if module == "genesis"} == genesis._SUBMODULES
+    homes = {
+        name: module.removeprefix("genesis.")
+        for module, name in imports
+        if module != "genesis" and name != "*"
+    }
+    untyped = ("_legacy", "_second_names", "storage")
+    found = {name: home for name, home in genesis._HOME.items() if home not in untyped}
+    assert found == {name: home for name, home in homes.items() if home not in untyped}
