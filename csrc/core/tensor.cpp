@@ -23,6 +23,7 @@ TensorImpl* TensorImpl::create(Storage* storage, char* data, DType dtype) {
 }
 
 void TensorImpl::destroy() noexcept {
+  extras.reset();  // what it keeps may be on a list of the storage, so it goes before that
   this->~TensorImpl();
   Pool<sizeof(TensorImpl)>::give(this);
 }

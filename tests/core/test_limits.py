@@ -1,5 +1,6 @@
 """Sizes that no memory holds: a clear error at once, before anything is computed."""
 
+import os
 import subprocess
 import sys
 
@@ -95,6 +96,13 @@ for number in NEAR:
 """
 
 
+needs_a_limit = pytest.mark.skipif(
+    bool({"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ)),
+    reason="sanitizers map most of the address space",
+)
+
+
+@needs_a_limit
 @pytest.mark.parametrize("name", CALLS)
 def test_numbers_near_the_limits_of_int64(name):
     # In a process of its own, with little memory: a crash or a hang must be seen as one.
@@ -226,11 +234,13 @@ print("fine")
 """
 
 
+@needs_a_limit
 def test_memory_that_runs_out_is_a_memory_error():
     run = subprocess.run([sys.executable, "-c", EXHAUSTED], capture_output=True, text=True)
     assert run.returncode == 0 and run.stdout == "fine\n", (run.returncode, run.stderr[-2000:])
 
 
+@needs_a_limit
 def test_an_in_place_operation_that_runs_out_of_memory():
     code = (
         "import resource, genesis\n"
