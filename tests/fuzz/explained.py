@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 ANY = ""
 BACKWARD = r"^backward$|\.backward\(|autograd\.grad\("
+VIEW_MADE_LEAF = r"(avg_pool1d|max_pool1d|repeat_interleave|interpolate|autograd\.grad)\(.*\n(.|\n)*requires_grad_\("
 WRITES = r"_\(|\] [-+*/]?= |^\w+ [-+*/]= |\n\w+ [-+*/]= "
 EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("does not raise", r"abs|hypot|logaddexp|remainder|fmod|atan2|clamp|lerp|isclose|copysign|addc|logit|dist|_loss|norm|prod|@|tensordot|outer|cross_entropy|sign", r"not implemented for '(Bool|Int|Long)'", ANY, "more dtypes are supported"),
     ("does not raise", r"isclose\(", r"\w+ did not match \w+", ANY, "dtypes are promoted"),
-    ("does not raise", r"lerp", r"expected dtype \w+ for `(end|weight)`", ANY, "dtypes are promoted"),
+    ("does not raise", r"lerp", r"expected dtype [\w ]+ for `(end|weight)`", ANY, "dtypes are promoted"),
     ("does not raise", r" @ |matmul|tensordot|outer|einsum|F\.linear|conv1d", r"expected (m1 and m2|both vectors|scalar type)|should be the same|to have the same dtype", ANY, "dtypes are promoted"),
     ("does not raise", r"index_add_|index_put_|scatter|\] [+*]?= ", r"same dtype|dtypes match|to have the same dtype|expected scalar type", ANY, "dtypes are promoted"),
     ("does not raise", BACKWARD, "derivative for '_unique2' is not implemented", r"\.unique\(", "the values of unique() require no grad"),
@@ -26,7 +27,9 @@ EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("does not raise", ANY, "A view was created in no_grad mode and its base", r"no_grad", "views made in no_grad mode may be written"),
     ("does not raise", BACKWARD, "saved tensor that has been detached in-place", r"\.detach_\(", "what was saved is kept"),
     ("does not raise", ANY, "single memory location", r"expand\(|unfold\(|as_strided\(|broadcast_tensors\(|L\.autograd\.grad\(|diagonal\(", "what overlaps is copied first"),
-    ("does not raise", r"repeat_interleave\(2, -1\)", r"Dimension out of range \(expected to be in range of \[0, 0\]", ANY, "a 0-d tensor has dimension -1 here too"),
+    ("does not raise", r"(index_add_|index_put_)\(|\] = ", "some elements of the input tensor and the written-to tensor refer to a single memory location", ANY, "what overlaps is copied first"),
+    ("does not raise", r"repeat_interleave\(2, (-1|0)\)", "Dimension out of range", ANY, "a 0-d tensor has dimensions 0 and -1 here too"),
+    ("gradient", ANY, ANY, r"float32(.|\n)*trapezoid\((.|\n)*normalize\(", "PyTorch's trapezoid() of one element is x - x, and numbers of 1e12 do not cancel in its gradient"),
     ("does not raise", ANY, "does not require grad", r"\.unique\(|searchsorted\(", "PyTorch marks results that have no gradient"),
     ("raises", BACKWARD + r"|retain_grad", "does not require grad|was not used", r"\.unique\(", "the values of unique() require no grad"),
     ("does not raise", r"\.roll\(", "has no dimensions", ANY, "a 0-d tensor has dimensions 0 and -1"),
@@ -41,12 +44,13 @@ EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("raises", BACKWARD, "saved for its gradient was changed in place", r"\.data\b", "writes through .data are noticed"),
     ("gradient", ANY, ANY, r"(\w+) = \w+\.data\n(.|\n)*\b\1(\.\w+_\(|\[.*\] [-+*/]?= | [-+*/]= )", "PyTorch does not notice writes through .data"),
     ("raises", r"\.mT", "at least 2 dimensions", ANY, "deprecated in PyTorch: it returns the tensor as it is"),
-    ("raises", "tensordot", "bool has no products", ANY, "PyTorch has such products for some shapes only"),
+    ("raises", r"tensordot|matmul| @ ", "bool has no products", ANY, "PyTorch has such products for some shapes only"),
+    ("raises", ANY, "a view of a leaf tensor that requires grad", VIEW_MADE_LEAF, "PyTorch's result is a view there"),
     ("raises", r"\.retain_grad\(", "does not require grad", r"dtype=L\.(u?int|bool)", "in PyTorch an integer tensor requires grad once such a value was assigned to it"),
     ("raises", ANY, "a leaf tensor that requires grad|a leaf Variable", r"\.unique\(", "the values of unique() require no grad, so requires_grad_() makes a leaf of them"),
     ("requires_grad", ANY, ANY, r"\.unique\(", "the values of unique() require no grad"),
     ("requires_grad", "autograd.grad.*create_graph", ANY, r"\[.*\] = |\.(fill|zero|copy)_\(", "the gradient of what was overwritten is zero in both"),
-    ("requires_grad", ANY, ANY, r"(avg_pool1d|max_pool1d|repeat_interleave|interpolate|autograd\.grad)\(.*\n(.|\n)*requires_grad_\(", "PyTorch's result is a view there"),
+    ("requires_grad", ANY, ANY, VIEW_MADE_LEAF, "PyTorch's result is a view there"),
     ("gradient None", ANY, ANY, r"\.unique\(", "the values of unique() require no grad"),
 ]  # fmt: skip
 TIES = r"\.(quantile|kthvalue|sort|msort|topk|mode|max|min)\("
@@ -66,7 +70,7 @@ def explanation(found: Disagreement, steps: list[str]) -> str:
         return "a function with whole values of values that differ in rounding"
     if found.same_total and any(re.search(TIES, step) for step in steps):
         return "of equal elements, another one has the gradient"
-    if found.zero_signs and found.kind == "value" and re.search(SIGNED_ZEROS, found.step):
+    if found.zero_signs and found.kind == "value" and re.search(SIGNED_ZEROS, "\n".join(steps)):
         return "a zero has the other sign, as PyTorch's own vector and scalar code may give it"
     for kind, step, text in LAYOUT:
         if (
