@@ -1,0 +1,1 @@
+"""The classes of `genesis.distributions.transforms`, by subject."""
