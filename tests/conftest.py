@@ -28,6 +28,14 @@ if os.environ.get("GENESIS_TEST_COMPILED") == "1":  # every call of a module, co
     mode.install()
 
 
+def pytest_collection_modifyitems(config, items):
+    """Keep one test of every GENESIS_TEST_SAMPLE, where all of them would take too long (tools/arm)."""
+    step = int(os.environ.get("GENESIS_TEST_SAMPLE", "1"))
+    if step > 1:
+        config.hook.pytest_deselected(items=[t for i, t in enumerate(items) if i % step])
+        items[:] = items[::step]
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20261115)
