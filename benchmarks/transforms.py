@@ -74,7 +74,9 @@ def per_sample(torch: Any, rounds: int, seconds: float) -> None:
         model.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
 
-    functions: list[Callable[[], Any]] = [lambda: each(params, x, y), batched]
+    # What writing the result (64 times as large as the gradient of the batch) costs at least.
+    result = genesis.empty(64, sum(p.numel() for p in params.values()))
+    functions: list[Callable[[], Any]] = [lambda: each(params, x, y), batched, result.zero_]
     if torch:
         other = torch.nn.Sequential(
             torch.nn.Linear(784, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)
@@ -88,7 +90,11 @@ def per_sample(torch: Any, rounds: int, seconds: float) -> None:
 
         torch_each = torch.func.vmap(torch.func.grad(torch_loss), (None, 0, 0))
         functions.append(lambda: torch_each(other_params, tx, ty))
-    ours, once, *theirs = medians(functions, rounds, seconds)
+    ours, once, written, *theirs = medians(functions, rounds, seconds)
+    print(
+        f"writing {result.nbytes / 1e6:.0f} MB, the size of the per-sample gradients: "
+        f"{written * 1e6:.0f} us, {written / once:.2f} of one batched backward pass"
+    )
     report("per-sample gradients / one batched backward pass", ours / once, 3.0, ours, once)
     if theirs:
         report("per-sample gradients / PyTorch", ours / theirs[0], 0.5, ours, theirs[0])
@@ -106,7 +112,8 @@ def hessians(torch: Any, rounds: int, seconds: float) -> None:
         return x.sum()
 
     ours_fn = genesis.func.vmap(genesis.func.hessian(network))
-    functions: list[Callable[[], Any]] = [lambda: ours_fn(points)]
+    compiled = genesis.compile(ours_fn)  # the counterpart of jax.jit
+    functions: list[Callable[[], Any]] = [lambda: ours_fn(points), lambda: compiled(points)]
     names = []
     if torch:
         other = [(torch.from_numpy(w.numpy()), torch.from_numpy(b.numpy())) for w, b in weights]
@@ -139,12 +146,12 @@ def hessians(torch: Any, rounds: int, seconds: float) -> None:
         jax_fn = jax.jit(jax.vmap(jax.hessian(jax_network)))
         functions.append(lambda: jax_fn(jax_points).block_until_ready())
         names.append(("jax.jit", 1.0))
-    ours, *theirs = medians(functions, rounds, seconds)
-    if not theirs:
-        print(f"Hessians of 4-64-64-1 at 32 points: {ours * 1e6:.1f} us")
+    eager, replayed, *theirs = medians(functions, rounds, seconds)
+    line = "Hessians of 4-64-64-1 at 32 points"
+    print(f"{line}: {eager * 1e6:.1f} us, with genesis.compile {replayed * 1e6:.1f} us")
     for (name, limit), other_time in zip(names, theirs, strict=True):
-        line = f"Hessians of 4-64-64-1 at 32 points / {name}"
-        report(line, ours / other_time, limit, ours, other_time)
+        ours, how = (replayed, "compiled") if name == "jax.jit" else (eager, "eager")
+        report(f"{line}, {how} / {name}", ours / other_time, limit, ours, other_time)
 
 
 def block() -> tuple[nn.Module, Any]:

@@ -87,12 +87,6 @@ static Tensor reinterpret(const Tensor& x, DType dtype, const Dims& shape, const
   impl->inference = x->inference;
   return y;
 }
-// What shows the memory of another tensor in a graph must not be written: its base has elements of another size.
-static Tensor frozen(Tensor y) {
-  if (y->requires_grad) meta(y).frozen = true;
-  return y;
-}
-
 Tensor view_as_real(const Tensor& x) {
   require<DTypeError>(is_complex(x.dtype()), "view_as_real: the tensor must be complex, got ", x.dtype());
   Dims shape = x.shape(), strides = x.strides();
@@ -100,11 +94,13 @@ Tensor view_as_real(const Tensor& x) {
   shape.push_back(2);
   strides.push_back(1);
   Tensor y = reinterpret(x, real_type(x.dtype()), shape, strides);
-  return frozen(record("view_as_real", std::move(y), inputs(x), save(),
-                       [](const Tensor& dy, const Saved&) { return Grads{complex_of_pairs(contiguous(dy))}; }));
+  link_view(y, x);
+  return record("view_as_real", std::move(y), inputs(x), save(),
+                [](const Tensor& dy, const Saved&) { return Grads{complex_of_pairs(contiguous(dy))}; });
 }
 
-Tensor complex_of_pairs(const Tensor& x) {
+// Where nobody else sees x, the result is a tensor of its own, not a view.
+static Tensor pairs_as_complex(const Tensor& x, bool view) {
   require<DTypeError>(x.dtype() == DType::Float32 || x.dtype() == DType::Float64,
                       "view_as_complex: the tensor must be float32 or float64, got ", x.dtype());
   require(x.dim() > 0 && x.size(-1) == 2, "view_as_complex: the last dimension must have size 2, got shape ",
@@ -121,10 +117,24 @@ Tensor complex_of_pairs(const Tensor& x) {
           "view_as_complex: pairs must lie next to each other in memory, at even places, but the strides are ",
           x.strides(), " and the offset is ", x.offset(), "; use contiguous()");
   Tensor y = reinterpret(x, complex_type(x.dtype()), shape, strides);
+  if (view) link_view(y, x);
   return record("view_as_complex", std::move(y), inputs(x), save(),
                 [](const Tensor& dy, const Saved&) { return Grads{view_as_real(dy)}; });
 }
-Tensor view_as_complex(const Tensor& x) { return frozen(complex_of_pairs(x)); }
+Tensor complex_of_pairs(const Tensor& x) { return pairs_as_complex(x, false); }
+Tensor view_as_complex(const Tensor& x) { return pairs_as_complex(x, true); }
+
+Tensor part_of(const Tensor& base, const Geometry& whole, const Geometry& part, DType dtype) {
+  if (is_complex(base.dtype()) == is_complex(dtype))
+    return as_strided(base, part.shape, part.strides, part.offset - whole.offset);
+  if (is_complex(base.dtype()))
+    return as_strided(view_as_real(base), part.shape, part.strides, part.offset - 2 * whole.offset);
+  Dims shape = part.shape, strides = part.strides;
+  for (int d = 0; d < strides.size(); ++d) strides[d] *= 2;
+  shape.push_back(2);
+  strides.push_back(1);
+  return view_as_complex(as_strided(base, shape, strides, 2 * part.offset - whole.offset));
+}
 
 Tensor real(const Tensor& x) { return is_complex(x.dtype()) ? select(view_as_real(x), -1, 0) : x; }
 Tensor imag(const Tensor& x) {

@@ -8,6 +8,7 @@
 
 #include "ops/inplace.h"
 #include "ops/operand.h"
+#include "ops/view.h"
 
 namespace genesis::ops {
 
@@ -18,6 +19,9 @@ inline Tensor conj(Tensor x) { return is_complex(x.dtype()) ? conj_physical(x) :
 // Views on the same memory: (...) complex as (..., 2) real, and back.
 Tensor view_as_real(const Tensor& x);
 Tensor view_as_complex(const Tensor& x);
+// The elements that a view shows of its base (or of a tensor with the layout `whole` of the base). Such a view may have
+// elements of another size than its base.
+Tensor part_of(const Tensor& base, const Geometry& whole, const Geometry& part, DType dtype);
 // Views on the parts. real() of a real tensor is the tensor itself.
 Tensor real(const Tensor& x);
 Tensor imag(const Tensor& x);

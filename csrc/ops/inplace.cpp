@@ -3,6 +3,7 @@
 #include "autograd/record.h"
 #include "core/exact.h"
 #include "kernels/elementwise/convert.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
 #include "ops/view.h"
@@ -82,9 +83,8 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
   for (const Tensor* t : {&x, &base})
     require<GraphError>(
         !(meta_if_any(*t) && meta_if_any(*t)->frozen), op,
-        ": this tensor shows the memory of another (it was returned by a Function, or is the real or imaginary part of "
-        "a tensor in the graph), so writing to it would bypass the backward of the function that made it; clone() it "
-        "first, or return a clone from forward");
+        ": this tensor was returned by a Function and shows the memory of another, so writing to it would bypass the "
+        "backward of the Function; clone() it first, or return a clone from forward");
   // What a tape alone watches is no leaf: its gradient arrives at the tape.
   const bool taped = !base->requires_grad && watched(base);
   const bool leaf = requires_grad(x) && !taped && !grad_fn(base);
@@ -105,10 +105,8 @@ static void replace_in_base(const Tensor& base, const Tensor& view, const Tensor
   const Geometry whole = geometry(base), part = geometry(view);
   Tensor before = stand_in(base);
   Tensor after = record("copy_slices", alias(base), inputs(before, value), save(),
-                        [whole, part](const Tensor& dy, const Saved& saved) {
-                          const auto at_part = [&](const Tensor& t) {
-                            return as_strided(t, part.shape, part.strides, part.offset - whole.offset);
-                          };
+                        [whole, part, dtype = view.dtype()](const Tensor& dy, const Saved& saved) {
+                          const auto at_part = [&](const Tensor& t) { return part_of(t, whole, part, dtype); };
                           Tensor inside, outside;
                           // A gradient that is ours alone is changed where it lies: a loop that fills a tensor row by
                           // row stays linear.

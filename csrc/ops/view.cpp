@@ -4,6 +4,7 @@
 
 #include "kernels/elementwise/convert.h"
 #include "kernels/index/stride_add.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
 #include "ops/shape.h"
@@ -101,8 +102,7 @@ static void regenerate(const Tensor& view) {
   m.base_version = view->storage->version;
   m.base_generation = meta(base).generation;
   const WithGradMode on(true);
-  const Geometry part = geometry(view);
-  move_to_place_of(as_strided(base, part.shape, part.strides, part.offset - base.offset()), view);
+  move_to_place_of(part_of(base, geometry(base), geometry(view), view.dtype()), view);
 }
 
 // In the same layout, unless much lies between the elements.

@@ -232,3 +232,35 @@ def test_adafactor_keeps_rows_and_columns_only():
     assert sum(v.numel() for v in optimizer.state[p].values()) == 50 + 40 + 1
     with pytest.raises(ValueError, match="d must be at least 1"):
         optim.Adafactor([p], d=0.5)
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_lbfgs_moves_complex_parameters_as_pairs_of_real_ones(search):
+    def minimized(complex_):
+        parts = genesis.tensor([[1.0, 2.0], [-3.0, 0.5]], dtype=genesis.float64)
+        w = genesis.nn.Parameter(genesis.tensor([0.5, 2.0], dtype=genesis.float64))
+        z = genesis.nn.Parameter(genesis.view_as_complex(parts) if complex_ else parts)
+        optimizer = optim.LBFGS([z, w], lr=0.5, max_iter=6, line_search_fn=search)
+
+        def closure():
+            optimizer.zero_grad()
+            x = genesis.view_as_real(z) if complex_ else z
+            loss = ((x - 2) ** 4).sum() + (w * x.norm(dim=1)).sum() ** 2 + (w - 1).pow(4).sum()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+        return (genesis.view_as_real(z) if complex_ else z).detach(), w.detach()
+
+    for found, expected in zip(minimized(True), minimized(False), strict=True):
+        assert genesis.equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", [optim.Adafactor, optim.Muon])
+def test_complex_parameters_are_refused(kind):
+    p = genesis.nn.Parameter(genesis.ones(2, 2, dtype=genesis.complex64))
+    optimizer = kind([p], lr=0.1)
+    optimizer.step()  # without a gradient there is nothing to refuse
+    (p * p.conj()).real.sum().backward()
+    with pytest.raises(RuntimeError, match="does not support complex parameters"):
+        optimizer.step()

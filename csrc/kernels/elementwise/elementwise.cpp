@@ -42,9 +42,6 @@ struct Loop {
 
 constexpr int64_t kShortRow = 48;              // that is worth moving, to be met with others
 constexpr int64_t kShortStillRow = kTile / 4;  // the same, where all but conversions stay where they are
-// Of an output this large, little would still be in the cache when somebody reads it (measured: 4 MB gain nothing, 16
-// MB a fifth to two fifths).
-constexpr int64_t kStreamedBytes = int64_t{1} << 24;
 // Of an output this large, little is still in L2 from when it was last used. Intel's processors foresee what is read,
 // but hardly what is written: to wait for it line by line takes a tenth to a fifth of the time of an addition. On
 // AMD's, fetching it in pieces costs more than that (Zen 3: an eighth to a half of a light operation's time).

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "kernels/elementwise/stream.h"
 #include "kernels/gemm/panels.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -236,6 +237,32 @@ void batched_tiles(int64_t begin, int64_t end, const Problem<T>& x, int64_t a_st
   }
 }
 
+// Products of a column and a row each, n columns wide and more than the cache holds: written around it, row by row.
+template <class T>
+void outer_products(int64_t batch, const Problem<T>& x, int64_t a_step, int64_t b_step, int64_t c_step) {
+  parallel_for(batch * x.m, ceil_div(kTaskWork, x.n), [&](int64_t begin, int64_t end) {
+    alignas(64) T row[kStrip];
+    Pace pace(kPaceWork);
+    for (int64_t r = begin; r < end; ++r, pace.spend(x.n)) {
+      const int64_t i = r / x.m, q = r % x.m;
+      const T alpha = x.alpha, factor = x.a.data[i * a_step + q * x.a.row_stride];
+      for (int64_t start = 0; start < x.n; start += kStrip) {
+        const int64_t cols = std::min(kStrip, x.n - start);
+        const T* const b = x.b.data + i * b_step + start;
+        // As the tiles do it: the sum starts at +0.
+        for (int64_t j = 0; j < cols; ++j) row[j] = alpha * (factor * b[j] + T(0));
+        stream(x.c + i * c_step + q * x.c_row + start, row, cols * int64_t{sizeof(T)});
+      }
+    }
+    stream_fence();
+  });
+}
+template <class T>
+bool suits_outer_products(int64_t batch, const Problem<T>& x) {
+  return kStreams && x.k == 1 && x.alpha != 0 && x.beta == 0 && x.n >= 4 * kLanes<T> && x.m > 1 && x.c_col == 1 &&
+         x.b.col_stride == 1 && batch * x.m * x.n * int64_t{sizeof(T)} >= kStreamedBytes;
+}
+
 template <class T, class S, class Gemm>
 void gemm_batched(int64_t batch, Problem<T, S> x, int64_t a_step, int64_t b_step, int64_t c_step, Gemm gemm) {
   // Matrices stacked over one B are one tall matrix.
@@ -245,6 +272,7 @@ void gemm_batched(int64_t batch, Problem<T, S> x, int64_t a_step, int64_t b_step
   }
   const int64_t work = x.m * x.n * std::max<int64_t>(x.k, 1);
   if constexpr (std::is_same_v<T, S>) {
+    if (suits_outer_products(batch, x)) return outer_products(batch, x, a_step, b_step, c_step);
     if (fits_tile(x)) {
       const int64_t grain = kTaskWork / std::max<int64_t>(512, work);  // a tile takes its time to begin and to end
       return parallel_for(batch, grain,

@@ -62,4 +62,5 @@ class Adafactor(Optimizer):
         self._require(group["d"] >= 1, "d must be at least 1", group["d"])
 
     def _update(self, group: ParamGroup) -> None:
+        self._refuse_complex(group)
         _C._adafactor_step(group, self.state)

@@ -79,8 +79,8 @@ class LBFGS(Optimizer):
         if closure is None:
             raise TypeError("LBFGS.step: needs a closure that computes the loss and its gradients")
         group = self.param_groups[0]
-        params = group["params"]
-        state = self.state[params[0]]
+        params = _Reals(group["params"])
+        state = self.state[group["params"][0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
 
@@ -94,7 +94,7 @@ class LBFGS(Optimizer):
                 return closure()
 
         first = evaluate()
-        loss, grad = float(first), _C._flat_grad(params)
+        loss, grad = float(first), params.grad()
         if not grad.numel() or float(grad.abs().max()) <= group["tolerance_grad"]:
             return first
         for iteration in range(1, group["max_iter"] + 1):
@@ -115,9 +115,9 @@ class LBFGS(Optimizer):
                 t, loss, grad, _ = _search(params, start, t, d, evaluate, most)
                 state["t"] = t
             else:
-                _C._lbfgs_move(params, d, t)
+                _C._lbfgs_move(params.values, d, t)
                 if iteration != group["max_iter"]:
-                    loss, grad = float(evaluate()), _C._flat_grad(params)
+                    loss, grad = float(evaluate()), params.grad()
             if (
                 evaluations >= group["max_eval"]
                 or float(grad.abs().max()) <= group["tolerance_grad"]
@@ -128,8 +128,24 @@ class LBFGS(Optimizer):
         return first
 
 
+class _Reals:
+    """The parameters as real numbers: of a complex one, its real and imaginary parts."""
+
+    def __init__(self, params: list[Tensor]) -> None:
+        self.complex = [p for p in params if p.is_complex()]
+        views = {id(p): _C.view_as_real(p.detach()) for p in self.complex}
+        self.values = [views.get(id(p), p) for p in params]
+        self.views = list(views.values())
+
+    def grad(self) -> Tensor:
+        """All gradients in one dimension."""
+        for view, p in zip(self.views, self.complex, strict=True):
+            view.grad = None if p.grad is None else _C.view_as_real(p.grad.resolve_conj())
+        return _C._flat_grad(self.values)
+
+
 def _search(
-    params: list[Tensor],
+    params: _Reals,
     start: _Point,
     t: float,
     d: Tensor,
@@ -137,15 +153,15 @@ def _search(
     most: int,
 ) -> _Point:
     """Moves the parameters to the best point found along ``d``."""
-    origin = [p.clone() for p in params]
+    origin = [p.clone() for p in params.values]
 
     def at(t: float) -> _Point:
-        _C._lbfgs_move(params, d, t, origin)
-        loss, grad = float(evaluate()), _C._flat_grad(params)
+        _C._lbfgs_move(params.values, d, t, origin)
+        loss, grad = float(evaluate()), params.grad()
         return _Point(t, loss, grad, float(grad.dot(d)))
 
     found = _strong_wolfe(at, start, t, float(d.abs().max()), most)
-    _C._lbfgs_move(params, d, found.t, origin)
+    _C._lbfgs_move(params.values, d, found.t, origin)
     return found
 
 

@@ -71,4 +71,5 @@ class Muon(Optimizer):
                 )
 
     def _update(self, group: ParamGroup) -> None:
+        self._refuse_complex(group)
         _C._muon_step(group, self.state)

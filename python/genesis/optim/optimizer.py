@@ -293,6 +293,14 @@ class Optimizer:
                 self._update(group)
         return loss
 
+    def _refuse_complex(self, group: ParamGroup) -> None:
+        for p in group["params"]:
+            if p.grad is not None and p.is_complex():
+                raise RuntimeError(
+                    f"{type(self).__name__} does not support complex parameters, got one of shape "
+                    f"{tuple(p.shape)}; use Adam, or optimize genesis.view_as_real(p)"
+                )
+
     # --- sparse gradients
 
     def _update_sparse(self, group: ParamGroup) -> ParamGroup:
