@@ -123,6 +123,21 @@ def vmap_levels() -> list[Any]:
     return _batching().levels() if vmap_used() else []
 
 
+def further_levels(tensors: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Any]:
+    """The vmaps that map over one of ``tensors``, but over none of ``inputs``, outermost first.
+
+    Empty if a vmap that maps over an input is further in than one of them.
+    """
+    if not vmap_used():
+        return []
+    levels = _batching().levels_of
+    known = [v for x in inputs for v in levels(x)]
+    found = {v.depth: v for x in tensors for v in levels(x) if v not in known}
+    if not found or any(v.depth > min(found) for v in known):
+        return []
+    return [found[depth] for depth in sorted(found)]
+
+
 def gradients(
     outputs: Sequence[Tensor],
     inputs: Sequence[Tensor],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -117,17 +118,57 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     """
     level = Level("vjp")
     inside = level.enter(primals)
+    state = _C._rng_position()
     result, aux = _level.split_aux("vjp", level.run(func, inside, {}), has_aux)
     outputs, spec = _level.tensors("vjp", result)
 
     def vjp_fn(cotangents: Any) -> Any:
         seeds = _level.matching("vjp_fn", "cotangents", cotangents, outputs, spec)
+        if levels := _level.further_levels(seeds, level.inputs):
+            return _vjp_of_batch(func, primals, has_aux, state, seeds, levels)
         outside = level.seen_outside(*outputs, *seeds)
         grads = gradients(outputs, level.inputs, seeds, create_graph=outside, retain_graph=True)
         return level.leave(tree_unflatten(or_zeros(grads, level.inputs), level.spec))
 
     value = level.leave(result)
     return (value, vjp_fn, level.leave(aux)) if has_aux else (value, vjp_fn)
+
+
+def _vjp_of_batch(
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    has_aux: bool,
+    state: Any,
+    seeds: list[Tensor],
+    levels: list[Any],
+) -> Any:
+    """``vmap(vjp_fn)``: one backward pass for all cotangents, from as many copies of the inputs."""
+    from genesis.func import _batching as batching
+
+    sizes = [v.size for v in levels]
+    after = _C._rng_position()
+    with batching.left(levels[0]):
+        copies = _replicas.Replicas("vjp", math.prod(sizes))
+        flat = []
+        for s in seeds:
+            value = batching.expand_to(s, levels)
+            for _ in levels:
+                value = value._value
+            rest = value.shape[len(levels) :]
+            flat.append(_C._batched(value.reshape(copies.map.size, *rest), copies.map))
+        _C._rng_return(state)
+        value = copies.run(func, primals, {}, tuple(range(len(primals))))
+        _C._rng_return(after)
+        outputs, _ = _level.tensors("vjp", _level.split_aux("vjp", value, has_aux)[0])
+        inner = copies.level
+        grads = copies.pull(
+            outputs, inner.inputs, flat, create_graph=inner.seen_outside(*outputs, *flat)
+        )
+        found = [inner.leave(g) for g in copies.batches(grads, inner.inputs)]
+        found = [g.reshape(*sizes, *g.shape[1:]) for g in found]
+    for v in levels:
+        found = [_C._batched(g, v) for g in found]
+    return tree_unflatten(found, inner.spec)
 
 
 def jacrev(
