@@ -22,8 +22,10 @@ OPERATIONS = (
 CODES = {name: i for i, name in enumerate(OPERATIONS)}
 DTYPES = (
     _C.bool, _C.uint8, _C.int8, _C.int16, _C.int32, _C.int64,
-    _C.float16, _C.bfloat16, _C.float32, _C.float64,
+    _C.float16, _C.bfloat16, _C.float32, _C.float64, _C.complex64, _C.complex128,
+    _C.uint16, _C.uint32, _C.uint64, _C.float8_e4m3fn, _C.float8_e5m2,
 )  # fmt: skip
+STORAGE = DTYPES[-5:]  # can be sent, but not added
 DTYPE_CODES = {dtype: i for i, dtype in enumerate(DTYPES)}
 REDUCTIONS = ("sum", "product", "min", "max", "avg", "band", "bor", "bxor")
 

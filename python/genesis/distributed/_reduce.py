@@ -67,6 +67,15 @@ def reduction_of(name: str, op: object, dtype: _C.dtype) -> int:
     if not isinstance(op, int) or isinstance(op, bool) or not 0 <= op < len(_call.REDUCTIONS):
         raise TypeError(f"{name}: op must be a ReduceOp such as ReduceOp.SUM, got {op!r}")
     number = int(op)
+    if dtype in _call.STORAGE:
+        raise TypeError(f"{name}: {dtype} is a format for storing numbers only; convert it first")
+    if dtype.is_complex and number not in (0, 1, AVG):
+        raise TypeError(
+            f"{name}: {_RedOpType(number)!r} is not defined for complex numbers, got {dtype}; "
+            "reduce genesis.view_as_real(x)"
+        )
+    if dtype.is_complex:
+        return number
     if number == AVG and not dtype.is_floating_point:
         raise TypeError(
             f"{name}: ReduceOp.AVG needs a floating dtype, got {dtype}; use SUM and divide"

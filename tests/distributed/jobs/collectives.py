@@ -12,13 +12,16 @@ dist.init_process_group("mpi", timeout=60)
 rank, size = dist.get_rank(), dist.get_world_size()
 FLOATS = (genesis.float16, genesis.bfloat16, genesis.float32, genesis.float64)
 INTEGERS = (genesis.uint8, genesis.int8, genesis.int16, genesis.int32, genesis.int64)
-DTYPES = (*FLOATS, *INTEGERS, genesis.bool)
+COMPLEX = (genesis.complex64, genesis.complex128)
+DTYPES = (*FLOATS, *INTEGERS, genesis.bool, *COMPLEX)
 
 
 def value(of, shape, dtype):
     """What a rank contributes: small whole numbers, exact in every dtype."""
     count = int(np.prod(shape))
     x = genesis.arange(count, dtype=genesis.int64).reshape(shape) % 5 + of + 1
+    if dtype in COMPLEX:
+        return genesis.complex(x.double(), 2.0 - x.double()).to(dtype)
     return (x % 2 == 1) if dtype == genesis.bool else x.to(dtype)
 
 
@@ -49,6 +52,25 @@ def reduced(shape, dtype, op):
     return total / size if op == ReduceOp.AVG else total
 
 
+def refused(call, words):
+    """The error of a call, which every rank makes and no rank sends anything for."""
+    try:
+        call()
+    except TypeError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"not refused: {words}")
+
+
+for dtype in (genesis.uint16, genesis.uint32, genesis.uint64, genesis.float8_e4m3fn):
+    x = value(rank, (2, 5), genesis.float32).to(dtype)
+    dist.broadcast(x, size - 1)
+    check(x.float(), value(size - 1, (2, 5), genesis.float32), "broadcast", dtype)
+    refused(lambda x=x: dist.all_reduce(x), "storing numbers only")
+z = value(rank, (3,), genesis.complex64)
+refused(lambda: dist.all_reduce(z, ReduceOp.MAX), "not defined for complex numbers")
+
+
 def finish(work, later):
     assert (work is not None) == later
     if later:
@@ -64,8 +86,10 @@ for dtype, shape, strided, later in itertools.product(DTYPES, shapes, (False, Tr
         continue
     lay = spread if strided else (lambda x: x)
     mine = value(rank, shape, dtype)
-    ops = [ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX]
-    if dtype in FLOATS:
+    ops = [ReduceOp.SUM, ReduceOp.PRODUCT]
+    if dtype not in COMPLEX:
+        ops += [ReduceOp.MIN, ReduceOp.MAX]
+    if dtype in (*FLOATS, *COMPLEX):
         ops.append(ReduceOp.AVG)
     for op in ops:
         x = lay(mine.clone())
