@@ -17,6 +17,7 @@
 #include "bindings/module.h"
 #include "core/allocator.h"
 #include "core/exact.h"
+#include "core/parallel.h"
 #include "core/promote.h"
 
 namespace genesis::py {
@@ -237,7 +238,8 @@ struct Run {
     return true;
   }
   void end_segment(uint32_t i) {
-    if (char* const p = std::exchange(segments[i], nullptr)) deallocate(p, static_cast<size_t>(c.plan->segments[i].bytes));
+    if (char* const p = std::exchange(segments[i], nullptr))
+      deallocate(p, static_cast<size_t>(c.plan->segments[i].bytes));
   }
   void happen(const plan::Event& e, const std::vector<Tensor>& arguments) {
     const plan::Plan& p = *c.plan;
@@ -637,7 +639,7 @@ static const Family family({.kind = Kind::Tool, .page = "settings"}, [] {
   def<"_plan_modes() -> int", [](Args&) -> int64_t {
     if (grad_mode.recorder || grad_mode.saved_hooks || dispatch_bit(kObserve | kModes)) return -1;
     return int64_t{grad_mode.enabled} | int64_t{grad_mode.inference} << 1 | int64_t{autocast_on()} << 2 |
-           int64_t{exact_torch} << 3 | static_cast<int64_t>(default_dtype) << 4;
+           int64_t{exact_torch} << 3 | static_cast<int64_t>(default_dtype) << 4 | int64_t{get_num_threads()} << 12;
   }>(kFunction | kTool, "The modes of this thread that a plan depends on, -1 if nothing can be captured in them.");
   def<"_plan_used(Tensor input) -> bool", [](Args& a) {
     const Tensor& t = a.tensor(0);

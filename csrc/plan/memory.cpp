@@ -12,10 +12,10 @@ namespace {
 
 constexpr int64_t kRecomputedBytes = 1 << 17;  // of a block that is worth it, at least
 constexpr int kMostRecomputed = 256;
-constexpr int kLongestChain = 3;                // calls that are repeated for one block
-constexpr int64_t kSegmentBytes = 1 << 17;      // of a segment, at least
-constexpr size_t kWindow = 24;                  // how far a unit moves across others, at most
-constexpr int64_t kScheduleWork = 1 << 24;      // visits of blocks
+constexpr int kLongestChain = 3;            // calls that are repeated for one block
+constexpr int64_t kSegmentBytes = 1 << 17;  // of a segment, at least
+constexpr size_t kWindow = 24;              // how far a unit moves across others, at most
+constexpr int64_t kScheduleWork = 1 << 24;  // visits of blocks
 
 // Kernels other than pointwise ones that take little time and may be called again for their first result. Their other
 // results may have no memory.
@@ -340,7 +340,8 @@ bool Plan::takes_place(uint32_t born, uint32_t dying) const {
       const LoopOperand& o = call.loop->operands[k];
       if (o.place.block != born && o.place.block != dying) continue;
       if (item == 0) item = itemsize(o.view.dtype);
-      if (meetings_[c][k].kind != Meeting::Direct || o.place.offset != 0 || itemsize(o.view.dtype) != item) return false;
+      if (meetings_[c][k].kind != Meeting::Direct || o.place.offset != 0 || itemsize(o.view.dtype) != item)
+        return false;
       if (o.place.block == dying && (overwritten || k == 0)) return false;
       overwritten |= o.place.block == born;
     }
@@ -387,8 +388,9 @@ void Plan::pack() {
     for (const Busy& x : busy) {
       if (!x.shared || x.begin >= at) continue;
       bool alone = true;
-      for (const Busy& y : busy) alone &= y.shared ? y.begin == x.begin || y.end <= x.begin || y.begin >= x.end
-                                                   : y.end <= x.begin || y.begin >= x.end;
+      for (const Busy& y : busy)
+        alone &= y.shared ? y.begin == x.begin || y.end <= x.begin || y.begin >= x.end
+                          : y.end <= x.begin || y.begin >= x.end;
       if (alone) at = x.begin;
     }
     offsets[b] = at;
@@ -433,9 +435,8 @@ void Plan::place_events() {
   for (uint32_t s = 0; s < n; ++s)
     if (steps[s].kind == Step::Kernel && recording->calls[steps[s].index].checked) free = s + 1;
   events.push_back({free, Event::Gradients, 0});
-  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return a.step != b.step ? a.step < b.step : a.kind < b.kind;
-  });
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return a.step != b.step ? a.step < b.step : a.kind < b.kind; });
 }
 
 }  // namespace genesis::plan

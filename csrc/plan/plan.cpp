@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kernels/elementwise/convert.h"
+#include "plan/chains.h"
 
 namespace genesis::plan {
 
@@ -250,6 +251,7 @@ void Plan::lower() {
 }
 
 void Plan::lower_group(Group& group) {
+  group.calls = chained_order(*recording, group.calls);
   std::map<uint32_t, size_t> last;  // the last call that touches a block in a tile
   std::map<uint32_t, bool> begun;
   for (size_t i = 0; i < group.calls.size(); ++i)
@@ -272,11 +274,15 @@ void Plan::lower_group(Group& group) {
     return static_cast<uint32_t>(group.bases.size() - 1);
   };
   group.grain = kernels::kLightGrain;
+  Chain chain(group);
+  const auto output = [&](size_t i) { return recording->calls[group.calls[i]].loop->operands[0].place.block; };
   std::vector<std::pair<int, std::tuple<uint32_t, DType, std::vector<int64_t>, std::vector<int64_t>>>> loaded;
   for (size_t i = 0; i < group.calls.size(); ++i) {
     const PointwiseLoop& loop = *recording->calls[group.calls[i]].loop;
     group.grain = std::min(group.grain, loop.grain);
-    Instruction code{loop.inner, loop.params, {}, 0};
+    Instruction code;
+    code.inner = loop.inner;
+    code.params = loop.params;
     std::vector<int> freed;
     for (size_t k = 0; k < loop.operands.size(); ++k) {
       const LoopOperand& o = loop.operands[k];
@@ -318,14 +324,13 @@ void Plan::lower_group(Group& group) {
       }
       code.operands.push_back(t);
     }
-    group.order.push_back(static_cast<int>(group.code.size()));
-    group.code.push_back(std::move(code));
+    chain.add(recording->calls[group.calls[i]], std::move(code), i > 0 && last[output(i - 1)] == i);
     std::sort(freed.begin(), freed.end());
     freed.erase(std::unique(freed.begin(), freed.end()), freed.end());
     unused.insert(unused.end(), freed.begin(), freed.end());
   }
-  // Slots stay in the first level of cache; large tiles cost fewer calls.
-  group.tile = group.slots <= 4 ? 2048 : group.slots <= 12 ? 1024 : 512;
+  chain.close();
+  set_tile(group);
   const int64_t share = group.grain / static_cast<int64_t>(group.calls.size());
   group.grain = std::max<int64_t>(4096, share / group.tile * group.tile);
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/parallel.h"
+#include "kernels/elementwise/chain.h"
 #include "kernels/elementwise/convert.h"
 
 namespace genesis::plan {
@@ -66,16 +68,24 @@ bool meet(const PointwiseLoop& loop, std::vector<Meeting>& meetings, int64_t& to
 
 namespace {
 
+// This file is compiled without vectors, which copies have nevertheless.
+template <class T>
+void fill(T* out, T value, int64_t n) {
+  int64_t done = std::min<int64_t>(n, 32);
+  for (int64_t i = 0; i < done; ++i) out[i] = value;
+  for (; done < n; done *= 2) std::memcpy(out + done, out, static_cast<size_t>(std::min(done, n - done)) * sizeof(T));
+}
+
 template <class T>
 void move_inner(char* const* data, unsigned scalars, int64_t n, const void*) {
-  if (scalars & 2) std::fill_n(reinterpret_cast<T*>(data[0]), n, *reinterpret_cast<const T*>(data[1]));
+  if (scalars & 2) fill(reinterpret_cast<T*>(data[0]), *reinterpret_cast<const T*>(data[1]), n);
   else if (data[0] != data[1]) std::memcpy(data[0], data[1], static_cast<size_t>(n) * sizeof(T));
 }
 
 template <class T>
 void collect(char* to, const char* from, int64_t stride, int64_t n) {
   T* out = reinterpret_cast<T*>(to);
-  if (stride == 0) std::fill_n(out, n, *reinterpret_cast<const T*>(from));
+  if (stride == 0) fill(out, *reinterpret_cast<const T*>(from), n);
   else if (stride == sizeof(T) && n >= 16) std::memcpy(out, from, static_cast<size_t>(n) * sizeof(T));
   else
     for (int64_t i = 0; i < n; ++i) out[i] = *reinterpret_cast<const T*>(from + i * stride);
@@ -158,53 +168,111 @@ struct Buffer {
   }
 };
 
-void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t end) {
-  const int64_t bytes = group.tile * kMaxItem;
-  static thread_local Buffer buffer;
-  // Slots, then buffers for conversions of operands, then converted single values.
-  char* slots = buffer.get(static_cast<size_t>((group.slots + kernels::kMaxOperands) * bytes) + 8 * 8 * 1024);
-  char* const converted = slots + group.slots * bytes;
-  char* const singles = converted + kernels::kMaxOperands * bytes;
-  constexpr size_t kMostSingles = 8 * 1024;
-  // Single values of another type.
-  size_t next = 0;
-  for (const Instruction& i : group.code)
-    for (size_t k = 1; k < i.operands.size(); ++k) {
-      const TileOperand& o = i.operands[k];
-      if (o.kind != TileOperand::Single || o.dtype == o.compute || next == kMostSingles) continue;
-      kernels::gather(singles + 8 * next++, o.compute, bases[o.base], 0, o.dtype, 1);
+// What a chunk needs of a group: where operands are, of all instructions one after another.
+struct Pointers {
+  struct Moving {
+    size_t index;
+    int64_t bytes;  // by which it moves from tile to tile
+  };
+  struct Ahead {
+    const char* at;        // in the next tile
+    int64_t bytes, share;  // of a tile, and for each instruction
+    bool written;
+  };
+  std::vector<char*> at;
+  std::vector<Moving> moving;
+  std::vector<Ahead> ahead;
+
+  void set(const Group& group, char* const* bases, char* slots, char* singles, int64_t begin) {
+    at.clear();
+    moving.clear();
+    for (const Instruction& i : group.code)
+      for (const TileOperand& o : i.operands) {
+        if (o.kind == TileOperand::Slot) {
+          at.push_back(slots + o.slot * group.slot_bytes);
+        } else if (o.kind == TileOperand::Direct) {
+          moving.push_back({at.size(), group.tile * itemsize(o.dtype)});
+          at.push_back(bases[o.base] + begin * itemsize(o.dtype));
+        } else if (o.dtype == o.compute) {
+          at.push_back(bases[o.base]);
+        } else {
+          kernels::gather(singles, o.compute, bases[o.base], 0, o.dtype, 1);
+          at.push_back(singles);
+          singles += kMaxItem;
+        }
+      }
+  }
+  // Operands that come from afar are fetched one tile ahead, a part of them with each instruction: between tiles the
+  // processor loses track of them.
+  void look_ahead(const Group& group, char* const* bases, int64_t begin) {
+    constexpr int64_t kLine = 64;
+    ahead.clear();
+    if (!group.far) return;
+    const auto instructions = static_cast<int64_t>(group.code.size());
+    for (const Stream& s : group.streams) {
+      const int64_t bytes = group.tile * itemsize(s.dtype);
+      const int64_t share = (bytes / kLine + instructions - 1) / instructions * kLine;
+      ahead.push_back({bases[s.base] + (begin + group.tile) * itemsize(s.dtype), bytes, share, s.written});
     }
-  for (int64_t at = begin; at < end; at += group.tile) {
+  }
+  void fetch_ahead(int64_t instruction) const {
+    for (const Ahead& a : ahead) {
+      const char* p = a.at + instruction * a.share;
+      const char* const end = a.at + std::min(a.bytes, (instruction + 1) * a.share);
+      if (a.written)
+        for (; p < end; p += 64) __builtin_prefetch(p, 1);
+      else
+        for (; p < end; p += 64) __builtin_prefetch(p, 0);
+    }
+  }
+  void next_tile() {
+    for (const Moving& m : moving) at[m.index] += m.bytes;
+    for (Ahead& a : ahead) a.at += a.bytes;
+  }
+};
+
+// An instruction whose operands are converted, by way of buffers of kMaxItem bytes an element.
+void run_converted(const Instruction& i, char* const* at, char* buffers, int64_t bytes, int64_t n) {
+  char* data[kernels::kMaxOperands];
+  for (size_t k = 0; k < i.operands.size(); ++k) {
+    const TileOperand& o = i.operands[k];
+    data[k] = at[k];
+    if (o.kind == TileOperand::Single || o.dtype == o.compute) continue;
+    data[k] = buffers + static_cast<int64_t>(k) * bytes;
+    if (k > 0) kernels::gather(data[k], o.compute, at[k], itemsize(o.dtype), o.dtype, n);
+  }
+  i.inner(data, i.singles, n, i.params);
+  const TileOperand& out = i.operands[0];
+  if (out.dtype != out.compute) kernels::scatter(at[0], itemsize(out.dtype), out.dtype, data[0], out.compute, n);
+}
+
+void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t end) {
+  static thread_local Buffer buffer;
+  static thread_local Pointers pointers;
+  // Slots, then buffers for conversions of operands, then converted single values.
+  const int64_t converted = group.tile * kMaxItem;
+  int64_t singles = 0;
+  for (const Instruction& i : group.code) singles += static_cast<int64_t>(i.operands.size()) * kMaxItem;
+  char* const slots = buffer.get(static_cast<size_t>(
+      (group.slots * group.slot_bytes + kernels::kMaxOperands * converted + singles + 63) / 64 * 64));
+  char* const buffers = slots + group.slots * group.slot_bytes;
+  pointers.set(group, bases, slots, buffers + kernels::kMaxOperands * converted, begin);
+  pointers.look_ahead(group, bases, begin);
+  for (int64_t at = begin; at < end; at += group.tile, pointers.next_tile()) {
     const int64_t n = std::min(group.tile, end - at);
-    next = 0;
+    char* const* data = pointers.at.data();
     for (const int step : group.order) {
       if (step < 0) {
         const Load& load = group.loads[static_cast<size_t>(-1 - step)];
-        fetch(load, bases[load.base], at, n, slots + load.slot * bytes);
+        fetch(load, bases[load.base], at, n, slots + load.slot * group.slot_bytes);
         continue;
       }
       const Instruction& i = group.code[static_cast<size_t>(step)];
-      char* data[kernels::kMaxOperands];
-      for (size_t k = 0; k < i.operands.size(); ++k) {
-        const TileOperand& o = i.operands[k];
-        const bool same = o.dtype == o.compute;
-        if (o.kind == TileOperand::Single) {
-          data[k] = same ? bases[o.base] : singles + 8 * next++;
-          continue;
-        }
-        char* place = o.kind == TileOperand::Slot ? slots + o.slot * bytes : bases[o.base] + at * itemsize(o.dtype);
-        data[k] = place;
-        if (same) continue;
-        data[k] = converted + static_cast<int64_t>(k) * bytes;
-        if (k > 0) kernels::gather(data[k], o.compute, place, itemsize(o.dtype), o.dtype, n);
-      }
-      i.inner(data, i.singles, n, i.params);
-      const TileOperand& out = i.operands[0];
-      if (out.dtype != out.compute) {
-        char* place =
-            out.kind == TileOperand::Slot ? slots + out.slot * bytes : bases[out.base] + at * itemsize(out.dtype);
-        kernels::scatter(place, itemsize(out.dtype), out.dtype, data[0], out.compute, n);
-      }
+      if (!pointers.ahead.empty()) pointers.fetch_ahead(step);
+      if (!i.chain.empty()) kernels::run_chain.fn(i.chain.data(), data, static_cast<int>(i.chain.size()), n, i.type);
+      else if (i.converts) run_converted(i, data, buffers, converted, n);
+      else i.inner(data, i.singles, n, i.params);
+      data += i.operands.size();
     }
   }
 }
@@ -233,6 +301,26 @@ std::unique_ptr<PointwiseLoop> loop_of_copy(const Call& call, Recording&) {
     loop->operands.push_back(o);
   }
   return loop;
+}
+
+void set_tile(Group& group) {
+  constexpr int64_t kCached = 20 << 10;  // bytes that stay in the first level of cache
+  constexpr int64_t kFar = 2 << 20;      // bytes of operands that do not stay in the second
+  int64_t item = 1;
+  std::vector<char> seen(group.bases.size(), 0);
+  for (const Instruction& i : group.code)
+    for (size_t k = 0; k < i.operands.size(); ++k) {
+      const TileOperand& o = i.operands[k];
+      item = std::max({item, itemsize(o.dtype), itemsize(o.compute)});
+      if (o.kind != TileOperand::Direct) continue;
+      const bool written = i.chain.empty() ? k == 0 : i.chain[k] == kernels::chain::Store;
+      if (!std::exchange(seen[o.base], 1)) group.streams.push_back({o.base, o.dtype, written});
+    }
+  const auto streams = static_cast<int64_t>(group.streams.size());
+  group.far = group.total * item * streams >= kFar;
+  group.tile =
+      std::clamp<int64_t>(kCached / (item * std::max<int64_t>(1, group.slots + streams)) / 128 * 128, 256, 2048);
+  group.slot_bytes = group.tile * item + 64;  // not at the same place in pages
 }
 
 void run_group(const Group& group, char* const* bases) {

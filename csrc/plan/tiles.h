@@ -20,10 +20,14 @@ struct TileOperand {
   DType dtype, compute;
 };
 struct Instruction {
-  kernels::Inner inner;
-  const void* params;
+  kernels::Inner inner = nullptr;
+  const void* params = nullptr;
   std::vector<TileOperand> operands;
   unsigned singles = 0;
+  // Of a chain of arithmetic: what happens to each operand, and the type. The inner loop is not used.
+  std::vector<uint8_t> chain;
+  DType type = DType::Float32;
+  bool converts = false;  // an operand is stored in another type than the inner loop wants
 };
 struct Load {
   uint32_t base;
@@ -31,15 +35,24 @@ struct Load {
   DType dtype;
   std::vector<int64_t> shape, strides;  // strides in bytes
 };
+// An operand in memory, by itself or as the result of a group.
+struct Stream {
+  uint32_t base;
+  DType dtype;
+  bool written;
+};
 struct Group {
   std::vector<uint32_t> calls;
   int64_t total = 0, grain = 0;
-  int64_t tile = 512;  // elements
+  int64_t tile = 512;      // elements
+  int64_t slot_bytes = 0;  // of a slot
   int slots = 0;
   // What happens to a tile, in order: loads[i] if negative (-1 - i), else code[i].
   std::vector<int> order;
   std::vector<Load> loads;
   std::vector<Instruction> code;
+  std::vector<Stream> streams;
+  bool far = false;  // they come from beyond the second level of cache
   std::vector<Place> bases;
   std::vector<const void*> constants;  // of bases without a block
 };
@@ -54,6 +67,8 @@ bool meet(const PointwiseLoop& loop, std::vector<Meeting>& meetings, int64_t& to
 // A copy as a loop; null if it is none.
 std::unique_ptr<PointwiseLoop> loop_of_copy(const Call& call, Recording& recording);
 
+// How many elements a tile has, and how large slots are.
+void set_tile(Group& group);
 void run_group(const Group& group, char* const* bases);
 
 }  // namespace genesis::plan

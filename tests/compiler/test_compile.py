@@ -452,6 +452,18 @@ class TestGuards:
                 m.weight = nn.Parameter(genesis.zeros(2, 2))
             assert bits(c(x)) == bits(m(x))
 
+    def test_modes_and_threads(self) -> None:
+        c = genesis.compile(lambda x: x * 2)
+        threads = genesis.get_num_threads()
+        try:
+            for n in (1, 2, 1):
+                genesis.set_num_threads(n)
+                for _ in range(3):
+                    c(genesis.ones(3))
+            assert len(plans(c)) == 2
+        finally:
+            genesis.set_num_threads(threads)
+
     def test_overlapping_arguments(self) -> None:
         def f(x: Any, y: Any) -> Any:
             x.add_(1)

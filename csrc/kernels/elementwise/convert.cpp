@@ -82,7 +82,7 @@ using Convert = void (*)(void*, const void*, int64_t);
 template <class To>
 Convert from(DType dtype) {
   switch (dtype) {
-    case DType::Bool: return convert<To, bool>;
+    case DType::Bool:  // 0 or 1 in a byte; loops over bool are not vectorised
     case DType::UInt8: return convert<To, uint8_t>;
     case DType::Int8: return convert<To, int8_t>;
     case DType::Int16: return convert<To, int16_t>;
