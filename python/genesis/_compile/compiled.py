@@ -291,7 +291,7 @@ class CompiledFunction:
         replayed |= state.now()
         given: list[Tensor] = []
         if run is not None:
-            given = [genesis.randn_like(found[i]) for i in entry.differentiable]
+            given = [genesis.randn_like(found[i]).contiguous() for i in entry.differentiable]
             back = _C._plan_backward(run, [*tensors, *given])
             replayed |= {f"input gradient {i}": bits(g) for i, g in enumerate(back)}
         del found, run
