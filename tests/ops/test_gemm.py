@@ -207,3 +207,20 @@ if __name__ == "__main__":
     for stack in STACKS:
         for name in DTYPES:
             check_stack(stack, name, (1, 2))
+
+
+@pytest.mark.parametrize("dtype", [genesis.float32, genesis.float64])
+@pytest.mark.parametrize("n", [784, 1500])
+def test_large_batches_of_outer_products_are_products_of_elements(dtype, n):
+    """Above 16 MB they are written around the cache."""
+    x, y = genesis.randn(24, 130, dtype=dtype), genesis.randn(24, n + 3, dtype=dtype)[:, 1 : n + 1]
+    expected = x.unsqueeze(2) * y.unsqueeze(1)
+    assert expected.nbytes >= 9 << 20
+    x, y, expected = (
+        t.repeat(2, 1, 1) if t.ndim == 3 else t.repeat(2, 1) for t in (x, y, expected)
+    )
+    assert genesis.equal(genesis.bmm(x.unsqueeze(2), y.unsqueeze(1)), expected)
+    assert genesis.equal(
+        genesis.bmm(x.unsqueeze(2), y[:1].unsqueeze(1).expand(48, 1, n))[3],
+        x[3].unsqueeze(1) * y[0],
+    )
