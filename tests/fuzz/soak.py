@@ -17,6 +17,7 @@ from tests.fuzz.targets import SHARES, SHORT, TARGETS
 
 NAMES = [*(name for name in TARGETS if name != "canary"), "libfuzzer"]
 PROGRESS = 10.0  # seconds between two lines
+SHOWN = 5  # findings of one kind and place
 
 
 def arguments() -> argparse.Namespace:
@@ -40,11 +41,12 @@ def arguments() -> argparse.Namespace:
 
 
 class Progress:
-    """Prints findings as they come, those of one kind and place once, and a line now and then."""
+    """Prints findings as they come, the first few of one kind and place, and a line now and then."""
 
     def __init__(self, name: str, names: bool) -> None:
         self.name, self.names = name, names
-        self.seen: set[tuple[str, str, str]] = set()
+        self.seen: Counter[tuple[str, str, str, str]] = Counter()
+        self.done: set[tuple[int, str, str]] = set()
         self.last = time.monotonic()
 
     def __call__(self, result: Result) -> None:
@@ -60,10 +62,15 @@ class Progress:
 
     def show(self, findings: Iterable[Finding]) -> None:
         for finding in findings:
-            if finding.group in self.seen or (finding.kind == "unnamed error" and not self.names):
+            this = (finding.case, finding.kind, finding.where)
+            if this in self.done or (finding.kind == "unnamed error" and not self.names):
                 continue
-            self.seen.add(finding.group)
+            self.done.add(this)
             reason = known(finding)
+            group = (*finding.group, reason)
+            self.seen[group] += 1
+            if self.seen[group] > (1 if reason else SHOWN):
+                continue
             print(f"KNOWN ({reason})" if reason else "FOUND", finding.report(), flush=True)
 
 

@@ -69,13 +69,15 @@ def left(level: Level) -> Iterator[None]:
 @contextlib.contextmanager
 def _levels(now: list[Level]) -> Iterator[None]:
     before = _stack.levels
-    _stack.levels = now
-    _C._set_mapping(bool(now))
+    was, on = bool(before), bool(now)
     try:
+        _stack.levels = now
+        _C._set_mapping(on)
         yield
     finally:
+        # Without a call in between: after one, the exception of a signal may come.
         _stack.levels = before
-        _C._set_mapping(bool(before))
+        _C._set_mapping(was)
 
 
 def wrap(value: Any, level: Level) -> Any:
