@@ -1,5 +1,7 @@
 #include "bindings/memory_format.h"
 
+#include "core/exact.h"
+
 namespace genesis::py {
 
 namespace {
@@ -12,7 +14,7 @@ constexpr const char* kNames[] = {"contiguous_format", "preserve_format", "chann
 PyTypeObject* Type;
 
 const char* name(PyObject* self) { return kNames[static_cast<int>(reinterpret_cast<PyMemoryFormat*>(self)->format)]; }
-PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("genesis.%s", name(self)); }
+PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("%s.%s", package_name(), name(self)); }
 PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name(self)); }  // a global of genesis
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "autograd/record.h"
 #include "bindings/args.h"
+#include "bindings/memory_format.h"
 #include "bindings/module.h"
 #include "ops/create.h"
 
@@ -198,10 +199,23 @@ Tensor randint(Args& a) {
   return finish(a, 4, ops::randint(low, high, a.dims(size), dtype_or(a, 4, DType::Int64), generator(a, 3)));
 }
 
+// finish() for a draw in the shape of the input; the memory format is the slot after requires_grad.
+Tensor finish_like(Args& a, int i, Tensor t) {
+  const Tensor& x = a.tensor(0);
+  const ops::MemoryFormat format = memory_format(a, i + 3, ops::MemoryFormat::Preserve);
+  const bool preserve = format == ops::MemoryFormat::Preserve;
+  if (!(preserve ? x.contiguous() : ops::has_format(t, format))) {
+    const Tensor y = preserve ? empty_like(x, t.dtype()) : ops::empty_in_format(a.name(), x.shape(), t.dtype(), format);
+    t = untracked(ops::copy_(y, t));
+  }
+  return finish(a, i, std::move(t));
+}
+
 Tensor randint_like(Args& a) {
   const Tensor& x = a.tensor(0);
+  if (!a.has(1) && !a.has(2)) a.fail(2, "an int");
   const int64_t low = a.has(2) ? a.integer(1) : 0, high = a.has(2) ? a.integer(2) : a.integer(1);
-  return finish(a, 4, ops::randint(low, high, x.shape(), dtype_or(a, 4, x.dtype()), generator(a, 3)));
+  return finish_like(a, 4, ops::randint(low, high, x.shape(), dtype_or(a, 4, x.dtype()), generator(a, 3)));
 }
 
 Tensor normal(Args& a) {
@@ -281,20 +295,19 @@ const Family family({.kind = Kind::Random, .page = "creation"}, [] {
       [](Args& a) { return finish(a, 2, ops::randperm(a.integer(0), dtype_or(a, 2, DType::Int64), generator(a, 1))); }>(
       kFunction, "A random permutation of 0 .. n - 1.");
   def<"rand_like(Tensor input, *, Generator? generator=None, DType? dtype=None, Device? device=None, bool "
-      "requires_grad=False) -> Tensor",
+      "requires_grad=False, MemoryFormat? memory_format=None) -> Tensor",
       [](Args& a) {
         const Tensor& x = a.tensor(0);
-        return finish(a, 2, ops::rand(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
+        return finish_like(a, 2, ops::rand(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
       }>(kFunction, "rand() in the shape and dtype of `input`.", {.takes = Takes::Complex});
   def<"randn_like(Tensor input, *, Generator? generator=None, DType? dtype=None, Device? device=None, bool "
-      "requires_grad=False) -> Tensor",
+      "requires_grad=False, MemoryFormat? memory_format=None) -> Tensor",
       [](Args& a) {
         const Tensor& x = a.tensor(0);
-        return finish(a, 2, ops::randn(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
+        return finish_like(a, 2, ops::randn(x.shape(), dtype_or(a, 2, x.dtype()), generator(a, 1)));
       }>(kFunction, "randn() in the shape and dtype of `input`.", {.takes = Takes::Complex});
-  def<"randint_like(Tensor input, int low, int? high=None, *, Generator? generator=None, DType? dtype=None, "
-      "Device? "
-      "device=None, bool requires_grad=False) -> Tensor",
+  def<"randint_like(Tensor input, int low=0, int? high=None, *, Generator? generator=None, DType? dtype=None, "
+      "Device? device=None, bool requires_grad=False, MemoryFormat? memory_format=None) -> Tensor",
       randint_like>(
       kFunction,
       "randint() in the shape and dtype of `input`: randint_like(input, high) or randint_like(input, low, high).");

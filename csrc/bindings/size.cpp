@@ -7,6 +7,8 @@ namespace genesis::py {
 
 static PyTypeObject *SizeType, *CountType, *StrideType;
 
+bool is_size(PyObject* o) { return PyObject_TypeCheck(o, SizeType); }
+
 PyObject* size_tuple(const Dims& shape) {
   Object tuple(SizeType->tp_alloc(SizeType, shape.size()));
   for (int i = 0; i < shape.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(shape[i]));

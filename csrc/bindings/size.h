@@ -6,6 +6,7 @@
 namespace genesis::py {
 
 PyObject* size_tuple(const Dims& shape);
+bool is_size(PyObject* o);  // a genesis.Size
 PyObject* size_property(const Tensor& t);
 PyObject* stride_property(const Tensor& t);
 void init_size(PyObject* module);

@@ -482,9 +482,12 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       }
       kwnames = Object(PyList_AsTuple(keys.get()));
     }
-    bool sizes = positional > 1;
-    for (Py_ssize_t i = 0; i < positional && sizes; ++i)
-      sizes = PyLong_Check(all[static_cast<size_t>(i)]) && !PyBool_Check(all[static_cast<size_t>(i)]);
+    bool sizes = positional > 1 || (exact_torch && positional == 1);
+    if (exact_torch && positional == 1 && is_size(all[0]) && !kwnames) {  // Tensor(x.shape) is Tensor(*x.shape)
+      PyObject* size = all[0];
+      all.assign(PySequence_Fast_ITEMS(size), PySequence_Fast_ITEMS(size) + PyTuple_GET_SIZE(size));
+    }
+    for (size_t i = 0; i < all.size() && sizes; ++i) sizes = PyLong_Check(all[i]) && !PyBool_Check(all[i]);
     if (sizes && !kwnames) {
       Dims shape;
       for (PyObject* o : all) shape.push_back(to_index(o, "Tensor"));
@@ -499,7 +502,9 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             "the values, or a shape");
     const OnDevice device(a.on_meta_device());
     const Dims shape = a.has(4) ? a.dims(4) : Dims{0};
-    Tensor t = a[0] ? from_data(a[0], a[2]) : empty(shape, a.has(2) ? a.dtype(2) : default_dtype);
+    // PyTorch's constructor makes tensors of the default dtype only.
+    PyObject* dtype = exact_torch && a[0] && !a[2] && !is_tensor(a[0]) ? dtype_object(default_dtype) : a[2];
+    Tensor t = a[0] ? from_data(a[0], dtype) : empty(shape, a.has(2) ? a.dtype(2) : default_dtype);
     if (a[0] && (a.has(4) || a.has(5) || a.has(6))) {
       const Dims sizes = a.has(4) ? shape : t.shape();
       t = ops::as_strided(t, sizes, a.has(5) ? a.dims(5) : contiguous_strides(sizes), a.integer(6));

@@ -4,6 +4,7 @@
 #include "bindings/memory_format.h"
 #include "bindings/module.h"
 #include "bindings/size.h"
+#include "core/exact.h"
 #include "ops/create.h"
 #include "ops/view.h"
 
@@ -67,10 +68,11 @@ static constexpr const char* kTypeNames[kNumDTypes] = {
 
 static PyObject* type_of(Args& a) {
   const Tensor& x = a.tensor(0);
-  if (!a.has(1)) return PyUnicode_FromFormat("genesis.%s", kTypeNames[static_cast<int>(x.dtype())]);
+  if (!a.has(1)) return PyUnicode_FromFormat("%s.%s", package_name(), kTypeNames[static_cast<int>(x.dtype())]);
   if (PyUnicode_Check(a[1])) {
     std::string name = a.string(1);
-    if (name.rfind("genesis.", 0) == 0) name.erase(0, 8);
+    for (const std::string_view package : {"genesis.", "torch."})
+      if (name.starts_with(package)) name.erase(0, package.size());
     for (int i = 0; i < kNumDTypes; ++i)
       if (name == kTypeNames[i]) return wrap(converted(x, static_cast<DType>(i), false));
   }

@@ -1,11 +1,12 @@
 """The functions ``_foreach_*``: one operation on each tensor of a list.
 
-``_foreach_add(xs, ys)`` is ``[x + y for ...]``; the second argument is a list of tensors, a list of
-numbers, one number or one 0-d tensor. Names that end in an underscore change the tensors.
+``_foreach_add(xs, ys)`` is the tuple of ``x + y``; the second argument is a list of tensors, a
+list of numbers, one number or one 0-d tensor. Names that end in an underscore change the tensors.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -148,6 +149,12 @@ def _foreach_norm(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> 
     return _C._call_each(_C.norm, None, self, ord)
 
 
+def _foreach_powsum(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> list[Tensor]:
+    if dtype is not None:
+        self = _C._call_each(Tensor.to, None, self, dtype)
+    return [x.abs().pow(ord).sum() for x in self]
+
+
 def _foreach_copy_(
     self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False
 ) -> None:
@@ -185,3 +192,21 @@ for _name, _operator in _BINARY.items():
 for _name in _TERNARY:
     _named(_name, _ternary(_name))
     _named(f"{_name}_", _ternary_(_name))
+
+
+def _checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as PyTorch has it: lists are not empty; results are a tuple, or the list."""
+
+    @functools.wraps(function)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self, (list, tuple)) and not self:
+            raise RuntimeError(f"{name}: the list of tensors is empty; it needs at least one")
+        results = function(self, *args, **kwargs)
+        return list(self) if results is None else tuple(results)
+
+    return call
+
+
+for _name, _function in list(globals().items()):
+    if _name.startswith("_foreach_"):
+        globals()[_name] = _checked(_name, _function)

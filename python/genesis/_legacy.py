@@ -134,7 +134,7 @@ class layout:
         self._name = name
 
     def __repr__(self) -> str:
-        return f"genesis.{self._name}"
+        return f"{'torch' if _C._is_exact_torch() else 'genesis'}.{self._name}"
 
     def __reduce__(self) -> str:
         return self._name

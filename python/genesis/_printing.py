@@ -104,13 +104,13 @@ def tensor_str(t: Tensor) -> str:
         text = "..."
         suffixes += ["device='meta'", f"size={tuple(t.shape)}"]
         if dtype != default:
-            suffixes.append(f"dtype=genesis.{dtype}")
+            suffixes.append(f"dtype={t.dtype}")
     elif t.numel() == 0:
         text = "[]"
         if len(t.shape) != 1:
             suffixes.append(f"size={tuple(t.shape)}")
         if dtype != default:  # an empty list says nothing about its type
-            suffixes.append(f"dtype=genesis.{dtype}")
+            suffixes.append(f"dtype={t.dtype}")
     else:
         summarize = t.numel() > _options.threshold
         values = _shown(t.detach(), 0, dtype in _HALF, summarize)
@@ -120,7 +120,7 @@ def tensor_str(t: Tensor) -> str:
             suffixes.append(f"size={tuple(t.shape)}")
         inferred = str(get_default_dtype().to_complex()).rpartition(".")[2]
         if dtype not in (default, inferred, *_INFERRED):
-            suffixes.append(f"dtype=genesis.{dtype}")
+            suffixes.append(f"dtype={t.dtype}")
     if t.grad_fn is not None:
         suffixes.append(f"grad_fn=<{t.grad_fn.name()}>")
     elif t.requires_grad:

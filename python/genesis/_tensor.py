@@ -256,8 +256,16 @@ def _is_view(self: Tensor) -> bool:
 
 
 def _share_memory(self: Tensor) -> Tensor:
-    """The tensor itself; tensors are sent to other processes by value."""
-    return self
+    """Move the tensor to memory that processes which this one starts see as well."""
+    from genesis import _shared_memory
+
+    return _shared_memory.share(self)
+
+
+def _is_shared(self: Tensor) -> bool:
+    """Whether other processes see what is written to the tensor's memory."""
+    module = sys.modules.get("genesis._shared_memory")
+    return module is not None and module.is_shared(self)
 
 
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
@@ -455,7 +463,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "_is_view": _is_view,
     "share_memory_": _share_memory,
     "to_dense": _to_dense,
-    "is_shared": _no,
+    "is_shared": _is_shared,
     "__complex__": _as_complex,
     "__copy__": _copy,
     "__deepcopy__": _deepcopy,

@@ -80,9 +80,34 @@ def _special(name: str) -> Callable[..., Any] | None:
         "_log_softmax": lambda x, dim, half_to_float=False: genesis.log_softmax(x, dim),
         "_unsafe_view": lambda x, size: x.reshape(size),
         "lift_fresh": lambda x: x,
+        "convolution": _convolution,
+        "_convolution": _convolution,
         "sym_size": lambda x, dim=None: x.size() if dim is None else x.size(dim),
     }
     return table.get(name)
+
+
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *flags: bool,  # of _convolution: which libraries may be used
+) -> Tensor:
+    transpose = "_transpose" if transposed else ""
+    function = getattr(genesis.nn.functional, f"conv{transpose}{weight.ndim - 2}d")
+    more: tuple[Any, ...]
+    if transposed:
+        more = (stride, padding, output_padding, groups, dilation)
+    else:
+        more = (stride, padding, dilation, groups)
+    result: Tensor = function(input, weight, bias, *more)
+    return result
 
 
 # Operators that packages name, to say what theirs does instead, and that are not here.

@@ -56,6 +56,14 @@ class UntypedStorage:
                 self._bytes = _C.frombuffer(memory, dtype=_C.uint8)
         return self
 
+    @classmethod
+    def from_buffer(cls, buffer: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        """A copy of the bytes of a buffer."""
+        data = memoryview(buffer).cast("B")
+        self = cls()
+        self._bytes = _C.frombuffer(bytearray(data), dtype=_C.uint8) if len(data) else self._bytes
+        return self
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         found = self._bytes.numpy()
         return found if dtype is None else found.astype(dtype)
@@ -88,11 +96,14 @@ class UntypedStorage:
         return False
 
     def is_shared(self) -> bool:
-        """Whether other processes see the memory: no."""
-        return False
+        """Whether processes that this one starts see what is written to the memory."""
+        shared: Any = self._bytes
+        return bool(shared.is_shared())
 
     def share_memory_(self) -> UntypedStorage:
-        """The storage itself; tensors are sent to other processes by value."""
+        """Raises unless the memory is shared: tensors hold on to their memory."""
+        if not self.is_shared():
+            raise RuntimeError("UntypedStorage.share_memory_: call share_memory_() of the tensor")
         return self
 
     def __getitem__(self, index: Any) -> Any:
@@ -157,12 +168,37 @@ class UntypedStorage:
 
 
 class TypedStorage:
-    """The elements of a storage, all of one dtype."""
+    """The elements of a storage, all of one dtype.
 
-    def __init__(self, wrap_storage: UntypedStorage, dtype: _C.dtype) -> None:
+    ``FloatStorage(3)`` has new memory, ``FloatStorage([1, 2])`` these values.
+    """
+
+    dtype: _C.dtype
+
+    def __init__(
+        self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None,
+        device: Any = None,
+    ) -> None:  # fmt: skip
+        if args and isinstance(args[0], UntypedStorage):
+            wrap_storage, args = args[0], args[1:]
+            dtype = args[0] if args else dtype
+        self.dtype = dtype or getattr(type(self), "dtype", None) or _C.get_default_dtype()
+        if wrap_storage is None:
+            made = (
+                _C.empty(args[0] if args else 0, dtype=self.dtype, device=device)
+                if not args or isinstance(args[0], int)
+                else _C.tensor(list(args[0]), dtype=self.dtype, device=device)
+            )
+            wrap_storage = UntypedStorage._of(made)
         self._untyped_storage = wrap_storage
-        self.dtype = dtype
-        self._values = wrap_storage._bytes.view(dtype=dtype)
+        self._values = wrap_storage._bytes.view(dtype=self.dtype)
+
+    @classmethod
+    def from_buffer(cls, buffer: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        """The elements that a buffer holds."""
+        return cls(UntypedStorage.from_buffer(buffer), dtype or getattr(cls, "dtype", None))
+
+    _from_buffer = from_buffer
 
     def untyped(self) -> UntypedStorage:
         """The bytes."""

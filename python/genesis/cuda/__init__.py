@@ -69,8 +69,12 @@ __all__ = [
 ]
 
 
+class _NoDevice(RuntimeError, AssertionError):
+    """There is no CUDA device; PyTorch without CUDA raises an AssertionError."""
+
+
 def _no_device(what: str) -> NoReturn:
-    raise RuntimeError(
+    raise _NoDevice(
         f"cuda.{what}: there is no CUDA device; this build of Genesis computes on the CPU. Ask "
         "cuda.is_available() first"
     )

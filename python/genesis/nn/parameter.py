@@ -45,9 +45,6 @@ class Parameter(Tensor):
         data = _require_tensor("Parameter", _C.empty(0) if data is None else data)
         return _C._make_subclass(cls, data.detach(), requires_grad, True)
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        pass
-
     def __repr__(self) -> str:
         return "Parameter containing:\n" + Tensor.__repr__(self)
 
@@ -75,13 +72,12 @@ class Buffer(Tensor):
         buffer.persistent = persistent
         return buffer
 
-    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
-        pass
-
 
 def __getattr__(name: str) -> Any:
-    if name not in ("UninitializedBuffer", "UninitializedParameter", "is_lazy"):
+    if not name.startswith("Uninitialized") and name != "is_lazy":
         raise MissingName(__name__, name)
     from genesis.nn import uninitialized  # only lazy modules need it
 
+    if name not in vars(uninitialized):
+        raise MissingName(__name__, name)
     return getattr(uninitialized, name)

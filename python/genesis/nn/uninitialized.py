@@ -12,7 +12,7 @@ from genesis.nn.parameter import Buffer, Parameter
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["UninitializedBuffer", "UninitializedParameter"]
+__all__ = ["UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin"]
 
 
 def _refusing(name: str) -> Callable[..., NoReturn]:
@@ -40,7 +40,7 @@ _Refusing: Any = type(
 )
 
 
-class _Uninitialized(_Refusing):  # type: ignore[misc]
+class UninitializedTensorMixin(_Refusing):  # type: ignore[misc]
     """A tensor that gets its shape later. Until then it refuses to be computed with."""
 
     cls_to_become: type[Tensor]
@@ -79,7 +79,7 @@ def _uninitialized(cls: type, requires_grad: bool, dtype: str) -> Any:
     return made.requires_grad_(requires_grad)
 
 
-class UninitializedParameter(_Uninitialized, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape a lazy module finds out in its first call.
 
     >>> p = UninitializedParameter()
@@ -102,7 +102,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
         pass
 
 
-class UninitializedBuffer(_Uninitialized, Buffer):
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     """A buffer whose shape a lazy module finds out in its first call.
 
     >>> b = UninitializedBuffer()
@@ -141,4 +141,4 @@ def is_lazy(param: object) -> bool:
     >>> is_lazy(UninitializedParameter()), is_lazy(Parameter())
     (True, False)
     """
-    return isinstance(param, _Uninitialized)
+    return isinstance(param, UninitializedTensorMixin)

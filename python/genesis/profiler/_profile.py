@@ -6,6 +6,7 @@ import enum
 import functools
 import html
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,18 @@ if TYPE_CHECKING:
 
 
 class ProfilerActivity(enum.Enum):
-    """What can be observed: the CPU.
+    """What can be observed: the CPU. The others are names for programs of PyTorch.
 
     >>> ProfilerActivity.CPU.name
     'CPU'
     """
 
     CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
 
 
 class ProfilerAction(enum.Enum):
@@ -109,6 +115,11 @@ class profile:
             if not isinstance(activity, ProfilerActivity):
                 raise ValueError(
                     f"profile: activities may hold ProfilerActivity.CPU, got {activity!r}"
+                )
+            if activity is not ProfilerActivity.CPU:
+                warnings.warn(
+                    f"profile: there is no {activity.name} device; only the CPU is observed",
+                    stacklevel=2,
                 )
         self._shapes, self._stack, self._modules = record_shapes, with_stack, with_modules
         self._memory, self._flops = profile_memory, with_flops

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pickle import UnpicklingError
 
-class FileFormatError(RuntimeError, ValueError):
+
+class FileFormatError(RuntimeError, ValueError, UnpicklingError):
     """A file that is damaged, or not of a kind that Genesis reads. The text says what was found.
 
     >>> import io

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import pickle
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
@@ -18,7 +19,10 @@ from genesis.serialization import (
     torch_writer,
 )
 from genesis.serialization.atomic import replacing
+from genesis.serialization.errors import FileFormatError
 from genesis.serialization.source import PathLike, Source
+
+safe_classes: list[Any] = []  # see add_safe_globals
 
 
 def save(
@@ -86,9 +90,11 @@ def _writer(obj: Any, path: str, metadata: Mapping[str, str] | None) -> Callable
 def load(
     f: PathLike | IO[bytes],
     map_location: Any = None,
+    pickle_module: Any = None,
     *,
-    weights_only: bool = True,
+    weights_only: bool | None = True,
     mmap: bool | None = None,
+    **pickle_load_args: Any,
 ) -> Any:
     """Read what `save` or torch.save wrote, any safetensors file, or NumPy's .npy and .npz.
 
@@ -98,14 +104,30 @@ def load(
     of reading it; values come from the disk when they are used, and writing to them does not change
     the file. Tensors are put on the CPU wherever they were, so ``map_location`` may be None, a CPU
     device, a dict or a function, as PyTorch has it.
+    Under the name of PyTorch (``genesis.torch``) ``weights_only=False`` is PyTorch's: the file is
+    a program, which ``pickle_module`` runs and which makes objects of any class.
 
     >>> genesis.save([genesis.zeros(2), "two"], "pair.safetensors")
     >>> genesis.load("pair.safetensors", mmap=True)
     [tensor([0., 0.]), 'two']
     """
     _check_location(map_location)
+    running = _C._is_exact_torch()
+    if (pickle_module is not None or pickle_load_args) and not running:
+        raise TypeError(
+            "load: pickle_module and options of pickle are for programs of PyTorch; nothing in a "
+            "file is executed here"
+        )
+    foreign: bool | torch_file.Executing = weights_only is not None and not weights_only
+    if running and foreign:
+        foreign = torch_file.Executing(None, pickle_module or pickle, pickle_load_args)
     with Source(f, bool(mmap)) as source:
-        return _read(source, foreign=not weights_only)
+        if running and not foreign and safe_classes:
+            try:
+                return _read(source, False)
+            except FileFormatError:  # try again with the classes that add_safe_globals names
+                foreign = torch_file.Executing(safe_classes, pickle, {})
+        return _read(source, foreign)
 
 
 def _check_location(location: Any) -> None:
@@ -115,7 +137,7 @@ def _check_location(location: Any) -> None:
         _C.empty(0, device=device)  # says so if there is no such device
 
 
-def _read(source: Source, foreign: bool) -> Any:
+def _read(source: Source, foreign: bool | torch_file.Executing) -> Any:
     head = source.read(0, min(source.size, 64), "the beginning")
     if head.startswith(b"PK\x03\x04"):
         source.from_start()
@@ -129,7 +151,7 @@ def _read(source: Source, foreign: bool) -> Any:
     raise source.fail(_what_it_is(head))
 
 
-def _read_zip(source: Source, foreign: bool) -> Any:
+def _read_zip(source: Source, foreign: bool | torch_file.Executing) -> Any:
     archive = torch_file.Archive(source)
     if archive.root is not None:
         return torch_file.read_zip(source, archive, foreign)

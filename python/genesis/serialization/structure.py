@@ -63,7 +63,7 @@ class Encoder:
         if kind is _C.Size:
             return {"size": list(x)}
         if kind is _C.dtype:
-            return {"dtype": str(x).removeprefix("genesis.")}
+            return {"dtype": x.name}
         if kind is _C.device:
             return {"device": str(x)}
         if kind is slice:

@@ -12,6 +12,7 @@ import sys
 import zipfile
 import zlib
 from collections import Counter, OrderedDict
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from genesis import _C
@@ -19,6 +20,7 @@ from genesis._C import Tensor
 from genesis.serialization import pickled_objects
 from genesis.serialization.errors import FileFormatError
 from genesis.serialization.source import Source
+from genesis.serialization.torch_pickle import Reader
 from genesis.serialization.unpickle import Machine, Name
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
@@ -218,9 +220,24 @@ _VALUES.update(
 )
 
 
+@dataclass
+class Executing:
+    """How to read objects of other classes: by running their pickle with this module.
+
+    ``allowed`` are the classes that may be used, None for all.
+    """
+
+    allowed: list[Any] | None
+    module: Any
+    options: dict[str, Any]
+
+
 def _machine(
-    source: Source, data: bytes, persistent: Any, foreign: bool, start: int = 0
-) -> Machine:
+    source: Source, data: bytes, persistent: Any, foreign: bool | Executing, start: int = 0
+) -> Machine | Reader:
+    if isinstance(foreign, Executing):
+        how = (foreign.allowed, foreign.module, foreign.options)
+        return Reader(data, _CALLS, _STORAGES, persistent, start, *how)
     values = dict(_VALUES)
     for name in _NO_COUNTERPART:
         values[f"torch.{name}"] = Name(f"torch.{name}")
@@ -320,7 +337,7 @@ def _swapped(values: Tensor) -> Tensor:
     return pairs.contiguous().reshape(-1).view(dtype=values.dtype)
 
 
-def read_zip(source: Source, archive: Archive, foreign: bool) -> Any:
+def read_zip(source: Source, archive: Archive, foreign: bool | Executing) -> Any:
     root = archive.root
     if any(name.startswith(f"{root}code/") for name in archive.records):
         raise source.fail(
@@ -363,13 +380,13 @@ class Legacy:
             wrong("a storage is an unknown part of another")
         return _rebuild_tensor(found, view[1], (view[2],), (1,))
 
-    def read(self, foreign: bool) -> Any:
+    def read(self, foreign: bool | Executing) -> Any:
         source = self.source
         data = source.read(0, source.size, "the file")
         place = 0
         found: list[Any] = []
         for is_object in (False, False, False, True, False):
-            machine = _machine(source, data, self.storage, foreign and is_object, place)
+            machine = _machine(source, data, self.storage, is_object and foreign, place)
             found.append(machine.run())
             place = machine.end
         magic, version, system, result, keys = found
@@ -390,7 +407,7 @@ class Legacy:
         return result
 
 
-def read_legacy(source: Source, foreign: bool) -> Any:
+def read_legacy(source: Source, foreign: bool | Executing) -> Any:
     try:
         return Legacy(source).read(foreign)
     except FileFormatError as error:

@@ -26,6 +26,10 @@ SITE = Path(__file__).parent / "site"
 _ROOTS = ("genesis", "genesis.torch.compat")
 _ELSEWHERE = {
     "torch._C": "genesis.torch.compat._C",  # genesis._C is another module
+    "torch.cuda.amp.autocast_mode": "genesis.cuda.amp",
+    "torch.cuda.amp.grad_scaler": "genesis.amp.grad_scaler",
+    "torch.cuda.random": "genesis.cuda",
+    "torch.cuda.memory": "genesis.cuda",
     # PyTorch has a module for each of these classes.
     **{
         f"torch.optim.{name}": "genesis.optim"
@@ -36,6 +40,13 @@ _ELSEWHERE = {
         for name in ("channelshuffle", "flatten", "pixelshuffle")
     },
 }
+# Modules that PyTorch has under an older or a private name as well, with everything below them.
+_MOVED = {
+    "torch.distributed._composable.fsdp": "torch.distributed.fsdp",
+    "torch.distributed._tensor": "torch.distributed.tensor",
+    "torch.distributed.distributed_c10d": "torch.distributed",
+    "torch.functorch": "torch.func",
+}
 # Modules of Genesis that PyTorch does not have: not visible as torch.*.
 _OURS_ONLY = {"cli", "debug", "memory", "torch"}
 
@@ -45,6 +56,9 @@ def home(name: str) -> str | None:
     """The module of Genesis that ``torch.*`` stands for; None if there is none."""
     if name in _ELSEWHERE:
         return _ELSEWHERE[name]
+    for old, new in _MOVED.items():
+        if name == old or name.startswith(f"{old}."):
+            return home(new + name.removeprefix(old))
     _, _, rest = name.partition(".")
     if rest.partition(".")[0] in _OURS_ONLY:
         return None
@@ -67,14 +81,16 @@ class _Loader(importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         module = importlib.import_module(self.module_name)
         self._spec = module.__spec__
+        self._alias = spec.name
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._spec  # the import system has written that of the other name
+        missing.watch(module, self._alias)
         below = f"{self.module_name}."
         for name, loaded in list(sys.modules.items()):  # what the module imported itself
-            if name == self.module_name or (name.startswith(below) and loaded is not None):
-                missing.watch(loaded)
+            if name.startswith(below) and loaded is not None:
+                missing.watch(loaded, self._alias + name.removeprefix(self.module_name))
 
     def get_code(self, fullname: str) -> Any:  # `python -m torch.x`
         spec = importlib.util.find_spec(self.module_name)

@@ -59,8 +59,15 @@ def _caller() -> str:
     return "unknown"
 
 
-def watch(module: ModuleType) -> None:
+# By the name of a module of Genesis, those that it has below ``torch``.
+_aliases: dict[str, list[str]] = {}
+
+
+def watch(module: ModuleType, alias: str | None = None) -> None:
     """Have a module of Genesis explain a missing name, now that it is ``torch.*`` as well."""
+    aliases = _aliases.setdefault(module.__name__, [])
+    if alias is not None and alias not in aliases:
+        aliases.append(alias)
     before: Callable[[str], Any] | None = vars(module).get("__getattr__")
     if getattr(before, "_explains", False):
         return
@@ -84,10 +91,34 @@ def watch(module: ModuleType) -> None:
                 return importlib.import_module(f"{shown}.{name}")
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {shown!r} has no attribute {name!r}", name=name)
+        for place in (shown, *aliases):
+            found = elsewhere(place, name)
+            if found is not None:
+                return found
         raise error(shown, name, vars(module))
 
     __getattr__._explains = True  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
+
+
+def elsewhere(shown: str, name: str) -> Any:
+    """A name that ``torch.*`` has and the module of Genesis has not; None if there is none.
+
+    ``genesis.torch.compat`` has names that only packages written for PyTorch ask for, in modules
+    of the same path. PyTorch's files of layers are divided in another way than those of Genesis.
+    """
+    try:
+        extra = importlib.import_module(f"genesis.torch.compat{shown.removeprefix('torch')}")
+    except ModuleNotFoundError:
+        extra = None
+    if extra is not None and name in vars(extra):
+        return vars(extra)[name]
+    if shown.startswith("torch.nn.modules.") and not name.startswith("_"):
+        from genesis import nn
+
+        found = getattr(nn, name, None)
+        return found if isinstance(found, type) else None
+    return None
 
 
 def start_report() -> None:

@@ -24,7 +24,7 @@ class _Torch(ModuleType):
         return value
 
     def __dir__(self) -> list[str]:
-        return sorted({*genesis.__all__, *vars(self)} - _HIDDEN)
+        return sorted({*genesis.__all__, *genesis._HOME, *vars(self)} - _HIDDEN)
 
 
 def make(spec: ModuleSpec) -> ModuleType:
@@ -52,6 +52,9 @@ def _find(name: str) -> Any:
             native = importlib.import_module("torch._C")  # its public names are names of torch
             if not name.startswith("_") and name in vars(native):
                 return getattr(native, name)
+            found = missing.elsewhere("torch", name)
+            if found is not None:
+                return found
     raise missing.error("torch", name, genesis.__all__)
 
 
@@ -61,9 +64,10 @@ def _is_module(name: str) -> bool:
 
 
 _IMPORTED_WITH_TORCH = {
-    "_C", "__config__", "_dynamo", "_jit_internal", "_library", "_lowrank", "_ops", "_subclasses",
-    "_tensor_str", "_utils", "_utils_internal", "accelerator", "ao", "backends", "compiler",
-    "cpu", "distributed", "distributions", "export", "fft", "functional", "futures", "fx", "hub",
+    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_library", "_lowrank", "_ops",
+    "_subclasses", "_tensor_str", "_utils", "_utils_internal", "accelerator", "ao", "backends",
+    "compiler", "cpu", "distributed", "distributions", "export", "fft", "functional", "futures", "fx",
+    "hub",
     "jit", "library", "masked", "mps", "mtia", "multiprocessing", "nested", "onnx", "ops",
     "overrides", "quantization", "quasirandom", "return_types", "signal", "sparse", "storage",
     "torch_version", "types", "version", "xpu",

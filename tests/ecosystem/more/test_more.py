@@ -359,8 +359,7 @@ def test_tab_transformer_pytorch():
         "heads": 2,
     }
     x, z = torch.randint(0, 3, (4, 2)), torch.randn(4, 2)
-    for kind in (TabTransformer, FTTransformer):
-        net = kind(**sizes)
+    for net in (TabTransformer(**sizes, mlp_act=nn.ReLU()), FTTransformer(**sizes)):
         trained(net, lambda n=net: n(x, z).square().mean())
 
 

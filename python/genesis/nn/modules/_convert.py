@@ -122,6 +122,13 @@ class ModuleConvert:
         """Convert floating parameters and buffers to bfloat16."""
         return self._cast(_C.bfloat16)
 
+    def share_memory(self) -> Self:
+        """Move parameters and buffers to memory that other processes see."""
+        module: Any = self
+        for tensor in (*module.parameters(), *module.buffers()):
+            tensor.share_memory_()
+        return self
+
     def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
         """Give all parameters and buffers new memory, with whatever values are in it.
 

@@ -20,7 +20,7 @@ EXTRA_STATE_KEY = "_extra_state"
 _SHOWN = 8  # lines of a list of hints
 
 
-class IncompatibleKeys(NamedTuple):
+class _IncompatibleKeys(NamedTuple):
     """What ``load_state_dict`` returns: names that found no value, and values without a name."""
 
     missing_keys: list[str]
@@ -81,7 +81,7 @@ def _find_renames(
     return list(renames.items())
 
 
-def _hints(module: Module, keys: IncompatibleKeys, given: Mapping[str, Any]) -> list[str]:
+def _hints(module: Module, keys: _IncompatibleKeys, given: Mapping[str, Any]) -> list[str]:
     missing, unexpected = keys
     if not missing or not unexpected:
         return []
@@ -200,7 +200,7 @@ class ModuleState:
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> IncompatibleKeys:
+    ) -> _IncompatibleKeys:
         """Copy the values of ``state_dict`` into the parameters and buffers of the same names.
 
         Unless ``strict`` is False, names without a value and values without a name are an error;
@@ -223,7 +223,7 @@ class ModuleState:
         given = OrderedDict(state_dict)
         if metadata is not None:
             given._metadata = metadata  # type: ignore[attr-defined]
-        keys = IncompatibleKeys([], [])
+        keys = _IncompatibleKeys([], [])
         errors: list[str] = []
 
         def load(module: Any, part: dict[str, Any], prefix: str) -> None:
@@ -247,7 +247,7 @@ class ModuleState:
         return keys
 
     def _report(
-        self, keys: IncompatibleKeys, errors: list[str], given: dict[str, Any], strict: bool
+        self, keys: _IncompatibleKeys, errors: list[str], given: dict[str, Any], strict: bool
     ) -> None:
         hints = _hints(self, keys, given)  # type: ignore[arg-type]
         lines = []

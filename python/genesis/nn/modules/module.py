@@ -24,7 +24,7 @@ from genesis.nn.modules._hooks import (
     register_module_parameter_registration_hook,
 )
 from genesis.nn.modules._registry import Registry
-from genesis.nn.modules._state import EXTRA_STATE_KEY, IncompatibleKeys, ModuleState
+from genesis.nn.modules._state import EXTRA_STATE_KEY, ModuleState
 from genesis.nn.modules._tree import ModuleTree
 from genesis.nn.parameter import Buffer, Parameter
 
@@ -43,7 +43,6 @@ __all__ = [
 ]
 
 # PyTorch's names of things that are elsewhere here.
-_IncompatibleKeys = IncompatibleKeys
 _EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE_KEY
 
 _REGISTRIES = ("_parameters", "_buffers", "_modules")

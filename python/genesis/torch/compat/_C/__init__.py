@@ -11,7 +11,7 @@ from genesis._C import Tensor
 
 _TensorMeta: Any = type(Tensor)
 _TensorBase = TensorBase = Tensor
-_disabled_torch_function_impl = getattr(_native, "_disabled_torch_function_impl", None)
+_disabled_torch_function_impl = _native._disabled_torch_function
 
 
 class DispatchKey(enum.Enum):
@@ -138,6 +138,60 @@ DisableTorchFunction = DisableTorchFunctionSubclass = contextlib.nullcontext
 
 def _log_api_usage_once(event: str) -> None:
     """Nothing: nothing is logged."""
+
+
+def _ignored(*args: Any) -> None:
+    """Nothing: a setting of TorchScript, which is not there."""
+
+
+_jit_set_profiling_executor = _jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _ignored
+_jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _ignored
+_jit_set_nvfuser_enabled = _jit_set_nvfuser_guard_mode = _ignored
+_set_math_sdp_allow_fp16_bf16_reduction = _set_graph_executor_optimize = _ignored
+
+
+def _jit_can_fuse_on_cpu() -> bool:
+    """Whether TorchScript joins operators: no."""
+    return False
+
+
+_jit_can_fuse_on_gpu = _jit_texpr_fuser_enabled = _get_cudnn_enabled = _jit_can_fuse_on_cpu
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a mode of overrides is entered."""
+    from genesis.overrides import _get_current_function_mode
+
+    return _get_current_function_mode() is not None
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of the device that extensions may add."""
+    return "privateuseone"
+
+
+def _get_default_device() -> str:
+    """The device of new tensors."""
+    from genesis import get_default_device
+
+    return str(get_default_device())
+
+
+def _get_accelerator(check: Any = None) -> Any:
+    """The accelerator of this machine: the CPU stands for none, as in PyTorch."""
+    return _native.device("cpu")
+
+
+def _show_config() -> str:
+    """How the library was built."""
+    from genesis import __config__
+
+    return str(__config__.show())
+
+
+def _is_alias_of(x: Any, y: Any) -> bool:
+    """Whether two tensors share their memory."""
+    return bool(x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr())
 
 
 def _get_tracing_state() -> None:

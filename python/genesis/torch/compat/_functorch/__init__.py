@@ -1,0 +1,1 @@
+"""The private place of function transforms."""

@@ -1,0 +1,3 @@
+"""The private place of ``torch.func``."""
+
+from genesis.func import *  # noqa: F403

@@ -1,0 +1,1 @@
+"""Backends of PyTorch that Genesis does not use."""

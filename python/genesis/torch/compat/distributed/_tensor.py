@@ -1,3 +1,0 @@
-"""The old place of ``torch.distributed.tensor``."""
-
-from genesis.distributed.tensor import *  # noqa: F403

@@ -1,0 +1,1 @@
+"""Parts of ``torch.distributed.algorithms`` that Genesis does not have."""

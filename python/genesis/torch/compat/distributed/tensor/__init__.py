@@ -1,0 +1,1 @@
+"""Parts of ``torch.distributed.tensor`` that ``genesis.distributed.tensor`` does not have."""
