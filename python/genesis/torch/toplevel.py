@@ -66,9 +66,8 @@ def _is_module(name: str) -> bool:
 _IMPORTED_WITH_TORCH = {
     "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_library", "_lowrank", "_ops",
     "_subclasses", "_tensor_str", "_utils", "_utils_internal", "accelerator", "ao", "backends",
-    "compiler", "cpu", "distributed", "distributions", "export", "fft", "functional", "futures", "fx",
-    "hub",
-    "jit", "library", "masked", "mps", "mtia", "multiprocessing", "nested", "onnx", "ops",
-    "overrides", "quantization", "quasirandom", "return_types", "signal", "sparse", "storage",
-    "torch_version", "types", "version", "xpu",
+    "compiler", "cpu", "distributed", "distributions", "export", "fft", "functional", "futures",
+    "fx", "hub", "jit", "library", "masked", "mps", "mtia", "multiprocessing", "nested", "onnx",
+    "ops", "overrides", "quantization", "quasirandom", "return_types", "signal", "sparse",
+    "storage", "torch_version", "types", "version", "xpu",
 }  # fmt: skip
