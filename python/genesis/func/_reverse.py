@@ -151,7 +151,7 @@ def _vjp_of_batch(
         copies = _replicas.Replicas("vjp", math.prod(sizes))
         flat = []
         for s in seeds:
-            value = batching.expand_to(s, levels)
+            value: Any = batching.expand_to(s, levels)
             for _ in levels:
                 value = value._value
             rest = value.shape[len(levels) :]
