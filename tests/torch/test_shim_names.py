@@ -168,3 +168,17 @@ def test_random_tensors_take_the_layout_over(tmp_path):
         print(torch.randint_like(x, high=2).max() < 2)
         """
     assert run(tmp_path, code) == ["(60, 1, 15, 3) (60, 20, 5, 1)"] * 3 + ["tensor(True)"]
+
+
+def test_private_names_that_packages_import(tmp_path):
+    """They have no use here: nothing but this test sees that they are gone."""
+    code = """
+        from torch.nn.modules.module import _IncompatibleKeys, _EXTRA_STATE_KEY_SUFFIX
+        from torch.distributions.transforms import _InverseTransform, _clipped_sigmoid
+        from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+        from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
+        from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _BaseDataLoaderIter
+
+        print(type(nn.Linear(1, 1).load_state_dict({}, strict=False)).__name__)
+        """
+    assert run(tmp_path, code) == ["_IncompatibleKeys"]

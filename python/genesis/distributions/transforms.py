@@ -6,6 +6,7 @@ tensor(1.)
 
 from genesis._missing import explain
 from genesis.distributions._transforms.base import Transform
+from genesis.distributions._transforms.base import _InverseTransform as _InverseTransform
 from genesis.distributions._transforms.combine import (
     CatTransform,
     ComposeTransform,
@@ -24,6 +25,7 @@ from genesis.distributions._transforms.elementwise import (
     SoftplusTransform,
     TanhTransform,
 )
+from genesis.distributions._transforms.elementwise import clipped_sigmoid as _clipped_sigmoid  # noqa: F401
 from genesis.distributions._transforms.matrix import (
     CorrCholeskyTransform,
     LowerCholeskyTransform,

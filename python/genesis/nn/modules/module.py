@@ -25,6 +25,7 @@ from genesis.nn.modules._hooks import (
 )
 from genesis.nn.modules._registry import Registry
 from genesis.nn.modules._state import EXTRA_STATE_KEY, ModuleState
+from genesis.nn.modules._state import _IncompatibleKeys as _IncompatibleKeys
 from genesis.nn.modules._tree import ModuleTree
 from genesis.nn.parameter import Buffer, Parameter
 
