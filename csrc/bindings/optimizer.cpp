@@ -14,8 +14,12 @@ void sgd(Args& a) {
   const double momentum = g.number(key<"momentum">());
   const Slot buffer{.key = key<"momentum_buffer">()};
   ops::sgd_step(momentum == 0 ? g.collect({}, {}) : g.collect({}, {buffer}),
-                {g.number(key<"lr">()), momentum, g.number(key<"dampening">()), g.number(key<"weight_decay">()),
-                 g.flag(key<"nesterov">()), g.flag(key<"maximize">())});
+                {.lr = g.number(key<"lr">()),
+                 .momentum = momentum,
+                 .dampening = g.number(key<"dampening">()),
+                 .weight_decay = g.number(key<"weight_decay">()),
+                 .nesterov = g.flag(key<"nesterov">()),
+                 .maximize = g.flag(key<"maximize">())});
 }
 
 void adam(Args& a) {
@@ -23,45 +27,66 @@ void adam(Args& a) {
   const bool amsgrad = g.flag(key<"amsgrad">());
   ops::adam_step(
       g.collect({{key<"step">()}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()}, {key<"max_exp_avg_sq">(), 0, amsgrad}}),
-      {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"eps">()), g.number(key<"weight_decay">()), amsgrad,
-       g.flag(key<"maximize">()), g.flag(key<"decoupled_weight_decay">())});
+      {.lr = g.number(key<"lr">()),
+       .betas = g.pair(key<"betas">()),
+       .eps = g.number(key<"eps">()),
+       .weight_decay = g.number(key<"weight_decay">()),
+       .amsgrad = amsgrad,
+       .maximize = g.flag(key<"maximize">()),
+       .decoupled = g.flag(key<"decoupled_weight_decay">())});
 }
 
 void nadam(Args& a) {
   const Group g(a);
-  ops::nadam_step(
-      g.collect({{key<"step">()}, {key<"mu_product">(), 1}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()}}),
-      {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"eps">()), g.number(key<"weight_decay">()),
-       g.number(key<"momentum_decay">()), g.flag(key<"maximize">()), g.flag(key<"decoupled_weight_decay">())});
+  ops::nadam_step(g.collect({{key<"step">()}, {key<"mu_product">(), 1}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()}}),
+                  {.lr = g.number(key<"lr">()),
+                   .betas = g.pair(key<"betas">()),
+                   .eps = g.number(key<"eps">()),
+                   .weight_decay = g.number(key<"weight_decay">()),
+                   .momentum_decay = g.number(key<"momentum_decay">()),
+                   .maximize = g.flag(key<"maximize">()),
+                   .decoupled = g.flag(key<"decoupled_weight_decay">())});
 }
 
 void radam(Args& a) {
   const Group g(a);
-  ops::radam_step(
-      g.collect({{key<"step">()}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()}}),
-      {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"eps">()), g.number(key<"weight_decay">()),
-       g.flag(key<"maximize">()), g.flag(key<"decoupled_weight_decay">())});
+  ops::radam_step(g.collect({{key<"step">()}}, {{key<"exp_avg">()}, {key<"exp_avg_sq">()}}),
+                  {.lr = g.number(key<"lr">()),
+                   .betas = g.pair(key<"betas">()),
+                   .eps = g.number(key<"eps">()),
+                   .weight_decay = g.number(key<"weight_decay">()),
+                   .maximize = g.flag(key<"maximize">()),
+                   .decoupled = g.flag(key<"decoupled_weight_decay">())});
 }
 
 void adamax(Args& a) {
   const Group g(a);
   ops::adamax_step(g.collect({{key<"step">()}}, {{key<"exp_avg">()}, {key<"exp_inf">()}}),
-                   {g.number(key<"lr">()), g.pair(key<"betas">()), g.number(key<"eps">()),
-                    g.number(key<"weight_decay">()), g.flag(key<"maximize">())});
+                   {.lr = g.number(key<"lr">()),
+                    .betas = g.pair(key<"betas">()),
+                    .eps = g.number(key<"eps">()),
+                    .weight_decay = g.number(key<"weight_decay">()),
+                    .maximize = g.flag(key<"maximize">())});
 }
 
 void adagrad(Args& a) {
   const Group g(a);
   ops::adagrad_step(g.collect({{key<"step">()}}, {{key<"sum">(), g.number(key<"initial_accumulator_value">())}}),
-                    {g.number(key<"lr">()), g.number(key<"lr_decay">()), g.number(key<"eps">()),
-                     g.number(key<"weight_decay">()), g.flag(key<"maximize">())});
+                    {.lr = g.number(key<"lr">()),
+                     .lr_decay = g.number(key<"lr_decay">()),
+                     .eps = g.number(key<"eps">()),
+                     .weight_decay = g.number(key<"weight_decay">()),
+                     .maximize = g.flag(key<"maximize">())});
 }
 
 void adadelta(Args& a) {
   const Group g(a);
   ops::adadelta_step(g.collect({{key<"step">()}}, {{key<"square_avg">()}, {key<"acc_delta">()}}),
-                     {g.number(key<"lr">()), g.number(key<"rho">()), g.number(key<"eps">()),
-                      g.number(key<"weight_decay">()), g.flag(key<"maximize">())});
+                     {.lr = g.number(key<"lr">()),
+                      .rho = g.number(key<"rho">()),
+                      .eps = g.number(key<"eps">()),
+                      .weight_decay = g.number(key<"weight_decay">()),
+                      .maximize = g.flag(key<"maximize">())});
 }
 
 void rmsprop(Args& a) {
@@ -71,28 +96,41 @@ void rmsprop(Args& a) {
   ops::rmsprop_step(g.collect({{key<"step">()}}, {{key<"square_avg">()},
                                                   {key<"momentum_buffer">(), 0, momentum != 0},
                                                   {key<"grad_avg">(), 0, centered}}),
-                    {g.number(key<"lr">()), g.number(key<"alpha">()), g.number(key<"eps">()),
-                     g.number(key<"weight_decay">()), momentum, centered, g.flag(key<"maximize">())});
+                    {.lr = g.number(key<"lr">()),
+                     .alpha = g.number(key<"alpha">()),
+                     .eps = g.number(key<"eps">()),
+                     .weight_decay = g.number(key<"weight_decay">()),
+                     .momentum = momentum,
+                     .centered = centered,
+                     .maximize = g.flag(key<"maximize">())});
 }
 
 void rprop(Args& a) {
   const Group g(a);
   ops::rprop_step(g.collect({{key<"step">()}}, {{key<"prev">()}, {key<"step_size">(), g.number(key<"lr">())}}),
-                  {g.pair(key<"etas">()), g.pair(key<"step_sizes">()), g.flag(key<"maximize">())});
+                  {.etas = g.pair(key<"etas">()),
+                   .step_sizes = g.pair(key<"step_sizes">()),
+                   .maximize = g.flag(key<"maximize">())});
 }
 
 void asgd(Args& a) {
   const Group g(a);
   const double lr = g.number(key<"lr">());
   ops::asgd_step(g.collect({{key<"step">()}, {key<"eta">(), lr}, {key<"mu">(), 1}}, {{key<"ax">()}}),
-                 {lr, g.number(key<"lambd">()), g.number(key<"alpha">()), g.number(key<"t0">()),
-                  g.number(key<"weight_decay">()), g.flag(key<"maximize">())});
+                 {.lr = lr,
+                  .lambd = g.number(key<"lambd">()),
+                  .alpha = g.number(key<"alpha">()),
+                  .t0 = g.number(key<"t0">()),
+                  .weight_decay = g.number(key<"weight_decay">()),
+                  .maximize = g.flag(key<"maximize">())});
 }
 
 void lion(Args& a) {
   const Group g(a);
-  ops::lion_step(g.collect({}, {{key<"exp_avg">()}}), {g.number(key<"lr">()), g.pair(key<"betas">()),
-                                                       g.number(key<"weight_decay">()), g.flag(key<"maximize">())});
+  ops::lion_step(g.collect({}, {{key<"exp_avg">()}}), {.lr = g.number(key<"lr">()),
+                                                       .betas = g.pair(key<"betas">()),
+                                                       .weight_decay = g.number(key<"weight_decay">()),
+                                                       .maximize = g.flag(key<"maximize">())});
 }
 
 }  // namespace

@@ -10,21 +10,29 @@ namespace {
 void adafactor(Args& a) {
   const Group g(a);
   const auto [eps1, eps2] = g.numbers<2>(key<"eps">(), -1);
-  ops::adafactor_step(
-      g.collect({{key<"step">()}}, {{.key = key<"row_var">(), .part = Part::rows},
-                                    {.key = key<"col_var">(), .part = Part::columns},
-                                    {.key = key<"variance">(), .part = Part::vector}}),
-      {g.number(key<"lr">()), g.number(key<"beta2_decay">()), eps1 < 0 ? std::nullopt : std::optional(eps1), eps2,
-       g.number(key<"d">()), g.number(key<"weight_decay">()), g.flag(key<"maximize">())});
+  ops::adafactor_step(g.collect({{key<"step">()}}, {{.key = key<"row_var">(), .part = Part::rows},
+                                                    {.key = key<"col_var">(), .part = Part::columns},
+                                                    {.key = key<"variance">(), .part = Part::vector}}),
+                      {.lr = g.number(key<"lr">()),
+                       .beta2_decay = g.number(key<"beta2_decay">()),
+                       .eps1 = eps1 < 0 ? std::nullopt : std::optional(eps1),
+                       .eps2 = eps2,
+                       .d = g.number(key<"d">()),
+                       .weight_decay = g.number(key<"weight_decay">()),
+                       .maximize = g.flag(key<"maximize">())});
 }
 
 void muon(Args& a) {
   const Group g(a);
-  ops::muon_step(
-      g.collect({}, {{key<"momentum_buffer">()}}),
-      {g.number(key<"lr">()), g.number(key<"weight_decay">()), g.number(key<"momentum">()), g.flag(key<"nesterov">()),
-       g.is(key<"adjust_lr_fn">(), "match_rms_adamw"), g.numbers<3>(key<"ns_coefficients">()), g.number(key<"eps">()),
-       static_cast<int64_t>(g.number(key<"ns_steps">()))});
+  ops::muon_step(g.collect({}, {{key<"momentum_buffer">()}}),
+                 {.lr = g.number(key<"lr">()),
+                  .weight_decay = g.number(key<"weight_decay">()),
+                  .momentum = g.number(key<"momentum">()),
+                  .nesterov = g.flag(key<"nesterov">()),
+                  .match_rms_adamw = g.is(key<"adjust_lr_fn">(), "match_rms_adamw"),
+                  .coefficients = g.numbers<3>(key<"ns_coefficients">()),
+                  .eps = g.number(key<"eps">()),
+                  .iterations = static_cast<int64_t>(g.number(key<"ns_steps">()))});
 }
 
 // The state of LBFGS, a dict, as PyTorch keeps it.

@@ -114,7 +114,13 @@ double advance(const char* op, const Tensor& step) {
 void sgd_step(const TrainedList& list, const SgdOptions& o) {
   Batch<kernels::Sgd> batch("SGD.step", list);
   for (const Trained& t : list)
-    batch.add(t, {sign(o.maximize), o.weight_decay, o.lr, o.momentum, o.dampening, o.nesterov, t.first});
+    batch.add(t, {.sign = sign(o.maximize),
+                  .decay = o.weight_decay,
+                  .lr = o.lr,
+                  .momentum = o.momentum,
+                  .dampening = o.dampening,
+                  .nesterov = o.nesterov,
+                  .first = t.first});
   batch.run(kernels::sgd);
 }
 
@@ -125,8 +131,15 @@ void adam_step(const TrainedList& list, const AdamOptions& o) {
   for (const Trained& t : list) {
     const double step = advance(op, t.numbers[0]);
     const double correction1 = 1 - std::pow(o.betas.first, step), correction2 = 1 - std::pow(o.betas.second, step);
-    batch.add(t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, o.betas.second, o.eps, o.lr / correction1,
-                  std::sqrt(correction2), o.amsgrad});
+    batch.add(t, {.sign = sign(o.maximize),
+                  .decay = decay.added,
+                  .shrink = decay.shrink,
+                  .beta1 = o.betas.first,
+                  .beta2 = o.betas.second,
+                  .eps = o.eps,
+                  .step_size = o.lr / correction1,
+                  .root_correction = std::sqrt(correction2),
+                  .amsgrad = o.amsgrad});
   }
   batch.run(kernels::adam);
 }
@@ -143,9 +156,15 @@ void nadam_step(const TrainedList& list, const NAdamOptions& o) {
     const double mu = momentum(step), next = momentum(step + 1);
     set_number(op, t.numbers[1], number(t.numbers[1]) * mu);
     const double product = number(t.numbers[1]);
-    batch.add(
-        t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, o.betas.second, o.eps,
-            1 - std::pow(o.betas.second, step), o.lr * (1 - mu) / (1 - product), o.lr * next / (1 - product * next)});
+    batch.add(t, {.sign = sign(o.maximize),
+                  .decay = decay.added,
+                  .shrink = decay.shrink,
+                  .beta1 = o.betas.first,
+                  .beta2 = o.betas.second,
+                  .eps = o.eps,
+                  .correction = 1 - std::pow(o.betas.second, step),
+                  .grad_step = o.lr * (1 - mu) / (1 - product),
+                  .average_step = o.lr * next / (1 - product * next)});
   }
   batch.run(kernels::nadam);
 }
@@ -163,8 +182,17 @@ void radam_step(const TrainedList& list, const RAdamOptions& o) {
     const bool rectified = length > 5;
     const double rectification =
         rectified ? std::sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) : 1;
-    batch.add(t, {sign(o.maximize), decay.added, decay.shrink, o.betas.first, beta2, o.eps, o.lr,
-                  1 - std::pow(o.betas.first, step), std::sqrt(correction2), rectification, rectified});
+    batch.add(t, {.sign = sign(o.maximize),
+                  .decay = decay.added,
+                  .shrink = decay.shrink,
+                  .beta1 = o.betas.first,
+                  .beta2 = beta2,
+                  .eps = o.eps,
+                  .lr = o.lr,
+                  .correction = 1 - std::pow(o.betas.first, step),
+                  .root_correction = std::sqrt(correction2),
+                  .rectification = rectification,
+                  .rectified = rectified});
   }
   batch.run(kernels::radam);
 }
@@ -174,8 +202,12 @@ void adamax_step(const TrainedList& list, const AdamaxOptions& o) {
   Batch<kernels::Adamax> batch(op, list);
   for (const Trained& t : list) {
     const double step = advance(op, t.numbers[0]);
-    batch.add(t, {sign(o.maximize), o.weight_decay, o.betas.first, o.betas.second, o.eps,
-                  o.lr / (1 - std::pow(o.betas.first, step))});
+    batch.add(t, {.sign = sign(o.maximize),
+                  .decay = o.weight_decay,
+                  .beta1 = o.betas.first,
+                  .beta2 = o.betas.second,
+                  .eps = o.eps,
+                  .step_size = o.lr / (1 - std::pow(o.betas.first, step))});
   }
   batch.run(kernels::adamax);
 }
@@ -185,7 +217,10 @@ void adagrad_step(const TrainedList& list, const AdagradOptions& o) {
   Batch<kernels::Adagrad> batch(op, list);
   for (const Trained& t : list) {
     const double step = advance(op, t.numbers[0]);
-    batch.add(t, {sign(o.maximize), o.weight_decay, o.eps, o.lr / (1 + (step - 1) * o.lr_decay)});
+    batch.add(t, {.sign = sign(o.maximize),
+                  .decay = o.weight_decay,
+                  .eps = o.eps,
+                  .step_size = o.lr / (1 + (step - 1) * o.lr_decay)});
   }
   batch.run(kernels::adagrad);
 }
@@ -195,7 +230,7 @@ void adadelta_step(const TrainedList& list, const AdadeltaOptions& o) {
   Batch<kernels::Adadelta> batch(op, list);
   for (const Trained& t : list) {
     advance(op, t.numbers[0]);
-    batch.add(t, {sign(o.maximize), o.weight_decay, o.lr, o.rho, o.eps});
+    batch.add(t, {.sign = sign(o.maximize), .decay = o.weight_decay, .lr = o.lr, .rho = o.rho, .eps = o.eps});
   }
   batch.run(kernels::adadelta);
 }
@@ -205,7 +240,13 @@ void rmsprop_step(const TrainedList& list, const RMSpropOptions& o) {
   Batch<kernels::RMSprop> batch(op, list);
   for (const Trained& t : list) {
     advance(op, t.numbers[0]);
-    batch.add(t, {sign(o.maximize), o.weight_decay, o.lr, o.alpha, o.eps, o.momentum, o.centered});
+    batch.add(t, {.sign = sign(o.maximize),
+                  .decay = o.weight_decay,
+                  .lr = o.lr,
+                  .alpha = o.alpha,
+                  .eps = o.eps,
+                  .momentum = o.momentum,
+                  .centered = o.centered});
   }
   batch.run(kernels::rmsprop);
 }
@@ -215,7 +256,11 @@ void rprop_step(const TrainedList& list, const RpropOptions& o) {
   Batch<kernels::Rprop> batch(op, list);
   for (const Trained& t : list) {
     advance(op, t.numbers[0]);
-    batch.add(t, {sign(o.maximize), o.etas.first, o.etas.second, o.step_sizes.first, o.step_sizes.second});
+    batch.add(t, {.sign = sign(o.maximize),
+                  .eta_minus = o.etas.first,
+                  .eta_plus = o.etas.second,
+                  .smallest = o.step_sizes.first,
+                  .largest = o.step_sizes.second});
   }
   batch.run(kernels::rprop);
 }
@@ -225,7 +270,11 @@ void asgd_step(const TrainedList& list, const AsgdOptions& o) {
   Batch<kernels::Asgd> batch(op, list);
   for (const Trained& t : list) {
     const double step = advance(op, t.numbers[0]), eta = number(t.numbers[1]);
-    batch.add(t, {sign(o.maximize), o.weight_decay, 1 - o.lambd * eta, eta, number(t.numbers[2])});
+    batch.add(t, {.sign = sign(o.maximize),
+                  .decay = o.weight_decay,
+                  .shrink = 1 - o.lambd * eta,
+                  .eta = eta,
+                  .mu = number(t.numbers[2])});
     set_number(op, t.numbers[1], o.lr / std::pow(1 + o.lambd * o.lr * step, o.alpha));
     set_number(op, t.numbers[2], 1 / std::max(1.0, step - o.t0));
   }
@@ -235,13 +284,18 @@ void asgd_step(const TrainedList& list, const AsgdOptions& o) {
 void lion_step(const TrainedList& list, const LionOptions& o) {
   Batch<kernels::Lion> batch("Lion.step", list);
   for (const Trained& t : list)
-    batch.add(t, {sign(o.maximize), 1 - o.lr * o.weight_decay, o.lr, o.betas.first, o.betas.second});
+    batch.add(t, {.sign = sign(o.maximize),
+                  .shrink = 1 - o.lr * o.weight_decay,
+                  .lr = o.lr,
+                  .beta1 = o.betas.first,
+                  .beta2 = o.betas.second});
   batch.run(kernels::lion);
 }
 
 void follow(const TrainedList& list, double t) {
   Batch<kernels::Sgd> batch("LBFGS.step", list);
-  for (const Trained& one : list) batch.add(one, {1, 0, -t, 0, 0, false, false});
+  for (const Trained& one : list)
+    batch.add(one, {.sign = 1, .decay = 0, .lr = -t, .momentum = 0, .dampening = 0, .nesterov = false, .first = false});
   batch.run(kernels::sgd);
 }
 
