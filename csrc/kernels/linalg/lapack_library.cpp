@@ -1,0 +1,102 @@
+#include "kernels/linalg/lapack_library.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <string>
+
+#include "core/error.h"
+#include "kernels/linalg/lapack.h"
+
+namespace genesis::kernels {
+
+namespace {
+
+#ifdef __APPLE__
+constexpr const char* kLibrary = "/lib/libscipy_openblas.dylib";
+#else
+constexpr const char* kLibrary = "/lib/libscipy_openblas.so";
+#endif
+
+struct Library {
+  Routines<float> single;
+  Routines<double> wide;
+  Routines<std::complex<float>> complex_single;
+  Routines<std::complex<double>> complex_wide;
+
+  Library() {
+    Dl_info self;
+    require<std::runtime_error>(dladdr(reinterpret_cast<const void*>(&require_lapack_size), &self) != 0,
+                                "linalg: cannot find the folder of the genesis module");
+    const std::unique_ptr<char, void (*)(void*)> real(realpath(self.dli_fname, nullptr), free);
+    const std::string module = real ? real.get() : self.dli_fname;
+    const std::string path = module.substr(0, module.rfind('/')) + kLibrary;
+    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle_) {
+      const char* reason = dlerror();
+      fail<std::runtime_error>("linalg: cannot open the OpenBLAS that comes with genesis, ", path, ": ",
+                               reason ? reason : "no reason given", "; reinstall genesis");
+    }
+    fill(single, 's');
+    fill(wide, 'd');
+    fill(complex_single, 'c');
+    fill(complex_wide, 'z');
+    // Threads are ours: matrices of a stack run in parallel, and results do not depend on how many there are.
+    void (*set_threads)(int);
+    find(set_threads, "scipy_openblas_set_num_threads");
+    set_threads(1);
+  }
+
+ private:
+  template <class F>
+  void find(F& pointer, const std::string& name) {
+    void* symbol = dlsym(handle_, name.c_str());
+    require<std::runtime_error>(symbol != nullptr, "linalg: the OpenBLAS that comes with genesis has no ", name,
+                                "; reinstall genesis");
+    pointer = reinterpret_cast<F>(symbol);
+  }
+  template <class T>
+  void fill(Routines<T>& r, char type) {
+    const std::string prefix = std::string("scipy_") + type;
+    find(r.getrf, prefix + "getrf_");
+    find(r.getrs, prefix + "getrs_");
+    find(r.getri, prefix + "getri_");
+    find(r.potrf, prefix + "potrf_");
+    find(r.sytrf, prefix + "sytrf_");
+    find(r.sytrs, prefix + "sytrs_");
+    find(r.trsm, prefix + "trsm_");
+    find(r.geqrf, prefix + "geqrf_");
+    find(r.orgqr, prefix + (kComplex<T> ? "ungqr_" : "orgqr_"));
+    find(r.syevd, prefix + (kComplex<T> ? "heevd_" : "syevd_"));
+    find(r.gesdd, prefix + "gesdd_");
+    find(r.geev, prefix + "geev_");
+  }
+  void* handle_;
+};
+
+const Library& library() {
+  static const Library opened;
+  return opened;
+}
+
+}  // namespace
+
+template <>
+const Routines<float>& lapack() {
+  return library().single;
+}
+template <>
+const Routines<double>& lapack() {
+  return library().wide;
+}
+template <>
+const Routines<std::complex<float>>& lapack() {
+  return library().complex_single;
+}
+template <>
+const Routines<std::complex<double>>& lapack() {
+  return library().complex_wide;
+}
+
+}  // namespace genesis::kernels
