@@ -68,7 +68,7 @@ static Tensor main_diagonal(const Tensor& x, bool wrap) {
   return ops::as_strided(x, {(x.numel() + x.size(1)) / (x.size(1) + 1)}, {x.size(1) + 1}, 0);
 }
 
-static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
+static const Family by_shape({.kind = Kind::Create, .page = "creation"}, [] {
   def<"zeros(int *size, DType? dtype=None, Device? device=None, bool requires_grad=False, Tensor? out=None) -> "
       "Tensor",
       [](Args& a) { return finish(a, 1, ops::zeros(sizes(a, 0), dtype_or(a, 1, default_dtype))); }>(
@@ -96,7 +96,9 @@ static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
   def<"scalar_tensor(Scalar s, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
       [](Args& a) { return finish(a, 1, ops::scalar_tensor(a.scalar(0), dtype_or(a, 1, default_dtype))); }>(
       kFunction, "A 0-d tensor.");
+});
 
+static const Family like_others({.kind = Kind::Create, .page = "creation"}, [] {
   def<"zeros_like(Tensor input, *, DType? dtype=None, Device? device=None, bool requires_grad=False, MemoryFormat? "
       "memory_format=None) -> Tensor",
       [](Args& a) { return finish(a, 1, filled_like(a, 0, 1)); }>(kFunction,
@@ -141,7 +143,9 @@ static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
         PyObject* type = a.has(2) ? a[2] : dtype_object(a.tensor(0).dtype());
         return finish(a, 2, from_data(a[1], type));
       }>(kMethod, "A copy of `data` in this tensor's dtype.", {.kind = Kind::Move});
+});
 
+static const Family sequences({.kind = Kind::Create, .page = "creation"}, [] {
   def<"arange(Scalar start=0, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool "
       "requires_grad=False, Tensor? out=None) -> Tensor",
       arange>(kFunction, "start, start + step, ... before end; arange(end) begins at 0.");
@@ -163,7 +167,9 @@ static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
       [](Args& a) {
         return finish(a, 2, ops::eye(a.integer(0), a.integer(1, a.integer(0)), dtype_or(a, 2, default_dtype)));
       }>(kFunction, "Ones on the diagonal of an n x m matrix of zeros.");
+});
 
+static const Family copies({.kind = Kind::Create, .page = "creation"}, [] {
   def<"clone(Tensor input, *, MemoryFormat? memory_format=None) -> Tensor", [](Args& a) {
     return ops::clone_to_format("clone", a.tensor(0), memory_format(a, 1, kPreserve));
   }>(kBoth, "A copy, differentiable.", {.kind = Kind::Move, .page = "shape"});

@@ -233,7 +233,8 @@ Tensor normal(Args& a) {
   return finish(a, 4, untracked(ops::normal_(y, a.number(0), a.number(1), g)));
 }
 
-const Family family({.kind = Kind::Random, .page = "creation"}, [] {
+// Seeds and the state of the default generator.
+const Family generators({.kind = Kind::Random, .page = "creation"}, [] {
   init_generator();
   def<"manual_seed(int seed) -> Generator", [](Args& a) {
     default_generator().manual_seed(to_seed(a[0]));
@@ -264,7 +265,10 @@ const Family family({.kind = Kind::Random, .page = "creation"}, [] {
     default_generator().offset = offset;
     return incref(Py_None);
   }>(kFunction | kTool);
+});
 
+// Random tensors by shape.
+const Family new_tensors({.kind = Kind::Random, .page = "creation"}, [] {
   def<"rand(int *size, Generator? generator=None, DType? dtype=None, Device? device=None, bool requires_grad=False, "
       "float? low=None, float? high=None, Tensor? out=None) -> Tensor",
       [](Args& a) {
@@ -311,6 +315,10 @@ const Family family({.kind = Kind::Random, .page = "creation"}, [] {
       randint_like>(
       kFunction,
       "randint() in the shape and dtype of `input`: randint_like(input, high) or randint_like(input, low, high).");
+});
+
+// Draws with parameters in tensors.
+const Family draws({.kind = Kind::Random, .page = "creation"}, [] {
   def<"normal(Operand mean=0.0, Operand std=1.0, int[]? size=None, *, Generator? generator=None, DType? "
       "dtype=None, "
       "Device? device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
@@ -348,7 +356,10 @@ const Family family({.kind = Kind::Random, .page = "creation"}, [] {
         return a.boolean(3) ? ops::dropout_(a.tensor(0), p, g) : ops::dropout(a.tensor(0), p, g);
       }>(kFunction, "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).",
          {.page = "neural"});
+});
 
+// In-place fills.
+const Family fills({.kind = Kind::Random, .page = "creation"}, [] {
   def<"uniform_(Tensor input, float from_=0.0, float to=1.0, *, Generator? generator=None) -> Self", [](Args& a) {
     return ops::uniform_(a.tensor(0), a.number(1), a.number(2), generator(a, 3));
   }>(kMethod, "Fills the tensor with uniform random numbers from [from_, to).", {.takes = Takes::Complex});

@@ -110,7 +110,7 @@ static Tensor written(const char* op, const Tensor& x, const Tensor& src, Part p
   return y;
 }
 
-static const Family family({.kind = Kind::View, .page = "shape"}, [] {
+static const Family shapes({.kind = Kind::View, .page = "shape"}, [] {
   def<"reshape(Tensor input, int *shape) -> Tensor", [](Args& a) { return ops::reshape(a.tensor(0), a.dims(1)); }>(
       kBoth, "The same elements in another shape: a view where the memory allows it, else a copy.");
   def<"reshape_as(Tensor input, Tensor other) -> Tensor", [](Args& a) {
@@ -159,6 +159,10 @@ static const Family family({.kind = Kind::View, .page = "shape"}, [] {
   }>(kMethod, "expand() to the shape of other.");
   def<"broadcast_to(Tensor input, int *size) -> Tensor", [](Args& a) { return ops::expand(a.tensor(0), a.dims(1)); }>(
       kBoth, "Dimensions of size 1 seen as larger ones, without a copy.");
+});
+
+// A copy with one part replaced.
+static const Family scatters({.kind = Kind::View, .page = "shape"}, [] {
   def<"select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor", [](Args& a) {
     return written("select_scatter", a.tensor(0), a.tensor(1),
                    [&](const Tensor& y) { return ops::select(y, a.integer(2), a.integer(3)); });
@@ -184,6 +188,9 @@ static const Family family({.kind = Kind::View, .page = "shape"}, [] {
         ops::copy_(place, src);
         return y;
       }>(kBoth, "A copy of input whose as_strided(size, stride, storage_offset) is src.", {.kind = Kind::Move});
+});
+
+static const Family parts({.kind = Kind::View, .page = "shape"}, [] {
   def<"select(Tensor input, int dim, int index) -> Tensor", [](Args& a) {
     return ops::select(a.tensor(0), a.integer(1), a.integer(2));
   }>(kBoth, "One element of a dimension, which goes away.");
@@ -199,7 +206,9 @@ static const Family family({.kind = Kind::View, .page = "shape"}, [] {
   }>(kMethod, "Windows of a dimension, as a new last dimension.");
   def_view<"as_strided", "(Tensor input, int[] size, int[] stride, int? storage_offset=None)", as_strided>(
       kBoth, "The memory of a tensor through any sizes and strides.");
+});
 
+static const Family splits({.kind = Kind::View, .page = "shape"}, [] {
   def<"split(Tensor input, int[] split_size_or_sections, int dim=0) -> Tensor[]", split>(
       kBoth, "Parts of a size, or of the sizes of a list.");
   def<"split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]", [](Args& a) {

@@ -27,6 +27,62 @@ kernels::Ctc problem(const Tensor& log_probs, const Tensor& labels, const Tensor
 
 Tensor per_frame(const Tensor& losses) { return unsqueeze(unsqueeze(losses, 0), -1); }
 
+// Where the labels of each sequence begin. Checks the lengths and the labels.
+Tensor checked_offsets(const char* op, const Tensor& log_probs, const Tensor& labels, const Tensor& input_lengths,
+                       const Tensor& target_lengths, int64_t blank) {
+  const int64_t frames = log_probs.size(0), batch = log_probs.size(1), classes = log_probs.size(2);
+  require(input_lengths.shape() == Dims{batch} && target_lengths.shape() == Dims{batch}, op, ": there are ", batch,
+          " sequences, but input_lengths is ", input_lengths.shape(), " and target_lengths ", target_lengths.shape());
+  const Tensor offsets = empty({batch}, DType::Int64);
+  if (on_meta) return offsets;
+  int64_t total = 0;
+  for (int64_t n = 0; n < batch; ++n) {
+    const int64_t length = input_lengths.data<int64_t>()[n], spelt = target_lengths.data<int64_t>()[n];
+    require(length >= 0 && length <= frames, op, ": input_lengths[", n, "] is ", length, ", but log_probs has ", frames,
+            " frames");
+    require(spelt >= 0, op, ": target_lengths[", n, "] is ", spelt, "; it must not be negative");
+    offsets.data<int64_t>()[n] = total;
+    total += spelt;
+  }
+  require(labels.numel() == total, op, ": target_lengths add up to ", total, ", but there are ", labels.numel(),
+          " targets");
+  for (int64_t i = 0; i < total; ++i) {
+    const int64_t label = labels.data<int64_t>()[i];
+    require<IndexError>(label >= 0 && label < classes && label != blank, op, ": target ", label,
+                        label == blank ? " is the blank" : " is out of range", "; valid: 0..", classes - 1,
+                        " except the blank ", blank);
+  }
+  return offsets;
+}
+
+// The gradient as a function of dz and of log_probs: linear in the one, and in the other with a derivative that the
+// kernel computes.
+Tensor ctc_backward(const Tensor& dz, const Saved& saved, int64_t blank) {
+  const Tensor x = saved[0], slopes = saved[1];
+  Tensor dx;
+  {
+    const WithGradMode off(false);
+    dx = slopes * per_frame(dz);
+  }
+  return record("ctc_loss_backward", dx, inputs(dz, x), save(dz, x, slopes, saved[2], saved[3], saved[4], saved[5]),
+                [blank](const Tensor& g, const Saved& saved) {
+                  const Tensor dz = saved[0], slopes = saved[2];
+                  Tensor to_dz, to_x;
+                  if (saved.needs(0)) to_dz = sum(g * slopes, {0, 2}, false);
+                  if (saved.needs(1)) {
+                    require<GraphError>(!grad_mode.enabled,
+                                        "ctc_loss: there is no third derivative; call backward() without create_graph");
+                    const WithGradMode off(false);
+                    const Tensor x = contiguous(saved[1]), direction = contiguous(g);
+                    const Tensor product = empty(x.shape(), x.dtype());
+                    kernels::ctc_second(product.view(), x.view(), direction.view(),
+                                        problem(x, saved[3], saved[4], saved[5], saved[6], blank));
+                    to_x = product * per_frame(dz);
+                  }
+                  return Grads{to_dz, to_x};
+                });
+}
+
 }  // namespace
 
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& input_lengths,
@@ -38,38 +94,15 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& inp
   const int64_t frames = log_probs.size(0), batch = log_probs.size(1), classes = log_probs.size(2);
   require<IndexError>(blank >= 0 && blank < classes, op, ": blank ", blank, " is out of range for ", classes,
                       " classes");
-  Tensor labels64, inputs64, targets64;
-  const Tensor offsets = empty({batch}, DType::Int64);
+  const bool wanted = inputs(log_probs).tracked();
+  const Tensor loss = empty({batch}, log_probs.dtype());
+  Tensor labels64, inputs64, targets64, offsets, slopes, counted;
   {
     const WithGradMode off(false);
     labels64 = contiguous(cast(labels, DType::Int64));
     inputs64 = contiguous(cast(input_lengths, DType::Int64));
     targets64 = contiguous(cast(target_lengths, DType::Int64));
-  }
-  require(inputs64.shape() == Dims{batch} && targets64.shape() == Dims{batch}, op, ": there are ", batch,
-          " sequences, but input_lengths is ", inputs64.shape(), " and target_lengths ", targets64.shape());
-  int64_t total = 0;
-  for (int64_t n = 0; !on_meta && n < batch; ++n) {
-    const int64_t length = inputs64.data<int64_t>()[n], spelt = targets64.data<int64_t>()[n];
-    require(length >= 0 && length <= frames, op, ": input_lengths[", n, "] is ", length, ", but log_probs has ", frames,
-            " frames");
-    require(spelt >= 0, op, ": target_lengths[", n, "] is ", spelt, "; it must not be negative");
-    offsets.data<int64_t>()[n] = total;
-    total += spelt;
-  }
-  require(labels64.numel() == total || on_meta, op, ": target_lengths add up to ", total, ", but there are ",
-          labels64.numel(), " targets");
-  for (int64_t i = 0; i < total; ++i) {
-    const int64_t label = labels64.data<int64_t>()[i];
-    require<IndexError>(label >= 0 && label < classes && label != blank, op, ": target ", label,
-                        label == blank ? " is the blank" : " is out of range", "; valid: 0..", classes - 1,
-                        " except the blank ", blank);
-  }
-  const bool wanted = inputs(log_probs).tracked();
-  const Tensor loss = empty({batch}, log_probs.dtype());
-  Tensor slopes, counted;
-  {
-    const WithGradMode off(false);
+    offsets = checked_offsets(op, log_probs, labels64, inputs64, targets64, blank);
     const Tensor x = contiguous(log_probs);
     if (wanted) slopes = empty(x.shape(), x.dtype());
     const View nowhere{nullptr, x.dtype(), 0, nullptr, nullptr};
@@ -81,39 +114,13 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& inp
       counted = unsqueeze(cast(logical_and(within, isfinite(loss)), x.dtype()), -1);
     }
   }
-  return record(
-      op, loss, inputs(log_probs), save(log_probs, slopes, labels64, offsets, inputs64, targets64, counted),
-      [blank](const Tensor& dz, const Saved& saved) {
-        // The gradient as a function of dz and of log_probs: linear in the one, and in the other with a derivative that
-        // the kernel computes.
-        const Tensor x = saved[0], slopes = saved[1];
-        Tensor dx;
-        {
-          const WithGradMode off(false);
-          dx = slopes * per_frame(dz);
-        }
-        // The probabilities add up to 1, which PyTorch's gradient takes into account: it is that by what log_softmax()
-        // takes. Through log_softmax() both are the same.
-        const Tensor normalised = exp(x) * saved[6] * per_frame(dz);
-        dx = record(
-            "ctc_loss_backward", dx, inputs(dz, x), save(dz, x, slopes, saved[2], saved[3], saved[4], saved[5]),
-            [blank](const Tensor& g, const Saved& saved) {
-              const Tensor dz = saved[0], slopes = saved[2];
-              Tensor to_dz, to_x;
-              if (saved.needs(0)) to_dz = sum(g * slopes, {0, 2}, false);
-              if (saved.needs(1)) {
-                require<GraphError>(!grad_mode.enabled,
-                                    "ctc_loss: there is no third derivative; call backward() without create_graph");
-                const WithGradMode off(false);
-                const Tensor x = contiguous(saved[1]), direction = contiguous(g), product = empty(x.shape(), x.dtype());
-                kernels::ctc_second(product.view(), x.view(), direction.view(),
-                                    problem(x, saved[3], saved[4], saved[5], saved[6], blank));
-                to_x = product * per_frame(dz);
-              }
-              return Grads{to_dz, to_x};
-            });
-        return Grads{dx + normalised};
-      });
+  return record(op, loss, inputs(log_probs), save(log_probs, slopes, labels64, offsets, inputs64, targets64, counted),
+                [blank](const Tensor& dz, const Saved& saved) {
+                  // The probabilities add up to 1, which PyTorch's gradient takes into account: it is that by what
+                  // log_softmax() takes. Through log_softmax() both are the same.
+                  const Tensor normalised = exp(saved[0]) * saved[6] * per_frame(dz);
+                  return Grads{ctc_backward(dz, saved, blank) + normalised};
+                });
 }
 
 }  // namespace genesis::ops

@@ -268,8 +268,6 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
                 });
 }
 
-static size_t bytes_of(const Tensor& t) { return static_cast<size_t>(t.numel() * itemsize(t.dtype())); }
-
 static void require_running(const char* argument, const Tensor& running, int64_t channels) {
   if (!running.defined()) return;
   require_floating("batch_norm", argument, running);
@@ -287,11 +285,8 @@ static Tensor batch_norm_of_nothing(const Tensor& x, const Tensor& running_mean,
   return clone(x);
 }
 
-Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
-                  const Tensor& bias, bool training, double momentum, double eps) {
-  if (x.dim() == 1 && x.numel() == 0) return batch_norm_of_nothing(x, running_mean, running_var, weight, bias);
-  Channels shape("batch_norm", x, 2);
-  shape.prefer_last(x);
+static void check_batch_norm(const Tensor& x, const Channels& shape, const Tensor& running_mean,
+                             const Tensor& running_var, const Tensor& weight, const Tensor& bias, bool training) {
   require_parameter("batch_norm", "weight", weight, {shape.channels}, x);
   require_parameter("batch_norm", "bias", bias, {shape.channels}, x);
   require_running("running_mean", running_mean, shape.channels);
@@ -302,72 +297,121 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
           "batch_norm: training needs more than one value per channel, "
           "got input of shape ",
           x.shape(), "; use eval(), or a larger batch");
-  const DType type = wide_type(x.dtype());
-  Tensor y = shape.last ? empty_like(x) : empty(x.shape(), x.dtype()), mean, rstd;
-  const Tensor w = contiguous_if_any(weight), b = contiguous_if_any(bias);
-  if (training) {
-    const Tensor from = shape.arranged(x, x);
-    const auto run = [&](const Tensor& from, const Tensor& to_mean, const Tensor& to_var) {
-      mean = empty({shape.channels}, wide_type(from.dtype()));
-      rstd = empty({shape.channels}, wide_type(from.dtype()));
-      if (x.numel() > 0)
-        kernels::batch_norm(Shaped(y, shape.dims()), mean.view(), rstd.view(), Shaped(from, shape.dims()), flat(w),
-                            flat(b), eps, {flat(to_mean), flat(to_var), momentum});
-    };
-    const WithGradMode off(false);
-    // The running statistics as they are now, should the operator be repeated.
-    std::vector<char> before;
-    for (const Tensor* t : {&running_mean, &running_var})
-      if (t->defined() && x.dtype() == DType::Float32 && !on_meta)
-        before.insert(before.end(), (*t)->data, (*t)->data + bytes_of(*t));
-    const Completes completes(running_mean.defined() || running_var.defined());
-    run(from, running_mean, running_var);
-    if (x.numel() > 0) {
-      if (doubtful(x, mean, rstd)) {
-        capture::interrupt("batch_norm repeats its work in float64");
-        const char* from_before = before.data();
-        for (const Tensor* t : {&running_mean, &running_var})
-          if (t->defined()) {
-            std::memcpy((*t)->data, from_before, bytes_of(*t));
-            from_before += bytes_of(*t);
-          }
-        run(cast(from, DType::Float64), running_mean, running_var);
-      }
-      if (running_mean.defined()) running_mean->storage->written("batch_norm");
-      if (running_var.defined()) running_var->storage->written("batch_norm");
-    }
-  } else {
-    const WithGradMode off(false);
-    mean = clone(cast(running_mean, type));
-    rstd = rsqrt(cast(running_var, type) + eps);
-    if (x.numel() > 0)
-      kernels::batch_norm_apply(Shaped(y, shape.dims()), Shaped(shape.arranged(x, x), shape.dims()), mean.view(),
-                                rstd.view(), flat(w), flat(b));
+}
+
+namespace {
+
+struct Statistics {
+  Tensor mean, rstd;
+};
+
+// The running statistics of a batch norm, which training updates.
+class Running {
+ public:
+  Running(const Tensor& mean, const Tensor& var, bool keep) : mean(mean), var(var) {
+    for (const Tensor* t : {&mean, &var})
+      if (t->defined() && keep) before_.insert(before_.end(), (*t)->data, (*t)->data + bytes_of(*t));
   }
-  return record("batch_norm", std::move(y), inputs(x, weight, bias), save(x, weight, mean, rstd),
+  bool any() const { return mean.defined() || var.defined(); }
+  // The values that they had, to repeat the operator.
+  void restore() const {
+    const char* from = before_.data();
+    for (const Tensor* t : {&mean, &var})
+      if (t->defined()) {
+        std::memcpy((*t)->data, from, bytes_of(*t));
+        from += bytes_of(*t);
+      }
+  }
+  void written() const {
+    if (mean.defined()) mean->storage->written("batch_norm");
+    if (var.defined()) var->storage->written("batch_norm");
+  }
+  const Tensor &mean, &var;
+
+ private:
+  static size_t bytes_of(const Tensor& t) { return static_cast<size_t>(t.numel() * itemsize(t.dtype())); }
+  std::vector<char> before_;
+};
+
+// Normalises a batch by its own statistics, in float64 if float32 loses too many digits.
+Statistics normalize_batch(const Tensor& y, const Tensor& x, const Channels& shape, const Tensor& weight,
+                           const Tensor& bias, const Running& running, double momentum, double eps) {
+  const auto run = [&](const Tensor& from) {
+    const Statistics found{empty({shape.channels}, wide_type(from.dtype())),
+                           empty({shape.channels}, wide_type(from.dtype()))};
+    if (x.numel() > 0)
+      kernels::batch_norm(Shaped(y, shape.dims()), found.mean.view(), found.rstd.view(), Shaped(from, shape.dims()),
+                          flat(weight), flat(bias), eps, {flat(running.mean), flat(running.var), momentum});
+    return found;
+  };
+  const Tensor from = shape.arranged(x, x);
+  const Completes completes(running.any());
+  Statistics found = run(from);
+  if (x.numel() == 0) return found;
+  if (doubtful(x, found.mean, found.rstd)) {
+    capture::interrupt("batch_norm repeats its work in float64");
+    running.restore();
+    found = run(cast(from, DType::Float64));
+  }
+  running.written();
+  return found;
+}
+
+// The gradients of batch norm, written in differentiable operators.
+Grads batch_norm_gradients(const Tensor& dy, const Tensor& x, const Tensor& weight, const Statistics& statistics,
+                           double eps, bool training, const Saved& saved) {
+  const Tensor g = wide(dy), w = for_channels(weight.defined() ? wide(weight) : weight, x.dim());
+  Grads grads(3);
+  Tensor xhat;
+  if (training) {
+    Dims dims{0};
+    for (int d = 2; d < x.dim(); ++d) dims.push_back(d);
+    const NormalizedGradient gradient(g, wide(x), w, dims, eps, true);
+    grads[0] = gradient.dx;
+    xhat = gradient.xhat;
+  } else {
+    const Tensor r = for_channels(statistics.rstd, x.dim());
+    grads[0] = (w.defined() ? g * w : g) * r;
+    xhat = (wide(x) - for_channels(statistics.mean, x.dim())) * r;
+  }
+  if (saved.needs(1)) grads[1] = channel_sum(g * xhat);
+  if (saved.needs(2)) grads[2] = channel_sum(g);
+  return grads;
+}
+
+}  // namespace
+
+Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
+                  const Tensor& bias, bool training, double momentum, double eps) {
+  if (x.dim() == 1 && x.numel() == 0) return batch_norm_of_nothing(x, running_mean, running_var, weight, bias);
+  Channels shape("batch_norm", x, 2);
+  shape.prefer_last(x);
+  check_batch_norm(x, shape, running_mean, running_var, weight, bias, training);
+  const Tensor w = contiguous_if_any(weight), b = contiguous_if_any(bias);
+  Tensor y = shape.last ? empty_like(x) : empty(x.shape(), x.dtype());
+  Statistics statistics;
+  {
+    const WithGradMode off(false);
+    if (training) {
+      const Running running(running_mean, running_var, x.dtype() == DType::Float32 && !on_meta);
+      statistics = normalize_batch(y, x, shape, w, b, running, momentum, eps);
+    } else {
+      const DType type = wide_type(x.dtype());
+      statistics = {clone(cast(running_mean, type)), rsqrt(cast(running_var, type) + eps)};
+      if (x.numel() > 0)
+        kernels::batch_norm_apply(Shaped(y, shape.dims()), Shaped(shape.arranged(x, x), shape.dims()),
+                                  statistics.mean.view(), statistics.rstd.view(), flat(w), flat(b));
+    }
+  }
+  return record("batch_norm", std::move(y), inputs(x, weight, bias), save(x, weight, statistics.mean, statistics.rstd),
                 [shape, eps, training, weight_type = weight.defined() ? weight.dtype() : x.dtype(),
                  bias_type = bias.defined() ? bias.dtype() : x.dtype()](const Tensor& dy, const Saved& saved) {
                   const Tensor x = saved[0], weight = saved.needs(0) ? saved[1] : Tensor();
-                  const Tensor mean = saved[2], rstd = saved[3];
+                  const Statistics statistics{saved[2], saved[3]};
+                  if (grad_mode.enabled || x.numel() == 0)
+                    return batch_norm_gradients(dy, x, weight, statistics, eps, training, saved);
+                  const Tensor &mean = statistics.mean, &rstd = statistics.rstd;
                   Grads grads(3);
-                  if (grad_mode.enabled || x.numel() == 0) {
-                    const Tensor g = wide(dy), w = for_channels(weight.defined() ? wide(weight) : weight, x.dim());
-                    Tensor xhat;
-                    if (training) {
-                      Dims dims{0};
-                      for (int d = 2; d < x.dim(); ++d) dims.push_back(d);
-                      const NormalizedGradient gradient(g, wide(x), w, dims, eps, true);
-                      grads[0] = gradient.dx;
-                      xhat = gradient.xhat;
-                    } else {
-                      const Tensor r = for_channels(rstd, x.dim());
-                      grads[0] = (w.defined() ? g * w : g) * r;
-                      xhat = (wide(x) - for_channels(mean, x.dim())) * r;
-                    }
-                    if (saved.needs(1)) grads[1] = channel_sum(g * xhat);
-                    if (saved.needs(2)) grads[2] = channel_sum(g);
-                    return grads;
-                  }
                   if (saved.needs(0)) grads[0] = shape.last ? empty_like(x) : empty(x.shape(), x.dtype());
                   if (saved.needs(1)) grads[1] = empty({shape.channels}, weight_type);
                   if (saved.needs(2)) grads[2] = empty({shape.channels}, bias_type);
