@@ -13,7 +13,7 @@
 
 namespace genesis::ops::special {
 
-inline constexpr int64_t kGrain = 512;
+inline constexpr int64_t kGrain = kernels::kHeavyGrain / 16;
 
 template <double (*F)(double)>
 Tensor map(const char* op, const Tensor& x, Out out = {}) {

@@ -10,6 +10,7 @@
 #include "kernels/elementwise/vecmath.h"
 #include "kernels/gemm/block.h"
 #include "kernels/random/words.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
@@ -20,8 +21,6 @@ constexpr int64_t kTasks = 8;     // heads are cut if there are fewer
 constexpr int64_t kFew = 4;       // queries that do not repay another arrangement of keys
 
 const Arena arena;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Shape {
   int64_t batch, heads, key_heads, queries, keys, dim, value_dim;

@@ -3,12 +3,11 @@
 #include "core/parallel.h"
 #include "kernels/complex/complex.h"
 #include "kernels/complex/loops.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-constexpr int64_t kGrain = 2048;  // these cost tens of times as much as a product
 
 template <class T>
 C<T> expm1(C<T> z) {
@@ -81,10 +80,10 @@ void scan_in(View y, View a, View b, int dim, bool reverse, C<double> start, Ste
 }  // namespace
 
 void complex_pow(View y, View a, View b) {
-  zip_complex<[](auto a, auto b) { return power(a, b); }>(y, a, b, kGrain);
+  zip_complex<[](auto a, auto b) { return power(a, b); }>(y, a, b, kHeavyGrain / 4);
 }
 void complex_angle(View y, View x) {
-  map_to_real<[](auto z) { return std::atan2(z.imag(), z.real()); }>(y, x, kGrain);
+  map_to_real<[](auto z) { return std::atan2(z.imag(), z.real()); }>(y, x, kHeavyGrain / 4);
 }
 void complex_reciprocal(View y, View x) {
   map_complex<[](auto z) { return quotient(decltype(z)(1), z); }>(y, x);
@@ -96,73 +95,73 @@ void complex_sgn(View y, View x) {
   }>(y, x);
 }
 void complex_exp(View y, View x) {
-  map_complex<[](auto z) { return std::exp(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::exp(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_exp2(View y, View x) {
-  map_complex<[]<class T>(C<T> z) { return std::exp(z * std::numbers::ln2_v<T>); }>(y, x, kGrain);
+  map_complex<[]<class T>(C<T> z) { return std::exp(z * std::numbers::ln2_v<T>); }>(y, x, kHeavyGrain / 4);
 }
 void complex_expm1(View y, View x) {
-  map_complex<[](auto z) { return expm1(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return expm1(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_log(View y, View x) {
-  map_complex<[](auto z) { return std::log(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::log(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_log2(View y, View x) {
-  map_complex<[]<class T>(C<T> z) { return std::log(z) / std::numbers::ln2_v<T>; }>(y, x, kGrain);
+  map_complex<[]<class T>(C<T> z) { return std::log(z) / std::numbers::ln2_v<T>; }>(y, x, kHeavyGrain / 4);
 }
 void complex_log10(View y, View x) {
-  map_complex<[](auto z) { return std::log10(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::log10(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_log1p(View y, View x) {
-  map_complex<[](auto z) { return log1p(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return log1p(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_sqrt(View y, View x) {
-  map_complex<[](auto z) { return std::sqrt(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::sqrt(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_rsqrt(View y, View x) {
-  map_complex<[](auto z) { return quotient(decltype(z)(1), std::sqrt(z)); }>(y, x, kGrain);
+  map_complex<[](auto z) { return quotient(decltype(z)(1), std::sqrt(z)); }>(y, x, kHeavyGrain / 4);
 }
 void complex_sigmoid(View y, View x) {
   map_complex<[](auto z) {
     using Z = decltype(z);
     return quotient(Z(1), Z(1) + std::exp(-z));
-  }>(y, x, kGrain);
+  }>(y, x, kHeavyGrain / 4);
 }
 void complex_sin(View y, View x) {
-  map_complex<[](auto z) { return std::sin(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::sin(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_cos(View y, View x) {
-  map_complex<[](auto z) { return std::cos(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::cos(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_tan(View y, View x) {
-  map_complex<[](auto z) { return std::tan(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::tan(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_asin(View y, View x) {
-  map_complex<[](auto z) { return std::asin(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::asin(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_acos(View y, View x) {
-  map_complex<[](auto z) { return std::acos(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::acos(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_atan(View y, View x) {
-  map_complex<[](auto z) { return std::atan(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::atan(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_sinh(View y, View x) {
-  map_complex<[](auto z) { return std::sinh(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::sinh(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_cosh(View y, View x) {
-  map_complex<[](auto z) { return std::cosh(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::cosh(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_tanh(View y, View x) {
-  map_complex<[](auto z) { return std::tanh(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::tanh(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_asinh(View y, View x) {
-  map_complex<[](auto z) { return std::asinh(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::asinh(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_acosh(View y, View x) {
-  map_complex<[](auto z) { return std::acosh(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::acosh(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_atanh(View y, View x) {
-  map_complex<[](auto z) { return std::atanh(z); }>(y, x, kGrain);
+  map_complex<[](auto z) { return std::atanh(z); }>(y, x, kHeavyGrain / 4);
 }
 void complex_cumprod(View y, View x, int dim, bool reverse) {
   scan_in(y, x, x, dim, reverse, 1, [](C<double> state, C<double> x, C<double>) { return product(state, x); });

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "kernels/conv/conv.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Tap {
   int64_t index;   // in the kernel

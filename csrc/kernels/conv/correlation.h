@@ -4,11 +4,10 @@
 #include "core/parallel.h"
 #include "kernels/conv/tiles.h"
 #include "kernels/scratch.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
-
-constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread
 
 // y[n, g r, first + o * every] = bias[g r] + sum over channels c and taps of w * x[n, g c, o * step + low + offset].
 template <class T>

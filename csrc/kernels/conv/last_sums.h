@@ -12,15 +12,15 @@
 #include "core/parallel.h"
 #include "kernels/conv/planes.h"
 #include "kernels/scratch.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread
-constexpr int64_t kGridBytes = 384 << 10;        // of lines that stay in L2
-constexpr int64_t kBlockBytes = 512 << 10;       // of lines and of the columns that are made of them
-constexpr int64_t kStepBytes = 24 << 10;         // of packed columns that stay in L1
-constexpr int64_t kManyOutputs = 384;            // that repay reading all weights
+constexpr int64_t kGridBytes = 384 << 10;   // of lines that stay in L2
+constexpr int64_t kBlockBytes = 512 << 10;  // of lines and of the columns that are made of them
+constexpr int64_t kStepBytes = 24 << 10;    // of packed columns that stay in L1
+constexpr int64_t kManyOutputs = 384;       // that repay reading all weights
 
 inline int64_t grain_for(int64_t work, int64_t task = kTaskWork) { return ceil_div(task, std::max<int64_t>(1, work)); }
 

@@ -22,7 +22,7 @@ struct Side {
   int64_t size, count;
   std::vector<int64_t> residues;
 
-  explicit Side(const Axis& axis) : size((axis.extent() + axis.step - 1) / axis.step), count(0) {
+  explicit Side(const Axis& axis) : size(ceil_div(axis.extent(), axis.step)), count(0) {
     for (const Tap& tap : axis.taps)
       if (const int64_t residue = tap.offset % axis.step; slot(residue) == count) {
         residues.push_back(residue);

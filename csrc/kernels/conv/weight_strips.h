@@ -8,14 +8,14 @@
 #include "kernels/conv/conv.h"
 #include "kernels/conv/planes.h"
 #include "kernels/scratch.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 constexpr int64_t kChunks = 16;
-constexpr int64_t kSums = int64_t{1} << 20;      // most partial sums that are kept
-constexpr int64_t kPlaneBytes = 384 << 10;       // of x's planes that stay in L2
-constexpr int64_t kTaskWork = int64_t{1} << 18;  // multiply-adds worth handing to a thread
+constexpr int64_t kSums = int64_t{1} << 20;  // most partial sums that are kept
+constexpr int64_t kPlaneBytes = 384 << 10;   // of x's planes that stay in L2
 
 template <class T>
 const Scratch<T> partial_sums;

@@ -2,12 +2,11 @@
 
 #include "kernels/elementwise/half_loops.h"
 #include "kernels/elementwise/vecmath.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-constexpr int64_t kGrain = 16384;
 
 struct Relu {
   template <class T>

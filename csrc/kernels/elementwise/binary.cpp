@@ -6,12 +6,11 @@
 #include "kernels/elementwise/half_loops.h"
 #include "kernels/elementwise/vecmath.h"
 #include "kernels/elementwise/vectrig.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-constexpr int64_t kGrain = 8192;
 
 // clang-format off
 struct Atan2 { template <class T> static T apply(T y, T x) { return vatan2(y, x); } };
@@ -76,11 +75,11 @@ struct AddCMulInteger {
 
 }  // namespace
 
-void atan2(View y, View a, View b) { zip_floating<Atan2>(y, a, b, nullptr, kGrain); }
-void hypot(View y, View a, View b) { zip_floating<Hypot>(y, a, b, nullptr, kGrain); }
+void atan2(View y, View a, View b) { zip_floating<Atan2>(y, a, b, nullptr, kHeavyGrain); }
+void hypot(View y, View a, View b) { zip_floating<Hypot>(y, a, b, nullptr, kHeavyGrain); }
 void copysign(View y, View a, View b) { zip_floating<CopySign>(y, a, b); }
-void logaddexp(View y, View a, View b) { zip_floating<LogAddExp>(y, a, b, nullptr, kGrain); }
-void logaddexp2(View y, View a, View b) { zip_floating<LogAddExp2>(y, a, b, nullptr, kGrain); }
+void logaddexp(View y, View a, View b) { zip_floating<LogAddExp>(y, a, b, nullptr, kHeavyGrain); }
+void logaddexp2(View y, View a, View b) { zip_floating<LogAddExp2>(y, a, b, nullptr, kHeavyGrain); }
 void lerp(View y, View a, View b, View weight) {
   if (!on_halves<Lerp>(y.dtype, y, nullptr, a, b, weight)) zip3_floating<Lerp>(y, a, b, weight);
 }

@@ -12,12 +12,12 @@
 #include <type_traits>
 
 #include "core/view.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels {
 
 inline constexpr int kMaxOperands = 5;
 inline constexpr int64_t kTile = 1024;
-inline constexpr int64_t kLightGrain = 32768;  // of an operation that waits for memory, not for arithmetic
 
 // data[0] is the output, then the inputs. Bit i of `scalars` says that input data[i] is a single value. `n` elements.
 // kFar in `scalars` says that the output is far away, to loops that fetch it themselves, kAhead bytes before they

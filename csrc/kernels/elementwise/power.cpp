@@ -5,12 +5,11 @@
 
 #include "kernels/elementwise/half_loops.h"
 #include "kernels/elementwise/vecmath.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-constexpr int64_t kGrain = 8192;  // of a general power, which costs much more than a product
 
 template <class T>
 T integer_power(T base, int64_t n) {
@@ -117,16 +116,16 @@ bool with_fixed(double exponent, F&& f) {
 
 }  // namespace
 
-void pow(View y, View a, View b) { zip<Pow>(y, a, b, nullptr, kGrain); }
+void pow(View y, View a, View b) { zip<Pow>(y, a, b, nullptr, kHeavyGrain); }
 GENESIS_KERNEL(pow)
-void xlogy(View y, View a, View b) { zip_floating<XLogY>(y, a, b, nullptr, kGrain); }
+void xlogy(View y, View a, View b) { zip_floating<XLogY>(y, a, b, nullptr, kHeavyGrain); }
 GENESIS_KERNEL(xlogy)
 
 void pow_scalar(View y, View x, double exponent) {
   if (exponent == 2 && on_halves<Fixed<4>>(y.dtype, y, nullptr, x)) return;
   if (is_floating(y.dtype) && with_fixed(exponent, [&]<int Twice>() { map_floating<Fixed<Twice>>(y, x); })) return;
   const PowScalar::Params params{exponent};
-  map<PowScalar>(y, x, &params, kGrain);
+  map<PowScalar>(y, x, &params, kHeavyGrain);
 }
 GENESIS_KERNEL(pow_scalar)
 
@@ -137,7 +136,7 @@ void pow_scalar_backward(View dx, View dy, View x, double exponent) {
   });
   if (done) return;
   const PowScalarBackward::Params params{exponent, exponent - 1};
-  zip_floating<PowScalarBackward>(dx, dy, x, &params, kGrain);
+  zip_floating<PowScalarBackward>(dx, dy, x, &params, kHeavyGrain);
 }
 GENESIS_KERNEL(pow_scalar_backward)
 

@@ -5,12 +5,11 @@
 #include <limits>
 
 #include "kernels/elementwise/loops.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-constexpr int64_t kGrain = 8192;  // of divisions, which cost more than sums
 
 // clang-format off
 struct Floor { template <class T> static T apply(T x) { return std::floor(x); } };
@@ -211,7 +210,7 @@ bool divide(View y, View a, View b) {
     case DType::Int32: inner = binary_loop<OnIntegers<Op>, int32_t, int32_t>; break;
     default: unsupported(y.dtype);
   }
-  elementwise({{y, t}, {a, t}, {b, t}}, inner, &zero, kGrain);
+  elementwise({{y, t}, {a, t}, {b, t}}, inner, &zero, kHeavyGrain);
   return zero.met;
 }
 
@@ -238,7 +237,7 @@ bool div_trunc(View y, View a, View b) {
   elementwise({{y, t}, {a, t}, {b, t}},
               t == DType::Int64 ? binary_loop<OnIntegers<DivTrunc>, int64_t, int64_t>
                                 : binary_loop<OnIntegers<DivTrunc>, int32_t, int32_t>,
-              &zero, kGrain);
+              &zero, kHeavyGrain);
   return zero.met;
 }
 bool remainder(View y, View a, View b) { return divide<Remainder>(y, a, b); }

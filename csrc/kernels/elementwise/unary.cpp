@@ -6,12 +6,11 @@
 #include "kernels/elementwise/special.h"
 #include "kernels/elementwise/vecmath.h"
 #include "kernels/elementwise/vectrig.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-constexpr int64_t kGrain = 16384;  // these cost more per element than an addition
 
 struct Exp {
   template <class T>

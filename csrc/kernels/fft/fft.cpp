@@ -9,6 +9,7 @@
 #include "core/parallel.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/fft/plan.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -114,7 +115,7 @@ void multiply(Z<T>* x, int64_t n, T scale) {
 
 // How many groups are worth a thread.
 inline int64_t grain(int64_t n) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(n, 1)); }
-inline int64_t groups(int64_t lines, int lanes) { return (lines + lanes - 1) / lanes; }
+inline int64_t groups(int64_t lines, int lanes) { return ceil_div(lines, lanes); }
 
 template <class T, bool Inverse, class After>
 void each_group(std::complex<T>* y, const Place& to, const std::complex<T>* x, const Place& from, int64_t lines,

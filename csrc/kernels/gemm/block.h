@@ -4,6 +4,7 @@
 
 #include "core/thread_block.h"
 #include "kernels/gemm/micro.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
@@ -15,9 +16,9 @@ void block_product(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t
                    T beta, T* c, int64_t c_row) {
   constexpr int64_t lanes = kLanes<T>, width = kMaxVectors * lanes;
   for (int64_t j = 0; j < n; j += width) {
-    const int64_t cols = std::min(width, n - j), vectors = (cols + lanes - 1) / lanes;
+    const int64_t cols = std::min(width, n - j), vectors = ceil_div(cols, lanes);
     const int64_t last = cols - (vectors - 1) * lanes, most = kMaxRows[vectors - 1];
-    const int64_t tiles = (m + most - 1) / most, height = tiles > 0 ? (m + tiles - 1) / tiles : 0;
+    const int64_t tiles = ceil_div(m, most), height = tiles > 0 ? ceil_div(m, tiles) : 0;
     for (int64_t i = 0; i < m; i += height) {
       const int64_t rows = std::min(height, m - i);
       Tile<T> t{.k = k,

@@ -11,6 +11,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/micro.h"
 #include "kernels/scratch.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
@@ -23,7 +24,6 @@ constexpr int64_t kBlockRows = 128;  // rows of C in a block: with kDepth, a par
 constexpr int64_t kSharedRows = 64;  // the same for several threads: one that is held up holds up the others for less
 constexpr int64_t kBlockBytes = (kLargeCaches ? 512 : 256) << 10;  // of B, if it is to stay in L2
 constexpr int64_t kPackedBytes = 4 << 20;                          // of B, if it may come from L3
-constexpr int64_t kTaskWork = int64_t{1} << 18;   // multiply-adds worth handing to a thread: about 3 us
 constexpr int64_t kLevelWork = int64_t{1} << 22;  // multiply-adds of a block of C that is better cut, to level the load
 constexpr int64_t kPaceWork = int64_t{1} << 26;   // after which Ctrl-C is asked for: some 10 ms
 constexpr int64_t kHugeWork = int64_t{1} << 30;   // the same where the cut costs packing
@@ -83,8 +83,6 @@ void pack_as(const S* src, int64_t stride, int64_t k_stride, int64_t count, int6
 }
 
 // ----- Cutting -----
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // `total` in parts of at most `most`, about equally large: how large the first are.
 inline int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div(total, most)); }

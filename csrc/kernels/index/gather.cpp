@@ -9,12 +9,12 @@
 
 #include "core/parallel.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int64_t kGrain = 16384;   // elements that are worth a thread
 constexpr int64_t kChecked = 1024;  // indices checked before they are used: they stay in cache
 
 constexpr int64_t kInRegisters = 1024;  // bytes of a row of sums that are worth several passes over its terms
@@ -391,7 +391,7 @@ bool scatter_rows(const Walk& w, const Combiner& combine, const View& x, int64_t
   const Rows rows{width, {w.step, w.index[0], w.moved[0]}, {w.x[1], 0, w.moved[1]}};
   const int64_t work = n * width + (clear ? size * width : 0);
   const int64_t parts = std::clamp<int64_t>(std::min(work / (4 * kGrain), width / 4), 1, 16);
-  const int64_t part = std::max<int64_t>((size + parts - 1) / parts, 1);
+  const int64_t part = std::max<int64_t>(ceil_div(size, parts), 1);
   parallel_for(size, part, [&](int64_t begin, int64_t end) {
     if (clear)
       std::memset(to + begin * width * combine.item, 0, static_cast<size_t>((end - begin) * width * combine.item));
@@ -419,7 +419,7 @@ bool scatter_elements(const Walk& w, const Combiner& combine, const View& x, int
   const int64_t n = w.shape[w.dim];
   const int64_t width = columns ? w.shape[inner] : 1;
   const int64_t strip = columns ? std::min(width, std::max<int64_t>(64, kGrain / n)) : 1;
-  const int64_t strips = (width + strip - 1) / strip;
+  const int64_t strips = ceil_div(width, strip);
   int64_t outer = 1;
   for (int d = 0; d < w.ndim; ++d)
     if (d != w.dim && !(columns && d == inner)) outer *= w.shape[d];
@@ -523,7 +523,7 @@ constexpr int64_t kMaskBlock = 32768;
 
 // Counts of true, block by block, summed up to where each block's elements begin.
 std::vector<int64_t> mask_offsets(const bool* mask, int64_t n) {
-  std::vector<int64_t> offsets(static_cast<size_t>((n + kMaskBlock - 1) / kMaskBlock + 1), 0);
+  std::vector<int64_t> offsets(static_cast<size_t>(ceil_div(n, kMaskBlock) + 1), 0);
   const uint8_t* bytes = reinterpret_cast<const uint8_t*>(mask);
   parallel_for(n, kMaskBlock, [&](int64_t begin, int64_t end) {
     int64_t count = 0;
@@ -570,7 +570,7 @@ int64_t find_outside(View index, int64_t low, int64_t high) {
     }
     return p;
   };
-  const int64_t pieces = (row + kGrain - 1) / kGrain;
+  const int64_t pieces = ceil_div(row, kGrain);
   std::vector<char> bad(static_cast<size_t>(rows * pieces), 0);
   parallel_for(rows * pieces, std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {

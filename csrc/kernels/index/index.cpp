@@ -7,12 +7,11 @@
 
 #include "core/parallel.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-constexpr int64_t kGrain = 32768;  // elements that are worth a thread
 
 // Dimensions of `table` and `values` on one side of the places, merged where both are contiguous.
 struct Side {
@@ -100,7 +99,7 @@ constexpr auto any_place = [](int64_t) { return true; };
 // Places may be done in any order and at the same time.
 template <class T, class Row>
 void run_free(const Loop& loop, T* table, T* values, Row row) {
-  const int64_t grain = std::max<int64_t>(1, kGrain / loop.after.total);
+  const int64_t grain = std::max<int64_t>(1, kLightGrain / loop.after.total);
   parallel_for(loop.before.total * loop.count, grain, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t k = begin % loop.count, m = std::min(loop.count - k, end - begin);
@@ -117,9 +116,9 @@ void run_free(const Loop& loop, T* table, T* values, Row row) {
 template <class T, class Row>
 void run_ordered(const Loop& loop, T* table, T* values, int64_t num_places, Row row) {
   const int64_t each = loop.count * loop.after.total;
-  const int64_t parts = std::clamp<int64_t>(std::min(loop.after.total / 16, each / (2 * kGrain)), 1, 16);
+  const int64_t parts = std::clamp<int64_t>(std::min(loop.after.total / 16, each / (2 * kLightGrain)), 1, 16);
   if (loop.before.total >= 8 || parts == 1) {
-    parallel_for(loop.before.total, std::max<int64_t>(1, kGrain / each), [&](int64_t begin, int64_t end) {
+    parallel_for(loop.before.total, std::max<int64_t>(1, kLightGrain / each), [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         int64_t in_table, in_values;
         loop.before.locate(b, in_table, in_values);
@@ -128,7 +127,7 @@ void run_ordered(const Loop& loop, T* table, T* values, int64_t num_places, Row 
     });
     return;
   }
-  const int64_t share = (num_places + parts - 1) / parts;
+  const int64_t share = ceil_div(num_places, parts);
   parallel_for(parts, 1, [&](int64_t part, int64_t) {
     const int64_t first = part * share, end = first + share;
     for (int64_t b = 0; b < loop.before.total; ++b) {
@@ -224,7 +223,7 @@ void triangle_rows(const View& y, const View& x, int64_t k, bool upper) {
   for (int d = 0; d < last - 1; ++d) outer *= y.shape[d];
   const int64_t ys = y.strides[last], xs = x.strides[last];
   const bool same = y.data == x.data;
-  parallel_for(outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
+  parallel_for(outer, std::max<int64_t>(1, kLightGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
     for (int64_t w = begin; w < end; ++w) {
       int64_t rest = w, to = 0, from = 0;
       for (int d = last - 1; d >= 0; --d) {
@@ -338,7 +337,7 @@ void unravel(int64_t* out, const int64_t* positions, int64_t n, const int64_t* s
   int64_t total = 1;
   for (int d = 0; d < ndim; ++d) total *= shape[d];
   const auto with = [&]<class U>(U) {
-    parallel_for(n, kGrain / ndim, [&](int64_t begin, int64_t end) {
+    parallel_for(n, kLightGrain / ndim, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         U rest = static_cast<U>(positions[i]);
         for (int d = ndim - 1; d > 0; --d) {

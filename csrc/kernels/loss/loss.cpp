@@ -10,6 +10,7 @@
 #include "kernels/elementwise/vecmath.h"
 #include "kernels/reduce/loops.h"
 #include "kernels/reduce/monoids.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -132,14 +133,14 @@ struct Slope {
   }
 };
 
-constexpr int64_t kLossGrain = 16384;  // a multiple of kTile
+static_assert(kGrain % kTile == 0);
 
 template <class Loss, class T>
 double sum_of(View x, View y, T parameter) {
   const int64_t n = x.numel(), item = itemsize(x.dtype);
   const bool direct = x.dtype == dtype_of<T>;
-  std::vector<double> parts(static_cast<size_t>((n + kLossGrain - 1) / kLossGrain));
-  parallel_for(n, kLossGrain, [&](int64_t begin, int64_t end) {
+  std::vector<double> parts(static_cast<size_t>(ceil_div(n, kGrain)));
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     alignas(64) T terms[kTile], xs[kTile], ys[kTile];
     double total = 0;
     for (int64_t at = begin; at < end; at += kTile) {
@@ -155,7 +156,7 @@ double sum_of(View x, View y, T parameter) {
       for (int64_t i = 0; i < m; ++i) terms[i] = Loss::value(a[i], b[i], parameter);
       total += Monoid<Sum<T>>::block(terms, m);
     }
-    parts[static_cast<size_t>(begin / kLossGrain)] = total;
+    parts[static_cast<size_t>(begin / kGrain)] = total;
   });
   double total = 0;
   for (const double part : parts) total += part;
@@ -205,14 +206,14 @@ struct Pieces {
   int64_t size, count;  // cases in a piece; pieces
   explicit Pieces(const CrossEntropy& p) : rows(p.inner == 1) {
     size = std::max<int64_t>(1, rows ? kTile / std::max<int64_t>(1, p.classes) : std::min<int64_t>(kTile, p.inner));
-    count = rows ? (p.outer + size - 1) / size : p.outer * ((p.inner + size - 1) / size);
+    count = rows ? ceil_div(p.outer, size) : p.outer * ceil_div(p.inner, size);
   }
   struct Piece {
     int64_t first_case, cases, x;  // x: offset of its first score
   };
   Piece operator()(const CrossEntropy& p, int64_t i) const {
     if (rows) return {i * size, std::min(size, p.outer - i * size), i * size * p.classes};
-    const int64_t across = (p.inner + size - 1) / size, o = i / across, column = i % across * size;
+    const int64_t across = ceil_div(p.inner, size), o = i / across, column = i % across * size;
     return {o * p.inner + column, std::min(size, p.inner - column), o * p.classes * p.inner + column};
   }
   int64_t grain(const CrossEntropy& p) const {
@@ -318,7 +319,7 @@ double forward(View loss, View log_sum, View x, const CrossEntropy& p) {
   const Pieces pieces(p);
   const Cases<T> target(p);
   const int64_t grain = pieces.grain(p);
-  std::vector<double> parts(static_cast<size_t>((pieces.count + grain - 1) / grain));
+  std::vector<double> parts(static_cast<size_t>(ceil_div(pieces.count, grain)));
   const Output to(loss);
   parallel_for(pieces.count, grain, [&](int64_t begin, int64_t end) {
     std::vector<T> space;

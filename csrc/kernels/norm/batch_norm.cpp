@@ -30,7 +30,7 @@ struct Shape {
 // Calls f(channel) for all channels, on threads.
 template <class F>
 void each_channel(const Shape& s, F&& f) {
-  parallel_for(s.channels, std::max<int64_t>(1, kUnit / s.count()), f);
+  parallel_for(s.channels, std::max<int64_t>(1, kLightGrain / s.count()), f);
 }
 
 template <class T>
@@ -64,7 +64,7 @@ template <class F>
 void each_tile(const Shape& s, F&& f) {
   const ColumnTiles tiles(s);
   const int64_t work = tiles.each * s.count();
-  parallel_for(tiles.count, std::max<int64_t>(1, kUnit / work), [&](int64_t begin, int64_t end) {
+  parallel_for(tiles.count, std::max<int64_t>(1, kLightGrain / work), [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) f(t * tiles.each, std::min(s.channels, (t + 1) * tiles.each));
   });
 }
@@ -197,7 +197,7 @@ void apply(View y, View x, View mean, View rstd, View weight, View bias) {
   const Whole<T> w(weight, s.channels, T(1)), b(bias, s.channels, T(0));
   if (s.lines()) {
     const int64_t pieces = s.outer * s.channels;
-    parallel_for(pieces, std::max<int64_t>(1, kUnit / s.inner), [&](int64_t begin, int64_t end) {
+    parallel_for(pieces, std::max<int64_t>(1, kLightGrain / s.inner), [&](int64_t begin, int64_t end) {
       Reader<T> in(x, s.inner);
       Writer<T> out(y, s.inner);
       for (int64_t p = begin; p < end; ++p) {

@@ -37,7 +37,7 @@ template <class T>
 void layer_norm_rows(View y, View mean, View rstd, View x, View weight, View bias, double eps, bool centered) {
   const int64_t rows = x.shape[0], n = x.shape[1];
   const Whole<T> scale(weight, n, T(1)), shift(bias, n, T(0));
-  parallel_for(rows, std::max<int64_t>(1, kUnit / n), [&](int64_t begin, int64_t end) {
+  parallel_for(rows, std::max<int64_t>(1, kLightGrain / n), [&](int64_t begin, int64_t end) {
     const int64_t together = rows_together(n);
     Reader<T> in(x, together * n);
     Writer<T> out(y, together * n);
@@ -80,7 +80,7 @@ std::array<T, 2> projections(const T* dy, const T* x, const T* w, int64_t n, T m
 template <class T>
 void parameter_gradients(View dweight, View dbias, View dy, View x, View mean, View rstd) {
   const int64_t rows = x.shape[0], n = x.shape[1];
-  parallel_for(n, std::max(kTile, kUnit / rows / kTile * kTile), [&](int64_t begin, int64_t end) {
+  parallel_for(n, std::max(kTile, kLightGrain / rows / kTile * kTile), [&](int64_t begin, int64_t end) {
     Reader<T> in(x, kTile), grad(dy, kTile);
     Writer<T> out_w(dweight, kTile), out_b(dbias, kTile);
     alignas(64) T dw[kTile], db[kTile];
@@ -188,7 +188,7 @@ void group_norm_rows(View y, View mean, View rstd, View x, View weight, View bia
   const int64_t channels = x.shape[1], inner = x.shape[2], groups = rstd.shape[1], each = channels / groups,
                 n = each * inner;
   const Whole<T> scale(weight, channels, T(1)), shift(bias, channels, T(0));
-  parallel_for(x.shape[0] * groups, std::max<int64_t>(1, kUnit / n), [&](int64_t begin, int64_t end) {
+  parallel_for(x.shape[0] * groups, std::max<int64_t>(1, kLightGrain / n), [&](int64_t begin, int64_t end) {
     const int64_t together = rows_together(n);
     Reader<T> in(x, together * n);
     Writer<T> out(y, together * n);
@@ -227,7 +227,7 @@ void group_norm_backward_rows(View dx, View dweight, View dbias, View dy, View x
   const int64_t each = channels / groups, n = each * inner;
   const Whole<T> scale(weight, channels, T(1));
   std::vector<double> partial(static_cast<size_t>(2 * samples * channels));  // of weight and bias, for each sample
-  parallel_for(samples * groups, std::max<int64_t>(1, kUnit / n), [&](int64_t begin, int64_t end) {
+  parallel_for(samples * groups, std::max<int64_t>(1, kLightGrain / n), [&](int64_t begin, int64_t end) {
     Reader<T> in(x, n), grad(dy, n);
     Writer<T> out(dx, n);
     for (int64_t r = begin; r < end; ++r) {

@@ -278,7 +278,7 @@ void run_turned(std::initializer_list<const View*> views, const Lines& lines) {
   bool plain[3];
   for (int k = 0; k < n; ++k) plain[k] = even && lines.step[k] == 1 && view[k]->dtype == dtype_of<T>;
   const int64_t groups = ceil_div(lines.count, width);
-  parallel_for(groups, std::max<int64_t>(1, kUnit / (4 * kRoom)), [&](int64_t begin, int64_t end) {
+  parallel_for(groups, std::max<int64_t>(1, kLightGrain / (4 * kRoom)), [&](int64_t begin, int64_t end) {
     alignas(64) T space[3][kRoom + 16];
     T line[kShort];
     for (int64_t group = begin; group < end; ++group) {

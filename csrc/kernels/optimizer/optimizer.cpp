@@ -12,12 +12,11 @@
 #include "core/parallel.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
-
-constexpr int64_t kGrain = 16384;
 
 // a + w (b - a), in the form that is exact at the nearer end.
 template <class T>

@@ -7,18 +7,17 @@
 #include "kernels/gemm/micro.h"
 #include "kernels/pool/pool.h"
 #include "kernels/pool/windows.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
-
-constexpr int64_t kGrain = 1 << 15;  // elements worth a thread
 
 template <class T>
 using IntVec = decltype(Vec<T>{} > Vec<T>{});
 template <class T>
 using Int = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
-int64_t grain_for(int64_t work) { return (kGrain + work) / std::max<int64_t>(1, work); }
+int64_t grain_for(int64_t work) { return (kLightGrain + work) / std::max<int64_t>(1, work); }
 
 // The windows of all three dimensions.
 struct AllWindows {
@@ -152,8 +151,8 @@ void max_scatter(const PoolShape& s, const T* dy, const Index* index, T* dx) {
   const AllWindows all(s);
   const int64_t channels = s.channels, images = s.planes / channels;
   const int64_t share = channels * images / get_num_threads();  // results do not depend on it
-  const int64_t width = std::min(channels, (share + line - 1) / line * line);
-  const int64_t blocks = (channels + width - 1) / width;
+  const int64_t width = std::min(channels, ceil_div(share, line) * line);
+  const int64_t blocks = ceil_div(channels, width);
   parallel_for(images * blocks, grain_for(s.in_size() * width), [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t image = unit / blocks, from = unit % blocks * width, n = std::min(width, channels - from);

@@ -14,11 +14,10 @@
 #include "kernels/elementwise/loops.h"
 #include "kernels/pool/windows.h"
 #include "kernels/scratch.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
-
-constexpr int64_t kGrain = 1 << 15;  // elements worth a thread
 
 // Outputs [first, last) see input o * stride + offset, which exists.
 struct TapRange {
@@ -167,7 +166,7 @@ template <class T, class Index>
 void max_vectors(const PoolShape& s, const T* x, T* y, Index* index) {
   const MaxPlan<T> plan(s);
   const int64_t in_size = s.in_size(), out_size = s.out_size(), taps = static_cast<int64_t>(plan.offsets.size());
-  parallel_for(s.planes, ceil_div(kGrain, out_size * taps + 1), [&](int64_t begin, int64_t end) {
+  parallel_for(s.planes, ceil_div(kLightGrain, out_size * taps + 1), [&](int64_t begin, int64_t end) {
     T* const grid = padded_plane<T>.get(plan.planes.plane() + kLanes<T>);
     for (int64_t p = begin; p < end; ++p) {
       plan.planes.fill(grid, x + p * in_size, -std::numeric_limits<T>::infinity());
@@ -233,7 +232,7 @@ template <class T, class Index>
 void max_windows(const PoolShape& s, const T* x, T* y, Index* index) {
   const Windows w0(s, 0), w1(s, 1), w2(s, 2);
   const int64_t lines = s.out[0] * s.out[1], n = s.out[2], in_size = s.in_size();
-  parallel_for(s.planes * lines, ceil_div(kGrain, in_size / lines + 1), [&](int64_t begin, int64_t end) {
+  parallel_for(s.planes * lines, ceil_div(kLightGrain, in_size / lines + 1), [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const int64_t o0 = line % lines / s.out[1], o1 = line % s.out[1];
       const T* plane = x + line / lines * in_size;
@@ -347,7 +346,7 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
   if (s.out_size() == 1 && w2.end[0] - w2.begin[0] == in_size) {  // one window, the plane
     T scale;
     factors(s, w0, w1, w2, 0, 0, &scale);
-    return parallel_for(s.planes, ceil_div(kGrain, in_size), [&](int64_t first, int64_t last) {
+    return parallel_for(s.planes, ceil_div(kLightGrain, in_size), [&](int64_t first, int64_t last) {
       for (int64_t p = first; p < last; ++p) {
         if constexpr (backward) std::fill_n(x + p * in_size, in_size, y[p] * scale);
         else y[p] = sum_run(x + p * in_size, in_size) * scale;
@@ -362,7 +361,7 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
     factors(s, w0, w1, w2, line / s.out[1], line % s.out[1], factor.data() + line * n);
   // Backward, the lines of a plane add to the same inputs: planes are the smallest unit there.
   const int64_t unit = backward ? lines : 1;
-  parallel_for(s.planes * lines / unit, ceil_div(kGrain, ceil_div(in_size * unit, lines)),
+  parallel_for(s.planes * lines / unit, ceil_div(kLightGrain, ceil_div(in_size * unit, lines)),
                [&](int64_t first, int64_t last) {
                  std::vector<T> scaled(backward ? n : 0), whole(s.in[2]);
                  std::vector<std::conditional_t<backward, T*, const T*>> rows;
@@ -413,7 +412,7 @@ void avg_pool_backward(DType dtype, const PoolShape& shape, const void* dy, void
 void plane_gather(DType dtype, int64_t planes, int64_t few, int64_t many, const void* x, DType index_dtype,
                   const void* index, void* y) {
   by_types(dtype, index_dtype, [&]<class T, class Index>(T, Index) {
-    parallel_for(planes, ceil_div(kGrain, few + 1), [&](int64_t first, int64_t last) {
+    parallel_for(planes, ceil_div(kLightGrain, few + 1), [&](int64_t first, int64_t last) {
       for (int64_t p = first; p < last; ++p) {
         const T* from = static_cast<const T*>(x) + p * many;
         const Index* at = static_cast<const Index*>(index) + p * few;
@@ -427,7 +426,7 @@ void plane_gather(DType dtype, int64_t planes, int64_t few, int64_t many, const 
 void plane_scatter(DType dtype, int64_t planes, int64_t few, int64_t many, const void* y, DType index_dtype,
                    const void* index, void* x, bool sum) {
   by_types(dtype, index_dtype, [&]<class T, class Index>(T, Index) {
-    parallel_for(planes, ceil_div(kGrain, few + many + 1), [&](int64_t first, int64_t last) {
+    parallel_for(planes, ceil_div(kLightGrain, few + many + 1), [&](int64_t first, int64_t last) {
       for (int64_t p = first; p < last; ++p) {
         const T* from = static_cast<const T*>(y) + p * few;
         const Index* at = static_cast<const Index*>(index) + p * few;

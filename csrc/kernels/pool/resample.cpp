@@ -4,13 +4,10 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
-
-constexpr int64_t kGrain = 1 << 14;  // elements worth a thread
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 template <class T>
 void add_scaled(T* y, const T* x, T factor, int64_t n) {

@@ -11,20 +11,21 @@
 #include "kernels/elementwise/vecmath.h"
 #include "kernels/elementwise/vectrig.h"
 #include "kernels/random/words.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int64_t kGrain = 32 * kCounters;  // in counters
+constexpr int64_t kCounterGrain = 32 * kCounters;
 
 // Fills y, T being what is computed and `Per` how many elements a counter serves. transform(words, rows) leaves element
 // Per * k + j of the block in rows[j][k]; `first` is the number of the block's first element.
 template <class T, int Per, class F>
 void fill_blocks(const View& y, Draw draw, F transform) {
-  const int64_t n = y.numel(), item = itemsize(y.dtype), counters = (n + Per - 1) / Per;
+  const int64_t n = y.numel(), item = itemsize(y.dtype), counters = ceil_div(n, Per);
   const bool direct = y.dtype == dtype_of<T>;
-  parallel_for(counters, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(counters, kCounterGrain, [&](int64_t begin, int64_t end) {
     Words words;
     alignas(64) T rows[Per][kCounters];
     alignas(64) T line[Per * kCounters];
@@ -234,7 +235,7 @@ void dropout_as(const View& y, const View& x, uint32_t* kept, Draw draw, double 
   const int64_t n = y.numel(), counters = (n + 3) / 4;
   const auto threshold = static_cast<uint32_t>(std::min(p * 0x1p32, 0x1p32 - 1));
   const T scale = dropout_scale<T>(p);
-  parallel_for(counters, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(counters, kCounterGrain, [&](int64_t begin, int64_t end) {
     Words words;
     alignas(64) uint32_t words_in_order[4 * kCounters];
     alignas(64) T line[4 * kCounters];
@@ -268,7 +269,7 @@ void dropout_again_as(const View& y, const View& x, const uint32_t* kept, double
   constexpr int64_t block = 1024;
   const T scale = dropout_scale<T>(p);
   const int64_t n = y.numel();
-  parallel_for((n + block - 1) / block, 32, [&](int64_t begin, int64_t end) {
+  parallel_for(ceil_div(n, block), 32, [&](int64_t begin, int64_t end) {
     alignas(64) T line[block];
     for (int64_t first = begin * block; first < std::min(n, end * block); first += block) {
       const Stretch<T> part{y, x, first, std::min(block, n - first), line};

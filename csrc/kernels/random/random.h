@@ -4,6 +4,7 @@
 
 #include "core/view.h"
 #include "kernels/kernel.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels {
 
@@ -37,7 +38,7 @@ inline constinit Kernel<void(View y, View x, const uint32_t* kept, double p)> dr
 // Elements that a counter serves: four where an element takes one word, two where it takes two.
 inline uint64_t counters_for(int64_t elements, int words) {
   const int64_t per_counter = 4 / words;
-  return static_cast<uint64_t>((elements + per_counter - 1) / per_counter);
+  return static_cast<uint64_t>(ceil_div(elements, per_counter));
 }
 
 }  // namespace genesis::kernels

@@ -67,7 +67,7 @@ struct Lines {
   }
   int64_t columns(int64_t at) const { return std::min(width, across - at % tiles * width); }
   int64_t total() const { return count / across * tiles; }
-  int64_t grain() const { return std::max<int64_t>(1, kUnit / std::max<int64_t>(1, length * width)); }
+  int64_t grain() const { return std::max<int64_t>(1, kLightGrain / std::max<int64_t>(1, length * width)); }
 };
 
 }  // namespace genesis::kernels::GENESIS_ISA

@@ -132,171 +132,216 @@ class Accs {
   std::unique_ptr<std::byte[]> data_;
 };
 
-void reduce_rows(const Reduction& r, const Plan& plan, const View& x) {
-  const Dim &row = plan.row(), &inner = plan.column();
-  const Source source(x, r.dtype, row.x);
-  const int64_t block = source.direct() ? kBlock : kTile;
-  const int64_t pieces = ceil_div(row.size, block);  // of a row
-  const int64_t blocks = plan.length / row.size * pieces;
-  // A reduction that is long while there are few of them is cut into chunks of whole blocks.
-  int64_t chunk = blocks;
-  if (plan.outputs < 64 && plan.length > kUnit) {
-    const int64_t per_block = std::min(row.size, block);
-    chunk = std::max(ceil_div(kUnit, per_block), ceil_div(blocks, kMaxChunks));
+// A reduced dimension runs fastest: outputs take blocks of rows. A reduction that is long while there are few of them
+// is cut into chunks of whole blocks.
+class RowReduction {
+ public:
+  RowReduction(const Reduction& r, const Plan& plan, const View& x)
+      : r_(r),
+        plan_(plan),
+        row_(plan.row()),
+        source_(x, r.dtype, row_.x),
+        block_(source_.direct() ? kBlock : kTile),
+        pieces_(ceil_div(row_.size, block_)),
+        blocks_(plan.length / row_.size * pieces_),
+        chunk_(blocks_) {
+    if (plan.outputs < 64 && plan.length > kLightGrain)
+      chunk_ = std::max(ceil_div(kLightGrain, std::min(row_.size, block_)), ceil_div(blocks_, kMaxChunks));
+    chunks_ = ceil_div(blocks_, chunk_);
   }
-  const int64_t chunks = ceil_div(blocks, chunk);
 
-  const auto accumulate = [&](void* acc, int64_t base, int64_t begin, int64_t end) {
+  void run() const {
+    if (chunks_ > 1) return in_chunks();
+    const int64_t grain = std::max<int64_t>(1, kLightGrain / plan_.length);
+    parallel_for(plan_.outputs, grain, [&](int64_t begin, int64_t end) {
+      if (blocks_ == 1) single_blocks(begin, end);
+      else many_blocks(begin, end);
+    });
+  }
+
+ private:
+  // Blocks [begin, end) of the output whose elements begin at `base`.
+  void accumulate(void* acc, int64_t base, int64_t begin, int64_t end) const {
     alignas(64) std::byte buffer[kTile * sizeof(int64_t)];
-    r.start(acc, 1);
-    Walk outer(plan.reduced, plan.num_reduced - 1, begin / pieces);
-    int64_t piece = begin % pieces;
+    r_.start(acc, 1);
+    Walk outer(plan_.reduced, plan_.num_reduced - 1, begin / pieces_);
+    int64_t piece = begin % pieces_;
     Pace pace;
-    for (int64_t b = begin; b < end; ++b, pace.spend(block)) {
-      const int64_t first = piece * block, n = std::min(block, row.size - first);
-      const int64_t offset = base + outer.x + first * row.x;
-      if (source.direct()) {
-        r.add(acc, source.at(offset), n, first);
+    for (int64_t b = begin; b < end; ++b, pace.spend(block_)) {
+      const int64_t first = piece * block_, n = std::min(block_, row_.size - first);
+      const int64_t offset = base + outer.x + first * row_.x;
+      if (source_.direct()) {
+        r_.add(acc, source_.at(offset), n, first);
       } else {
-        source.read(buffer, offset, n);
-        r.add(acc, buffer, n, first);
+        source_.read(buffer, offset, n);
+        r_.add(acc, buffer, n, first);
       }
-      if (++piece == pieces) {
+      if (++piece == pieces_) {
         piece = 0;
         outer.next();
       }
     }
-  };
+  }
 
-  if (chunks == 1) {
-    const int64_t grain = std::max<int64_t>(1, kUnit / plan.length);
-    parallel_for(plan.outputs, grain, [&](int64_t begin, int64_t end) {
-      if (blocks == 1) {
-        alignas(64) std::byte buffer[kTile * sizeof(int64_t)];
-        for (int64_t k = begin; k < end;) {
-          const Walk kept(plan.kept, plan.num_kept, k);
-          int64_t outputs = std::min(end - k, inner.size - k % inner.size);
-          if (source.direct()) {
-            r.whole(source.at(kept.x), row.size, outputs, inner.x, kept.y, inner.y);
-          } else {
-            outputs = std::min(outputs, kTile / row.size);
-            source.read_lines(buffer, kept.x, outputs, inner.x, row.size);
-            r.whole(buffer, row.size, outputs, row.size, kept.y, inner.y);
-          }
-          k += outputs;
-        }
-        return;
+  // Outputs [begin, end), each of which is one block: several in one call.
+  void single_blocks(int64_t begin, int64_t end) const {
+    alignas(64) std::byte buffer[kTile * sizeof(int64_t)];
+    const Dim& inner = plan_.column();
+    for (int64_t k = begin; k < end;) {
+      const Walk kept(plan_.kept, plan_.num_kept, k);
+      int64_t outputs = std::min(end - k, inner.size - k % inner.size);
+      if (source_.direct()) {
+        r_.whole(source_.at(kept.x), row_.size, outputs, inner.x, kept.y, inner.y);
+      } else {
+        outputs = std::min(outputs, kTile / row_.size);
+        source_.read_lines(buffer, kept.x, outputs, inner.x, row_.size);
+        r_.whole(buffer, row_.size, outputs, row_.size, kept.y, inner.y);
       }
-      alignas(64) std::byte acc[kMostAcc];
-      Walk kept(plan.kept, plan.num_kept, begin);
-      for (int64_t k = begin; k < end; ++k, kept.next()) {
-        accumulate(acc, kept.x, 0, blocks);
-        r.store(acc, 1, kept.y, 0);
+      k += outputs;
+    }
+  }
+
+  void many_blocks(int64_t begin, int64_t end) const {
+    alignas(64) std::byte acc[kMostAcc];
+    Walk kept(plan_.kept, plan_.num_kept, begin);
+    for (int64_t k = begin; k < end; ++k, kept.next()) {
+      accumulate(acc, kept.x, 0, blocks_);
+      r_.store(acc, 1, kept.y, 0);
+    }
+  }
+
+  // Threads share the chunks of an output; the partial results are merged in order.
+  void in_chunks() const {
+    const Accs partial(r_, plan_.outputs * chunks_);
+    parallel_for(plan_.outputs * chunks_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t u = begin; u < end; ++u) {
+        const Walk kept(plan_.kept, plan_.num_kept, u / chunks_);
+        const int64_t from = u % chunks_ * chunk_;
+        accumulate(partial[u], kept.x, from, std::min(blocks_, from + chunk_));
       }
     });
-    return;
-  }
-  const Accs partial(r, plan.outputs * chunks);
-  parallel_for(plan.outputs * chunks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t u = begin; u < end; ++u) {
-      const Walk kept(plan.kept, plan.num_kept, u / chunks);
-      const int64_t from = u % chunks * chunk;
-      accumulate(partial[u], kept.x, from, std::min(blocks, from + chunk));
+    Walk kept(plan_.kept, plan_.num_kept, 0);
+    for (int64_t k = 0; k < plan_.outputs; ++k, kept.next()) {
+      void* const total = partial[k * chunks_];
+      for (int64_t c = 1; c < chunks_; ++c) r_.merge(total, partial[k * chunks_ + c], 1);
+      r_.store(total, 1, kept.y, 0);
     }
-  });
-  Walk kept(plan.kept, plan.num_kept, 0);
-  for (int64_t k = 0; k < plan.outputs; ++k, kept.next()) {
-    void* const total = partial[k * chunks];
-    for (int64_t c = 1; c < chunks; ++c) r.merge(total, partial[k * chunks + c], 1);
-    r.store(total, 1, kept.y, 0);
   }
-}
 
-void reduce_columns(const Reduction& r, const Plan& plan, const View& x) {
-  const Dim &row = plan.row(), &column = plan.column();
-  const Source source(x, r.dtype, column.x);
-  // Few columns: several rows that follow each other in memory count as one long row, whose parts are merged at the
-  // end.
-  const bool folds = r.folds && source.direct() && column.size <= kColumns / 16 && row.x == column.size;
-  const int64_t fold = folds ? std::min(kColumns / 2 / column.size, row.size) : 1;
-  const int64_t width = source.direct() ? kColumns : kGatherColumns;
-  const int64_t tiles = ceil_div(column.size, width);
-  const int64_t outer = plan.outputs / column.size;
+  const Reduction& r_;
+  const Plan& plan_;
+  const Dim& row_;
+  Source source_;
+  int64_t block_, pieces_;           // elements of a block; blocks of a row
+  int64_t blocks_, chunk_, chunks_;  // blocks of an output; blocks of a chunk; chunks of an output
+};
 
-  int64_t chunk = plan.length;  // rows
-  if (outer * tiles < 32 && plan.outputs * plan.length > kUnit) {
-    chunk = std::max(ceil_div(2 * kUnit, std::min(width, column.size)), ceil_div(plan.length, kMaxChunks));
-    chunk = std::min(plan.length, ceil_div(chunk, fold) * fold);
+// A kept dimension runs fastest: a tile of neighbouring outputs accumulates whole rows. Where outputs are few, rows are
+// cut into chunks.
+class ColumnReduction {
+ public:
+  ColumnReduction(const Reduction& r, const Plan& plan, const View& x)
+      : r_(r),
+        plan_(plan),
+        row_(plan.row()),
+        column_(plan.column()),
+        source_(x, r.dtype, column_.x),
+        width_(source_.direct() ? kColumns : kGatherColumns),
+        tiles_(ceil_div(column_.size, width_)),
+        outer_(plan.outputs / column_.size),
+        chunk_(plan.length) {
+    if (r.folds && source_.direct() && column_.size <= kColumns / 16 && row_.x == column_.size)
+      fold_ = std::min(kColumns / 2 / column_.size, row_.size);
+    if (outer_ * tiles_ < 32 && plan.outputs * plan.length > kLightGrain) {
+      chunk_ = std::max(ceil_div(2 * kLightGrain, std::min(width_, column_.size)), ceil_div(plan.length, kMaxChunks));
+      chunk_ = std::min(plan.length, ceil_div(chunk_, fold_) * fold_);
+    }
+    chunks_ = ceil_div(plan.length, chunk_);
   }
-  const int64_t chunks = ceil_div(plan.length, chunk);
-  const int64_t units = outer * tiles * chunks;
-  const int64_t per_unit = chunk * std::min(width, column.size);
+
+  void run() const {
+    const Accs partial(r_, chunks_ > 1 ? outer_ * column_.size * chunks_ : 0);
+    const int64_t units = outer_ * tiles_ * chunks_, per_unit = chunk_ * std::min(width_, column_.size);
+    parallel_for(units, std::max<int64_t>(1, kLightGrain / per_unit), [&](int64_t begin, int64_t end) {
+      for (int64_t u = begin; u < end; ++u) unit(u, partial);
+    });
+    if (chunks_ > 1) merge(partial);
+  }
+
+ private:
+  // One chunk of one tile.
+  void unit(int64_t u, const Accs& partial) const {
+    const int64_t c = u % chunks_, t = u / chunks_ % tiles_, k = u / chunks_ / tiles_;
+    const Walk kept(plan_.kept, plan_.num_kept - 1, k);
+    const int64_t first = t * width_, n = std::min(width_, column_.size - first);
+    const int64_t from = c * chunk_, to = std::min(plan_.length, from + chunk_);
+    if (chunks_ > 1) {
+      accumulate(partial[(k * chunks_ + c) * column_.size + first], kept.x + first * column_.x, n, from, to);
+    } else {
+      alignas(64) std::byte result[kColumns * kMostAcc];
+      accumulate(result, kept.x + first * column_.x, n, from, to);
+      r_.store(result, n, kept.y + first * column_.y, column_.y);
+    }
+  }
 
   // Rows [begin, end) of the columns from `offset` on.
-  const auto accumulate = [&](void* result, int64_t offset, int64_t columns, int64_t begin, int64_t end) {
+  void accumulate(void* result, int64_t offset, int64_t columns, int64_t begin, int64_t end) const {
     alignas(64) std::byte tile[kMostTile];
     alignas(64) std::byte rest[kMostTile];  // of rows left over by folding
     alignas(64) std::byte buffer[kGathered * sizeof(int64_t)];
-    r.start_tile(tile);
+    r_.start_tile(tile);
     bool any_rest = false;
     Pace pace;
     while (begin < end) {
-      const Walk at(plan.reduced, plan.num_reduced - 1, begin / row.size);
-      const int64_t first = begin % row.size;
-      int64_t rows = std::min(end - begin, row.size - first);
-      const int64_t from = offset + at.x + first * row.x;
-      if (!source.direct()) {
+      const Walk at(plan_.reduced, plan_.num_reduced - 1, begin / row_.size);
+      const int64_t first = begin % row_.size;
+      int64_t rows = std::min(end - begin, row_.size - first);
+      const int64_t from = offset + at.x + first * row_.x;
+      if (!source_.direct()) {
         rows = std::min({rows, kGathered / columns, kRowBlock});
-        source.read_lines(buffer, from, rows, row.x, columns);
-        r.add_rows(tile, buffer, columns, rows, columns, first);
-      } else if (fold > 1) {
-        const int64_t folded = std::min(rows / fold, kRowBlock);
-        if (folded > 0) {
-          r.add_rows(tile, source.at(from), fold * row.x, folded, fold * columns, first);
-          rows = folded * fold;
-        } else {
-          if (!any_rest) r.start_tile(rest);
-          any_rest = true;
-          r.add_rows(rest, source.at(from), row.x, rows, columns, first);
-        }
-      } else {
+        source_.read_lines(buffer, from, rows, row_.x, columns);
+        r_.add_rows(tile, buffer, columns, rows, columns, first);
+      } else if (fold_ == 1) {
         rows = std::min(rows, kRowBlock);
-        r.add_rows(tile, source.at(from), row.x, rows, columns, first);
+        r_.add_rows(tile, source_.at(from), row_.x, rows, columns, first);
+      } else if (const int64_t folded = std::min(rows / fold_, kRowBlock); folded > 0) {
+        r_.add_rows(tile, source_.at(from), fold_ * row_.x, folded, fold_ * columns, first);
+        rows = folded * fold_;
+      } else {
+        if (!any_rest) r_.start_tile(rest);
+        any_rest = true;
+        r_.add_rows(rest, source_.at(from), row_.x, rows, columns, first);
       }
       begin += rows;
       pace.spend(rows * columns);
     }
-    r.finish_tile(tile, result, columns, fold);
+    r_.finish_tile(tile, result, columns, fold_);
     if (any_rest) {
-      r.finish_tile(rest, buffer, columns, 1);
-      r.merge(result, buffer, columns);
+      r_.finish_tile(rest, buffer, columns, 1);
+      r_.merge(result, buffer, columns);
     }
-  };
-
-  const Accs partial(r, chunks > 1 ? outer * column.size * chunks : 0);
-  parallel_for(units, std::max<int64_t>(1, kUnit / per_unit), [&](int64_t begin, int64_t end) {
-    for (int64_t u = begin; u < end; ++u) {
-      const int64_t c = u % chunks, t = u / chunks % tiles, k = u / chunks / tiles;
-      const Walk kept(plan.kept, plan.num_kept - 1, k);
-      const int64_t first = t * width, n = std::min(width, column.size - first);
-      const int64_t from = c * chunk, to = std::min(plan.length, from + chunk);
-      if (chunks > 1) {
-        accumulate(partial[(k * chunks + c) * column.size + first], kept.x + first * column.x, n, from, to);
-      } else {
-        alignas(64) std::byte result[kColumns * kMostAcc];
-        accumulate(result, kept.x + first * column.x, n, from, to);
-        r.store(result, n, kept.y + first * column.y, column.y);
-      }
-    }
-  });
-  if (chunks == 1) return;
-  for (int64_t k = 0; k < outer; ++k) {
-    const Walk kept(plan.kept, plan.num_kept - 1, k);
-    void* const total = partial[k * chunks * column.size];
-    for (int64_t c = 1; c < chunks; ++c) r.merge(total, partial[(k * chunks + c) * column.size], column.size);
-    r.store(total, column.size, kept.y, column.y);
   }
-}
+
+  // Merges the chunks in order.
+  void merge(const Accs& partial) const {
+    for (int64_t k = 0; k < outer_; ++k) {
+      const Walk kept(plan_.kept, plan_.num_kept - 1, k);
+      void* const total = partial[k * chunks_ * column_.size];
+      for (int64_t c = 1; c < chunks_; ++c) r_.merge(total, partial[(k * chunks_ + c) * column_.size], column_.size);
+      r_.store(total, column_.size, kept.y, column_.y);
+    }
+  }
+
+  const Reduction& r_;
+  const Plan& plan_;
+  const Dim &row_, &column_;
+  Source source_;
+  int64_t width_, tiles_, outer_;  // columns of a tile; tiles of a row of outputs; such rows
+  int64_t chunk_, chunks_;         // rows of a chunk; chunks of an output
+  // With few columns, this many rows that follow each other in memory count as one long row, whose parts are merged at
+  // the end.
+  int64_t fold_ = 1;
+};
 
 }  // namespace
 
@@ -306,8 +351,8 @@ void reduce(const Reduction& r, const View& y, const View& x) {
   const Dim &column = plan.column(), &row = plan.row();
   const bool inner = column.x != 0 && (row.x == 0 || column.x < row.x);
   const bool folds = r.folds && column.x == 1 && row.x == column.size;
-  if (inner && (column.size >= 8 || folds || plan.length < 8)) reduce_columns(r, plan, x);
-  else reduce_rows(r, plan, x);
+  if (inner && (column.size >= 8 || folds || plan.length < 8)) ColumnReduction(r, plan, x).run();
+  else RowReduction(r, plan, x).run();
 }
 
 }  // namespace genesis::kernels

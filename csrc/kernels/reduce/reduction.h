@@ -10,17 +10,15 @@
 #pragma once
 
 #include "core/view.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels {
 
 inline constexpr int64_t kBlock = 4096;    // most elements in one add()
 inline constexpr int64_t kRowBlock = 256;  // most rows in one add_rows()
 inline constexpr int64_t kColumns = 512;   // outputs in a tile
-inline constexpr int64_t kUnit = 32768;    // elements that are worth a thread
 inline constexpr int64_t kMostAcc = 24;    // bytes of an accumulator
 inline constexpr int64_t kMostTile = kColumns * kMostAcc;
-
-inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Pointers to accumulators, tiles and elements are untyped; steps and strides count elements, `y` counts outputs.
 class Reduction {

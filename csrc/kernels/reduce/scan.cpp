@@ -133,8 +133,12 @@ struct Stretch {
   int64_t item;
   DType dtype;
   bool native;
-  explicit Stretch(const View& v)
-      : data(static_cast<char*>(v.data)), item(itemsize(v.dtype)), dtype(v.dtype), native(v.dtype == dtype_of<T>) {}
+  explicit Stretch(const View& v) : Stretch(static_cast<char*>(v.data), v.dtype) {}
+  Stretch(char* data, DType dtype) : data(data), item(itemsize(dtype)), dtype(dtype), native(dtype == dtype_of<T>) {}
+  template <class S>
+  Stretch<S> as() const {
+    return {data, dtype};
+  }
   const T* read(T* buffer, int64_t offset, int64_t step, int64_t n) const {
     const T* x = reinterpret_cast<const T*>(data) + offset;
     if (native && step == 1) return x;
@@ -159,108 +163,135 @@ struct Stretch {
   }
 };
 
+// A scan of the lines of a view, in the way that suits their length and arrangement.
 template <class Op, class T, class A>
-void running(const View& y, const View& x, int dim, bool reverse) {
+class Scan {
   using R = Running<Op, T, A>;
-  constexpr int64_t kWidth = 128;
-  const Lines lines({&y, &x}, dim, reverse, kWidth);
-  if (lines.across > 1) {
-    const auto side_by_side = [&]<class S>(const Stretch<S>& to, const Stretch<S>& from) {
-      parallel_for(lines.total(), lines.grain(), [&](int64_t begin, int64_t end) {
-        alignas(64) A carry[kWidth];
-        alignas(64) S in[kWidth], out[kWidth];
-        for (int64_t u = begin; u < end; ++u) {
-          int64_t at_y = lines.offset(0, u), at_x = lines.offset(1, u);
-          const int64_t n = lines.columns(u);
-          std::fill_n(carry, kWidth, A(Op::kStart));
-          for (int64_t i = 0; i < lines.length; ++i, at_y += lines.step[0], at_x += lines.step[1]) {
-            R::row(carry, to.place(out, at_y, 1), from.read(in, at_x, 1, n), n);
-            to.write(out, at_y, 1, n);
-          }
-        }
-      });
-    };
+  static constexpr int64_t kWidth = 128;
+
+ public:
+  Scan(const View& y, const View& x, int dim, bool reverse)
+      : lines_({&y, &x}, dim, reverse, kWidth), to_(y), from_(x) {}
+
+  void run() const {
+    if (lines_.across > 1) return tiles();
+    if (lines_.length <= kTile && lines_.follow(0) && lines_.follow(1)) return short_lines();
+    if (lines_.count < 64 && lines_.length >= 2 * kLightGrain) return in_chunks(ceil_div(lines_.length, kLightGrain));
+    parallel_for(lines_.count, lines_.grain(), [&](int64_t begin, int64_t end) {
+      for (int64_t u = begin; u < end; ++u)
+        segment(A(Op::kStart), lines_.offset(0, u), lines_.offset(1, u), lines_.length);
+    });
+  }
+
+ private:
+  // Neighbouring lines advance together.
+  void tiles() const {
 #if defined(GENESIS_HALF_VECTORS)
     if constexpr (std::is_same_v<T, float>) {
-      const bool same = y.dtype == x.dtype;
-      if (same && y.dtype == DType::Float16) return side_by_side(Stretch<Half>(y), Stretch<Half>(x));
-      if (same && y.dtype == DType::BFloat16) return side_by_side(Stretch<BFloat16>(y), Stretch<BFloat16>(x));
+      const bool same = to_.dtype == from_.dtype;
+      if (same && to_.dtype == DType::Float16) return tiles_of(to_.template as<Half>(), from_.template as<Half>());
+      if (same && to_.dtype == DType::BFloat16)
+        return tiles_of(to_.template as<BFloat16>(), from_.template as<BFloat16>());
     }
 #endif
-    return side_by_side(Stretch<T>(y), Stretch<T>(x));
+    tiles_of(to_, from_);
   }
-  const Stretch<T> to(y), from(x);
-  if (lines.length <= kTile && lines.follow(0) && lines.follow(1)) {
-    // As many as fill a tile are read and written at once: to convert short lines one by one takes longer than to scan.
-    const int64_t together = kTile / lines.length;
-    parallel_for(lines.count, lines.grain(), [&](int64_t begin, int64_t end) {
+  template <class S>
+  void tiles_of(const Stretch<S>& to, const Stretch<S>& from) const {
+    parallel_for(lines_.total(), lines_.grain(), [&](int64_t begin, int64_t end) {
+      alignas(64) A carry[kWidth];
+      alignas(64) S in[kWidth], out[kWidth];
+      for (int64_t u = begin; u < end; ++u) {
+        int64_t at_y = lines_.offset(0, u), at_x = lines_.offset(1, u);
+        const int64_t n = lines_.columns(u);
+        std::fill_n(carry, kWidth, A(Op::kStart));
+        for (int64_t i = 0; i < lines_.length; ++i, at_y += lines_.step[0], at_x += lines_.step[1]) {
+          R::row(carry, to.place(out, at_y, 1), from.read(in, at_x, 1, n), n);
+          to.write(out, at_y, 1, n);
+        }
+      }
+    });
+  }
+
+  // As many lines as fill a tile are read and written at once: to convert short lines one by one takes longer than to
+  // scan.
+  void short_lines() const {
+    const int64_t together = kTile / lines_.length;
+    parallel_for(lines_.count, lines_.grain(), [&](int64_t begin, int64_t end) {
       alignas(64) T in[kTile], out[kTile];
       for (int64_t u = begin; u < end; u += together) {
-        const int64_t at = u * lines.length, n = std::min(together, end - u) * lines.length;
-        const T* read = from.read(in, at, 1, n);
-        T* written = to.place(out, at, 1);
-        for (int64_t i = 0; i < n; i += lines.length) {
+        const int64_t at = u * lines_.length, n = std::min(together, end - u) * lines_.length;
+        const T* read = from_.read(in, at, 1, n);
+        T* written = to_.place(out, at, 1);
+        for (int64_t i = 0; i < n; i += lines_.length) {
           A carry = A(Op::kStart);
-          R::line(carry, written + i, read + i, lines.length);
+          R::line(carry, written + i, read + i, lines_.length);
         }
-        to.write(out, at, 1, n);
+        to_.write(out, at, 1, n);
       }
     });
-    return;
   }
-  const auto scan = [&](A carry, int64_t at_y, int64_t at_x, int64_t n) {
+
+  // n elements of a line, after those that add up to `carry`.
+  void segment(A carry, int64_t at_y, int64_t at_x, int64_t n) const {
     alignas(64) T in[kTile], out[kTile];
-    for (int64_t i = 0; i < n; i += kTile, at_y += kTile * lines.step[0], at_x += kTile * lines.step[1]) {
+    for (int64_t i = 0; i < n; i += kTile, at_y += kTile * lines_.step[0], at_x += kTile * lines_.step[1]) {
       const int64_t m = std::min(kTile, n - i);
-      R::line(carry, to.place(out, at_y, lines.step[0]), from.read(in, at_x, lines.step[1], m), m);
-      to.write(out, at_y, lines.step[0], m);
+      R::line(carry, to_.place(out, at_y, lines_.step[0]), from_.read(in, at_x, lines_.step[1], m), m);
+      to_.write(out, at_y, lines_.step[0], m);
     }
-  };
-  const int64_t chunks = lines.count < 64 && lines.length >= 2 * kUnit ? ceil_div(lines.length, kUnit) : 1;
-  if (chunks == 1) {
-    parallel_for(lines.count, lines.grain(), [&](int64_t begin, int64_t end) {
-      for (int64_t u = begin; u < end; ++u) scan(A(Op::kStart), lines.offset(0, u), lines.offset(1, u), lines.length);
+  }
+
+  // Few long lines: the totals of chunks first, then each chunk from the total of those before it.
+  void in_chunks(int64_t chunks) const {
+    std::vector<A> totals(static_cast<size_t>(lines_.count * chunks));
+    each_chunk(chunks, [&](int64_t u, int64_t first, int64_t n) {
+      totals[static_cast<size_t>(u)] = total(lines_.offset(1, u / chunks) + first * lines_.step[1], n);
     });
-    return;
-  }
-  std::vector<A> totals(static_cast<size_t>(lines.count * chunks));
-  parallel_for(lines.count * chunks, 1, [&](int64_t begin, int64_t end) {
-    alignas(64) T in[kTile];
-    for (int64_t u = begin; u < end; ++u) {
-      const int64_t first = u % chunks * kUnit, n = std::min(kUnit, lines.length - first);
-      const int64_t at = lines.offset(1, u / chunks) + first * lines.step[1];
-      A total = A(Op::kStart);
-      for (int64_t i = 0; i < n; i += kTile) {
-        const int64_t m = std::min(kTile, n - i);
-        total = Op::op(total, R::total(from.read(in, at + i * lines.step[1], lines.step[1], m), m));
+    for (int64_t k = 0; k < lines_.count; ++k) {
+      A before = A(Op::kStart);
+      for (int64_t c = 0; c < chunks; ++c) {
+        A& t = totals[static_cast<size_t>(k * chunks + c)];
+        before = Op::op(before, std::exchange(t, before));
       }
-      totals[static_cast<size_t>(u)] = total;
     }
-  });
-  for (int64_t k = 0; k < lines.count; ++k) {
-    A before = A(Op::kStart);
-    for (int64_t c = 0; c < chunks; ++c) {
-      A& t = totals[static_cast<size_t>(k * chunks + c)];
-      before = Op::op(before, std::exchange(t, before));
-    }
+    each_chunk(chunks, [&](int64_t u, int64_t first, int64_t n) {
+      segment(totals[static_cast<size_t>(u)], lines_.offset(0, u / chunks) + first * lines_.step[0],
+              lines_.offset(1, u / chunks) + first * lines_.step[1], n);
+    });
   }
-  parallel_for(lines.count * chunks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t u = begin; u < end; ++u) {
-      const int64_t first = u % chunks * kUnit, n = std::min(kUnit, lines.length - first);
-      scan(totals[static_cast<size_t>(u)], lines.offset(0, u / chunks) + first * lines.step[0],
-           lines.offset(1, u / chunks) + first * lines.step[1], n);
+  // Calls f(chunk, its first element, number of elements) for the chunks of all lines.
+  template <class F>
+  void each_chunk(int64_t chunks, const F& f) const {
+    parallel_for(lines_.count * chunks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t u = begin; u < end; ++u) {
+        const int64_t first = u % chunks * kLightGrain;
+        f(u, first, std::min(kLightGrain, lines_.length - first));
+      }
+    });
+  }
+  A total(int64_t at, int64_t n) const {
+    alignas(64) T in[kTile];
+    A sum = A(Op::kStart);
+    for (int64_t i = 0; i < n; i += kTile) {
+      const int64_t m = std::min(kTile, n - i);
+      sum = Op::op(sum, R::total(from_.read(in, at + i * lines_.step[1], lines_.step[1], m), m));
     }
-  });
-}
+    return sum;
+  }
+
+  Lines lines_;
+  Stretch<T> to_, from_;
+};
 
 template <class Op>
 void running_in(View y, View x, int dim, bool reverse) {
   switch (compute_type(y.dtype)) {
-    case DType::Float32: return running<Op, float, double>(y, x, dim, reverse);
-    case DType::Float64: return running<Op, double, double>(y, x, dim, reverse);
+    case DType::Float32: return Scan<Op, float, double>(y, x, dim, reverse).run();
+    case DType::Float64: return Scan<Op, double, double>(y, x, dim, reverse).run();
     case DType::UInt8:
     case DType::Int32:
-    case DType::Int64: return running<Op, int64_t, uint64_t>(y, x, dim, reverse);
+    case DType::Int64: return Scan<Op, int64_t, uint64_t>(y, x, dim, reverse).run();
     default: unsupported(y.dtype);
   }
 }

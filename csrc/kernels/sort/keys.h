@@ -16,6 +16,7 @@
 #include "core/dtype.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/steps.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -197,7 +198,7 @@ template <int Digit, class P>
 P* radix_sort(P* a, P* b, int64_t n, int shift, int bits) {
   constexpr uint32_t kMask = (1u << Digit) - 1;
   constexpr int kMost = (sizeof(P) * 4 + Digit - 1) / Digit;
-  const int digits = (bits + Digit - 1) / Digit;
+  const int digits = static_cast<int>(ceil_div(bits, Digit));
   uint32_t counts[kMost][kMask + 1];
   std::memset(counts, 0, sizeof(counts[0]) * static_cast<size_t>(digits));
   const uint64_t used = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;

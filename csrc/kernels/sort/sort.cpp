@@ -4,6 +4,7 @@
 
 #include "core/parallel.h"
 #include "kernels/sort/keys.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -22,7 +23,7 @@ void sort_long(const Sink<T>& to, const T* x, int64_t n, typename Packing<T>::P*
   using P = typename K::P;
   using U = typename K::U;
   using Count = std::conditional_t<sizeof(P) == 8, uint32_t, uint64_t>;
-  const int64_t chunks = std::clamp<int64_t>(n / (kLongRow / 2), 1, kMaxChunks), chunk = (n + chunks - 1) / chunks;
+  const int64_t chunks = std::clamp<int64_t>(n / (kLongRow / 2), 1, kMaxChunks), chunk = ceil_div(n, chunks);
   const std::unique_ptr<Count[]> counts(new Count[static_cast<size_t>(chunks * kBuckets)]);  // [chunk][bucket]
   const auto key_of = [&](int64_t i) { return static_cast<U>(Coding<T>::encode(x[i]) ^ to.flip); };
   int low = std::max(K::kBits - kDigit, 0);  // where the digit begins

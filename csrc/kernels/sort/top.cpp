@@ -1,6 +1,7 @@
 #include "core/parallel.h"
 #include "kernels/sort/keys.h"
 #include "kernels/sort/sort.h"
+#include "kernels/work.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
@@ -121,7 +122,7 @@ void top_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, 
     });
     return;
   }
-  const int64_t pieces = (n + piece - 1) / piece;
+  const int64_t pieces = ceil_div(n, piece);
   std::vector<std::vector<P>> found(static_cast<size_t>(pieces));
   for (int64_t r = 0; r < rows; ++r) {
     parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
