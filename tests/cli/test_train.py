@@ -280,7 +280,7 @@ def test_folders_and_files_that_are_wrong(tmp_path):
     (tmp_path / "picture").write_bytes(b"\x89PNG" * 1000)
     done = run("train", "gpt", "--text", tmp_path / "picture")
     assert done.status == 2
-    assert "byte 0 is not of a text in UTF-8" in done.err
+    assert "byte 0 is not valid UTF-8" in done.err
 
 
 def test_piped_output_is_plain(tmp_path):
@@ -364,8 +364,8 @@ def test_gpt_has_the_size_that_was_asked_for(tmp_path):
     first = json.loads(done.out.splitlines()[0])
     assert (first["blocks"], first["width"], first["context"]) == (2, 16, 24)
     found = weights(tmp_path / "a")
-    assert found["place.weight"].shape == (24, 16)
-    assert "blocks.1.mix.weight" in found and "blocks.2.mix.weight" not in found
+    assert found["position_embedding.weight"].shape == (24, 16)
+    assert "blocks.1.projection.weight" in found and "blocks.2.projection.weight" not in found
     assert "--width 16" in run("train", "gpt", "--resume", "--out", "a", "--width", 24).err
     assert "multiple of the 4 heads" in run("train", "gpt", "--width", 30).err
 
