@@ -195,8 +195,8 @@ struct Run {
   Run& operator=(const Run&) = delete;
 
   // Takes the tensors of this call; false if they are not as they were when captured. `from` and `to` are numbers of
-  // arguments.
-  bool bind(const std::vector<Tensor>& arguments, size_t from, size_t to) {
+  // arguments. The second part has those of the first already.
+  bool bind(const std::vector<Tensor>& arguments, size_t from, size_t to, bool second = false) {
     for (const Leaf& leaf : c.leaves) {
       if (leaf.source.kind == Source::Argument && (leaf.source.index < from || leaf.source.index >= to)) continue;
       Source s = leaf.source;
@@ -210,7 +210,7 @@ struct Run {
     std::vector<size_t> moved;
     for (size_t i = 0; i < c.externals.size(); ++i) {
       const External& e = c.externals[i];
-      if (e.source.kind == Source::Argument ? e.source.index < from || e.source.index >= to : from > 0) continue;
+      if (e.source.kind == Source::Argument ? e.source.index < from || e.source.index >= to : second) continue;
       const Tensor& t = c.tensor(e.source, arguments);
       if (!t.defined() || t.dtype() != e.dtype || t.shape() != e.shape || t.strides() != e.strides ||
           requires_grad(t) != e.requires_grad)
@@ -484,7 +484,7 @@ PyObject* run_backward(Args& a) {
             "backward: a tensor that a compiled function read was changed in place since, by ",
             r.externals[i]->storage->writer ? r.externals[i]->storage->writer : "an operation",
             "; call backward() before, or clone() it");
-  if (!r.bind(arguments, c.first_arguments, arguments.size())) return PyUnicode_FromString("tensors");
+  if (!r.bind(arguments, c.first_arguments, arguments.size(), true)) return PyUnicode_FromString("tensors");
   const auto end = static_cast<uint32_t>(c.plan->steps.size());
   const uint32_t stopped = r.advance(c.plan->second_part, end, arguments);
   require(stopped == end, "backward: a compiled function did not run to its end");

@@ -396,6 +396,24 @@ def test_model_whose_result_is_not_contiguous() -> None:
     assert plans(c)
 
 
+def test_model_without_arguments() -> None:
+    w, v = nn.Parameter(genesis.randn(3)), nn.Parameter(genesis.randn(3))
+    c = genesis.compile(lambda: w * v, check=True)
+    for _ in range(3):
+        w.grad = None
+        c().sum().backward()
+        assert bits(w.grad) == bits(v)
+    assert plans(c)
+
+
+def test_gradient_of_unfold() -> None:
+    x = genesis.randn(8, requires_grad=True)
+    c = genesis.compile(lambda x: (x * 2).unfold(0, 3, 1) * 2, check=True)
+    for _ in range(3):
+        (found,) = genesis.autograd.grad(c(x).sum(), x)
+        assert found.tolist() == [4.0, 8.0, 12.0, 12.0, 12.0, 12.0, 8.0, 4.0]
+
+
 class TestGuards:
     def test_shapes(self) -> None:
         f = genesis.compile(lambda x: x.sum(0) * 2)
