@@ -132,7 +132,7 @@ static Tensor middle(const char* op, const Kernel& kernel, const Tensor& x) {
         const Tensor equal = cast(where(isnan(y), isnan(x), eq(x, y)), dy.dtype());
         share = equal / sum(equal, {}, false);
       }
-      return Grads{dy * share};
+      return Grads{where(gt(share, 0), dy * share, 0)};  // a gradient that is not finite stays where it belongs
     });
   }
   require_floating(op, "an empty input", x);

@@ -354,3 +354,9 @@ def test_the_gradient_of_lerp_keeps_the_precision_of_a_number():
     x = genesis.zeros(1, dtype=genesis.float64, requires_grad=True)
     (got,) = genesis.autograd.grad(genesis.lerp(x, x.detach() + 1, 0.3), x)
     assert abs(got.item() - 0.7) < 1e-15
+
+
+def test_the_gradient_of_median_goes_to_the_median():
+    x = genesis.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    (got,) = genesis.autograd.grad(x.median(), x, genesis.tensor(float("nan")))
+    assert got.isnan().tolist() == [False, True, False]
