@@ -186,9 +186,9 @@ inline Half to_half(float f) {
   return {static_cast<uint16_t>(sign | (u >> 13))};
 }
 
-// Eight bits with `Mantissa` bits of fraction, to nearest, ties to even. Beyond `Largest` comes `Largest + 1`: infinity
-// in one format, NaN in the other, which has no infinity.
-template <int Mantissa, int Bias, uint32_t Largest>
+// Eight bits with `Mantissa` bits of fraction, to nearest, ties to even. What is larger than `Largest` becomes
+// `Overflow`: infinity in one format; in the other, which has none, the largest number, as in PyTorch.
+template <int Mantissa, int Bias, uint32_t Largest, uint32_t Overflow>
 inline uint8_t to_float8(float f) {
   uint32_t u;
   std::memcpy(&u, &f, 4);
@@ -207,12 +207,12 @@ inline uint8_t to_float8(float f) {
   } else {
     constexpr int shift = 23 - Mantissa;
     result = (u - (static_cast<uint32_t>(127 - Bias) << 23) + ((1u << (shift - 1)) - 1) + ((u >> shift) & 1)) >> shift;
-    if (result > Largest) result = Largest + 1;
+    if (result > Largest) result = Overflow;
   }
   return static_cast<uint8_t>(sign | result);
 }
-inline Float8E4M3 to_float8_e4m3(float f) { return {to_float8<3, 7, 0x7e>(f)}; }
-inline Float8E5M2 to_float8_e5m2(float f) { return {to_float8<2, 15, 0x7b>(f)}; }
+inline Float8E4M3 to_float8_e4m3(float f) { return {to_float8<3, 7, 0x7e, 0x7e>(f)}; }
+inline Float8E5M2 to_float8_e5m2(float f) { return {to_float8<2, 15, 0x7b, 0x7c>(f)}; }
 
 inline float to_float(Float8E5M2 x) { return to_float(Half{static_cast<uint16_t>(x.bits << 8)}); }
 inline float to_float(Float8E4M3 x) {
