@@ -12,7 +12,7 @@ from genesis.nn.parameter import Buffer, Parameter
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin"]
+__all__ = ["UninitializedBuffer", "UninitializedParameter"]
 
 
 def _refusing(name: str) -> Callable[..., NoReturn]:

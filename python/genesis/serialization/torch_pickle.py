@@ -15,8 +15,6 @@ from typing import Any
 from genesis.serialization.errors import FileFormatError
 from genesis.serialization.unpickle import Name
 
-__all__ = ["Reader"]
-
 
 class Reader:
     """Runs one pickle of ``data``, from ``start``; `end` is where it stopped.
