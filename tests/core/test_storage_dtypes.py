@@ -1,9 +1,8 @@
 """Dtypes that tensors can hold, copy and convert, but not compute with."""
 
+import genesis
 import numpy as np
 import pytest
-
-import genesis
 
 UNSIGNED = [genesis.uint16, genesis.uint32, genesis.uint64]
 FLOAT8 = {genesis.float8_e4m3fn: (3, 7), genesis.float8_e5m2: (2, 15)}
