@@ -182,3 +182,16 @@ def test_private_names_that_packages_import(tmp_path):
         print(type(nn.Linear(1, 1).load_state_dict({}, strict=False)).__name__)
         """
     assert run(tmp_path, code) == ["_IncompatibleKeys"]
+
+
+def test_asking_for_a_module_never_raises_another_error(tmp_path):
+    assert run(
+        tmp_path,
+        """
+        from genesis.torch import toplevel
+        print(all(hasattr(torch, name) for name in toplevel._IMPORTED_WITH_TORCH))
+        print(hasattr(torch, "nested"), hasattr(torch, "_library"))
+        import torch._ops
+        print(isinstance(torch.ops.aten.add, torch._ops.OpOverloadPacket), torch.per_tensor_affine)
+        """,
+    ) == ["True", "False False", "True torch.per_tensor_affine"]

@@ -46,6 +46,7 @@ _MOVED = {
     "torch.distributed._tensor": "torch.distributed.tensor",
     "torch.distributed.distributed_c10d": "torch.distributed",
     "torch.functorch": "torch.func",
+    "torch._ops": "torch.ops",
 }
 # Modules of Genesis that PyTorch does not have: not visible as torch.*.
 _OURS_ONLY = {"cli", "debug", "memory", "torch"}

@@ -44,7 +44,7 @@ def _find(name: str) -> Any:
     if name.startswith("__") and name.endswith("__") and name != "__config__":
         raise AttributeError(f"module 'torch' has no attribute {name!r}", name=name)
     if name not in _HIDDEN:
-        if name in genesis._SUBMODULES or _is_module(name):
+        if name in genesis._SUBMODULES or name in _IMPORTED_WITH_TORCH:
             return importlib.import_module(f"torch.{name}")
         try:
             return getattr(genesis, name)
@@ -58,16 +58,12 @@ def _find(name: str) -> Any:
     raise missing.error("torch", name, genesis.__all__)
 
 
-def _is_module(name: str) -> bool:
-    """Whether ``torch.<name>`` is a module that PyTorch imports with itself."""
-    return name in _IMPORTED_WITH_TORCH
-
-
+# Modules that PyTorch imports with itself.
 _IMPORTED_WITH_TORCH = {
-    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_library", "_lowrank", "_ops",
-    "_subclasses", "_tensor_str", "_utils", "_utils_internal", "accelerator", "ao", "backends",
+    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_lowrank", "_ops",
+    "_subclasses", "_tensor_str", "_utils", "accelerator", "ao", "backends",
     "compiler", "cpu", "distributed", "distributions", "export", "fft", "functional", "futures",
-    "fx", "hub", "jit", "library", "masked", "mps", "mtia", "multiprocessing", "nested", "onnx",
+    "fx", "hub", "jit", "library", "masked", "mps", "mtia", "multiprocessing", "onnx",
     "ops", "overrides", "quantization", "quasirandom", "return_types", "signal", "sparse",
     "storage", "torch_version", "types", "version", "xpu",
 }  # fmt: skip

@@ -25,6 +25,12 @@ __all__ = [
     "legacy_contiguous_format",
     "lstsq",
     "matrix_rank",
+    "per_channel_affine",
+    "per_channel_affine_float_qparams",
+    "per_channel_symmetric",
+    "per_tensor_affine",
+    "per_tensor_symmetric",
+    "qscheme",
     "set_autocast_cpu_dtype",
     "set_autocast_gpu_dtype",
     "set_default_tensor_type",
@@ -35,6 +41,17 @@ __all__ = [
 
 legacy_contiguous_format = _C.contiguous_format
 jagged = layout("jagged")
+
+
+class qscheme(layout):
+    """How quantized tensors would scale their integers: a name, as there are no such tensors."""
+
+
+per_tensor_affine = qscheme("per_tensor_affine")
+per_channel_affine = qscheme("per_channel_affine")
+per_tensor_symmetric = qscheme("per_tensor_symmetric")
+per_channel_symmetric = qscheme("per_channel_symmetric")
+per_channel_affine_float_qparams = qscheme("per_channel_affine_float_qparams")
 StorageBase = UntypedStorage
 Storage = TypedStorage
 DeviceObjType = _C.device
