@@ -57,9 +57,11 @@ def test_every_python_that_is_claimed_was_run(platforms):
     project = (ROOT / "pyproject.toml").read_text()
     claimed = set(re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project))
     rows = platforms.read(platforms.PAGE.read_text())
-    assert all(row.build == "ok" and row.failed == 0 and row.passed > 1000 for row in rows)
+    assert all(row.build == "ok" and row.failed == 0 for row in rows)
     run = {
-        ".".join(row.interpreter.split(".")[:2]) for row in rows if row.platform == "Linux x86_64"
+        ".".join(row.interpreter.split(".")[:2])
+        for row in rows
+        if row.platform == "Linux x86_64" and row.passed > 1000
     }
     assert claimed <= run
 
