@@ -1,11 +1,16 @@
 """Options of PyTorch that choose what there is one of here: fine if they name it, else an error."""
 
+import os
+import re
+import sys
+
 import genesis
 import genesis.distributed as dist
 import pytest
+from genesis.distributed import _mpiexec, _threads
 from genesis.nn.parallel import DistributedDataParallel
 
-from tests.distributed.job import needs_mpi, run
+from tests.distributed.job import JOBS, command, needs_mpi, run
 
 
 @pytest.fixture
@@ -79,3 +84,22 @@ def test_monitored_barrier_names_the_missing():
     assert "rank 1 did not come within 1 s" in "".join(outcome.lines(0))
     assert "rank 0 did not let this rank pass" in "".join(outcome.lines(2))
     assert all("passed" in "".join(outcome.lines(r)) for r in range(3))
+
+
+@needs_mpi
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity on this system")
+@pytest.mark.parametrize("choice", [None, "3"])
+def test_ranks_under_plain_mpiexec_share_the_processors(choice):
+    words = _mpiexec.find().command(2, [sys.executable, str(JOBS / "threads.py")])
+    outcome = command(*words, **({} if choice is None else {"GENESIS_NUM_THREADS": choice}))
+    cores = len(os.sched_getaffinity(0))
+    expected = choice or str(max(1, cores // 2))
+    found = re.findall(r"threads: (\d+) then (\d+)", outcome.out)
+    assert outcome.code == 0 and found == 2 * [(choice or str(cores), expected)], outcome
+
+
+def test_processors_that_some_ranks_share():
+    assert _threads.share([0, 1, 2], [[0, 1, 2]] * 3) == 1
+    assert _threads.share(range(12), [range(12)] * 6) == 2  # no error of rounding
+    assert _threads.share([0, 1, 2], [[0, 1, 2], [2, 3]]) == 2
+    assert _threads.share([0], [[0], [0], [0]]) == 0  # init_process_group() uses one thread then

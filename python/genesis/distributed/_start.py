@@ -13,24 +13,12 @@ import sys
 import traceback
 
 
-def set_threads(local_size: int) -> None:
-    """Divide the processors of this host among its ranks, unless the user chose a number."""
-    if "GENESIS_NUM_THREADS" in os.environ:
-        return
-    import genesis
-
-    threads = max(1, genesis.get_num_threads() // max(1, local_size))
-    os.environ["GENESIS_NUM_THREADS"] = str(threads)
-    os.environ.setdefault("OMP_NUM_THREADS", str(threads))
-    genesis.set_num_threads(threads)
-
-
 def main() -> None:
-    from genesis.distributed import _environment, _status
+    from genesis.distributed import _environment, _status, _threads
 
     place = _environment.position()
     _environment.publish(place)
-    set_threads(place.local_size)
+    _threads.divide(place.local_size)
     status = _status.Status(place.rank) if _status.VARIABLE in os.environ else None
     if status is not None:
         _status.current = status

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from genesis import _C
-from genesis.distributed import _environment, _mpiexec, _status
+from genesis.distributed import _environment, _mpiexec, _status, _threads
 from genesis.distributed._group import ProcessGroup
 from genesis.distributed._watchdog import Watchdog, abort_on_exception
 
@@ -166,9 +166,12 @@ def init_process_group(
     _state.mpi = mpi
     _state.backend = name
     _state.local_rank, _state.local_size = place.local_rank, place.local_size
-    if comm is not None and (place.local_rank < 0 or place.local_size < 1):
+    if comm is not None:
         local = comm.Split_type(mpi.COMM_TYPE_SHARED)
-        _state.local_rank, _state.local_size = local.Get_rank(), local.Get_size()
+        if place.local_rank < 0 or place.local_size < 1:
+            _state.local_rank, _state.local_size = local.Get_rank(), local.Get_size()
+        _threads.divide_by_affinity(local)
+        local.Free()
     _environment.publish(
         _environment.Position(mine, size, _state.local_rank, _state.local_size, place.launched)
     )
