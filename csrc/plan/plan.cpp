@@ -26,6 +26,7 @@ Plan::Plan(std::unique_ptr<Recording> r, Options options) : recording(std::move(
   late.assign(n, 0);
   remove_dead();
   check_writes();
+  if (options_.fuse) rewrite_products();
   group();
   if (options_.fuse) {
     merge_groups();

@@ -64,6 +64,7 @@ class Plan {
   int64_t arena_bytes = 0;
   std::vector<Segment> segments;
   std::vector<Event> events;   // in the order of steps
+  size_t joined = 0;           // calls that became part of a matrix product
   size_t recomputed = 0;       // calls that are made a second time
   size_t dead = 0, fused = 0;  // calls that were removed, and that are in groups
   int64_t saved_bytes = 0;     // of blocks that live in tiles only
@@ -74,6 +75,14 @@ class Plan {
  private:
   void remove_dead();
   void check_writes();
+  void rewrite_products();
+  std::vector<uint32_t> stretches() const;
+  template <class T>
+  void merge_products(const auto& kernel);
+  template <class T>
+  void copy_shared_operands(const auto& kernel);
+  template <class T>
+  void add_in_products(const auto& kernel);
   struct Accesses;
   void recompute();
   bool recompute_one();

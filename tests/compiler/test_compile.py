@@ -791,3 +791,27 @@ def test_attention_without_dropout() -> None:
         q, k, v = (genesis.randn(2, 3, 5, 4) for _ in range(3))
         assert bits(c(q, k, v)) == bits(attend(q, k, v))
     assert plans(c)[0].uses == 2
+
+
+def test_an_argument_with_a_graph_changed_in_place_is_not_compiled():
+    module = nn.LeakyReLU(0.2, inplace=True)
+    compiled = genesis.compile(module)
+    values = genesis.randn(4, 5)
+    for _ in range(4):
+        grads = []
+        for f in (module, compiled):
+            x = values.clone().requires_grad_()
+            (f(x * 1) ** 2).sum().backward()
+            grads.append(bits(x.grad))
+        assert grads[0] == grads[1]
+
+
+def test_hooks_of_all_modules_run_after_a_plan_was_made():
+    compiled = genesis.compile(nn.Linear(2, 3))
+    x = genesis.ones(1, 2)
+    for _ in range(3):
+        compiled(x)
+    seen: list[Any] = []
+    with nn.modules.module.register_module_forward_hook(lambda m, args, y: seen.append(type(m))):
+        compiled(x)
+    assert nn.Linear in seen

@@ -12,6 +12,7 @@
 // packed; so the blocks may follow the number of threads while the result does not.
 #include "kernels/gemm/gemm.h"
 
+#include "kernels/gemm/order.h"
 #include "kernels/gemm/rows.h"
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -133,6 +134,13 @@ void tiled_parallel(const Problem<T>& x) {
 }
 
 template <class T>
+bool in_tiles(int64_t m, int64_t n, int64_t k, const GemmMatrix<T>& a, const GemmMatrix<T>& b) {
+  static_assert(kDepth == kOneSum);
+  Problem<T> x{m, n, k, 1, 0, a, b, nullptr, n, 1};
+  return m > 0 && n > 0 && way_of(x) == Way::Tiles;
+}
+
+template <class T>
 void gemm(const Problem<T>& problem) {
   Problem<T> x = problem;
   if (gemm_by_rows(x)) return;
@@ -171,6 +179,15 @@ void dgemm_batched(int64_t batch, int64_t m, int64_t n, int64_t k, double alpha,
                b_batch_stride, c_batch_stride, gemm<double>);
 }
 
+bool sgemm_in_tiles(int64_t m, int64_t n, int64_t k, GemmMatrix<float> a, GemmMatrix<float> b) {
+  return in_tiles(m, n, k, a, b);
+}
+bool dgemm_in_tiles(int64_t m, int64_t n, int64_t k, GemmMatrix<double> a, GemmMatrix<double> b) {
+  return in_tiles(m, n, k, a, b);
+}
+
+GENESIS_KERNEL(sgemm_in_tiles)
+GENESIS_KERNEL(dgemm_in_tiles)
 GENESIS_KERNEL(sgemm)
 GENESIS_KERNEL(dgemm)
 GENESIS_KERNEL(sgemm_batched)

@@ -161,15 +161,13 @@ double dot_cost(const Problem<T, S>& x) {
   return static_cast<double>(x.m * x.n) * (0.5 * static_cast<double>(x.k) / kLanes<T> + 8);
 }
 
-// True if x is done: empty, tiny, or of few rows or columns. If not, its strides have been made plain.
+enum class Way { Plain, Dots, DotsTransposed, Rows, RowsTransposed, Tiles };
+
+// How a product with at least one element is computed. Strides of axes of length 1 are made plain first.
 template <class T, class S>
-bool gemm_by_rows(Problem<T, S>& x) {
-  if (x.m == 0 || x.n == 0) return true;
+Way way_of(Problem<T, S>& x) {
   if (x.alpha == 0) x.k = 0;
-  if (x.m * x.n * x.k <= 16) {
-    plain(x);
-    return true;
-  }
+  if (x.m * x.n * x.k <= 16) return Way::Plain;
   // The stride of an axis of length 1 means nothing: call it contiguous.
   if (x.m == 1) x.a.row_stride = 1, x.c_row = 1;
   if (x.n == 1) x.b.col_stride = 1, x.c_col = 1;
@@ -190,11 +188,24 @@ bool gemm_by_rows(Problem<T, S>& x) {
   auto suits_rows = [&](const Problem<T, S>& y) {
     return y.b.col_stride == 1 && (y.m == 1 || (y.m <= kFew && y.n >= 256 && y.k * y.n * int64_t{sizeof(S)} > 1 << 20));
   };
-  if (suits_dot(x)) dot_products(x);
-  else if (suits_dot(y)) dot_products(y);
-  else if (suits_rows(x)) combine_rows(x);
-  else if (suits_rows(y)) combine_rows(y);
-  else return false;
+  if (suits_dot(x)) return Way::Dots;
+  if (suits_dot(y)) return Way::DotsTransposed;
+  if (suits_rows(x)) return Way::Rows;
+  return suits_rows(y) ? Way::RowsTransposed : Way::Tiles;
+}
+
+// True if x is done: empty, tiny, or of few rows or columns. If not, its strides have been made plain.
+template <class T, class S>
+bool gemm_by_rows(Problem<T, S>& x) {
+  if (x.m == 0 || x.n == 0) return true;
+  switch (way_of(x)) {
+    case Way::Plain: plain(x); break;
+    case Way::Dots: dot_products(x); break;
+    case Way::DotsTransposed: dot_products(x.transposed()); break;
+    case Way::Rows: combine_rows(x); break;
+    case Way::RowsTransposed: combine_rows(x.transposed()); break;
+    case Way::Tiles: return false;
+  }
   return true;
 }
 

@@ -497,6 +497,7 @@ def capture(
     ids = {id(t) for t in tensors}
     fixed = [t for t in walk.tensors.values() if id(t) not in ids]
     breaks: list[Break] = []
+    versions = [t._version for t in tensors]
     random_before = _random_states()
     streams = sys.stdout, sys.stderr
     wrapped = _Output(sys.stdout), _Output(sys.stderr)
@@ -517,6 +518,9 @@ def capture(
                 sys.stdout, sys.stderr = streams
         if _random_states() != random_before:
             _C._capture_interrupt("the function draws random numbers of Python or NumPy")
+        for t, version in zip(tensors, versions, strict=True):
+            if t.grad_fn is not None and t._version != version:
+                _C._capture_interrupt("an argument that is part of a graph is changed in place")
         returned = _results(entry, result)
         if not breaks:
             returned = _differentiate(entry, returned, tensors, fixed)

@@ -19,6 +19,7 @@ from genesis._C import Tensor
 ITEM, CELL, ELEMENT, LENGTH, ATTRIBUTE = range(5)
 _PLAIN = (int, float, bool, str, bytes, complex, type(None), type(Ellipsis), range, slice)
 _BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _MOST = 50_000  # guards of one function
 _STANDARD = frozenset(sys.stdlib_module_names) | {"genesis", "torch", "numpy", "builtins"}
 
@@ -46,10 +47,21 @@ class Walk:
         self._seen: set[int] = set()
         self._kept: list[Any] = []  # so that no id is used again
         self._todo: list[Any] = list(roots)
+        self._guard_hooks()
         while self._todo:
             self._visit(self._todo.pop())
             if len(self.guards) > _MOST:
                 raise TooMuch(f"it reaches more than {_MOST} values")
+
+    def _guard_hooks(self) -> None:
+        """Hooks of all modules, which a replay would not call."""
+        module = sys.modules.get("genesis.nn.modules._hooks")
+        if module is None:  # there are no modules
+            return
+        everywhere = module.everywhere
+        self.guards.append((ATTRIBUTE, everywhere, "active", everywhere.active))
+        if everywhere.active:
+            self.hooked = "hooks of all modules are registered"
 
     def checker(self) -> Any:
         """The guards, ready to be checked by ``_C._guards_fail``."""
@@ -169,7 +181,7 @@ class Walk:
         if isinstance(attributes, dict):
             self._owners[id(attributes)] = f"a {cls.__name__}"
             self._dict(attributes)
-            for hooks in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks"):
+            for hooks in _HOOKS:
                 if attributes.get(hooks):
                     self.hooked = f"a {cls.__name__} has hooks"
         for base in cls.__mro__:
