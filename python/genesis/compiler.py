@@ -39,7 +39,9 @@ __all__ = [
 
 T = TypeVar("T")
 
-_MODES = (None, "default", "reduce-overhead")
+# PyTorch's. Each asks for something that every plan has: little overhead, or what was fastest.
+_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+_BACKENDS = ("tiles", "inductor", "aot_eager", "eager")
 _OPTIONS = ("fuse", "max_plans")
 
 
@@ -62,6 +64,10 @@ def compile(
     Python, with pointwise operations fused. What cannot be repeated (reading values, printing,
     hooks) is a graph break: the function then runs as it is, or raises with ``fullgraph=True``.
 
+    ``backend`` is ``"tiles"``, or a name of PyTorch: ``"inductor"`` means the same, ``"aot_eager"``
+    captures and replays without fusion, ``"eager"`` returns the function itself. ``mode`` takes
+    PyTorch's names, which all give the same plan: it has no overhead to reduce and nothing to tune.
+
     ``options`` are ``fuse`` (True) and ``max_plans`` (8). With ``dynamic=True`` shapes are expected
     to change: ``max_plans`` is 64, and the plan that was not used for the longest time makes room
     for a new one. ``check=True`` compares every replay with the function. ``disable=True`` returns
@@ -80,13 +86,15 @@ def compile(
         raise TypeError(f"compile: expected a function or a module, got {type(model).__name__}")
     if dynamic not in (None, True, False):
         raise ValueError(f"compile: dynamic must be None, True or False, got {dynamic!r}")
-    if mode not in _MODES:
-        raise ValueError(f"compile: mode must be one of {_MODES}, got {mode!r}")
-    if backend not in ("tiles", "inductor", "eager"):
-        raise ValueError(
-            "compile: backend must be 'tiles', which 'inductor' also means, or 'eager', got "
-            f"{backend!r}"
+    if mode is not None and mode not in _MODES:
+        raise ValueError(f"compile: mode must be None or one of {_MODES}, got {mode!r}")
+    if callable(backend):
+        raise TypeError(
+            "compile: backend must be a name; functions that take a graph of torch.fx cannot be "
+            f"backends, since functions are captured as kernel calls: one of {_BACKENDS}"
         )
+    if backend not in _BACKENDS:
+        raise ValueError(f"compile: backend must be one of {_BACKENDS}, got {backend!r}")
     for name in options or {}:
         if name not in _OPTIONS:
             raise ValueError(f"compile: options may have {_OPTIONS}, got {name!r}")
@@ -95,8 +103,9 @@ def compile(
     from genesis._compile.compiled import CompiledFunction
     from genesis.nn import Module
 
+    options = {"fuse": False} | (options or {}) if backend == "aot_eager" else options or {}
     settings: dict[str, Any] = dict(
-        fullgraph=fullgraph, check=check, dynamic=bool(dynamic), options=options or {}
+        fullgraph=fullgraph, check=check, dynamic=bool(dynamic), options=options
     )
     if isinstance(model, Module):
         from genesis._compile.module import OptimizedModule
@@ -173,8 +182,8 @@ def cudagraph_mark_step_begin() -> None:
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """Names of backends."""
-    return ["eager", "tiles"]
+    """Names that ``compile(backend=)`` takes."""
+    return sorted(_BACKENDS)
 
 
 @contextlib.contextmanager

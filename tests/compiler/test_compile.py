@@ -629,7 +629,7 @@ def test_options() -> None:
     assert genesis.compile(f, backend="eager") is f
     for wrong in (
         {"dynamic": "yes"},
-        {"mode": "max-autotune"},
+        {"mode": "fastest"},
         {"backend": "cuda"},
         {"options": {"a": 1}},
     ):
@@ -815,3 +815,27 @@ def test_hooks_of_all_modules_run_after_a_plan_was_made():
     with nn.modules.module.register_module_forward_hook(lambda m, args, y: seen.append(type(m))):
         compiled(x)
     assert nn.Linear in seen
+
+
+@pytest.mark.parametrize(
+    "mode", [None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
+)
+@pytest.mark.parametrize("backend", ["tiles", "inductor", "aot_eager", "eager"])
+def test_modes_and_backends_of_pytorch(mode, backend):
+    f = genesis.compile(lambda x: (x * 2 + 1).exp(), mode=mode, backend=backend)
+    x = genesis.randn(10)
+    for _ in range(3):
+        assert bits(f(x)) == bits((x * 2 + 1).exp())
+    if backend == "eager":
+        assert not isinstance(f, CompiledFunction)
+    else:
+        assert ("group of" in str(f.plan)) == (backend != "aot_eager")
+
+
+def test_unknown_modes_and_backends_are_errors():
+    with pytest.raises(ValueError, match="mode must be None or one of .*max-autotune.*got 'fast'"):
+        genesis.compile(len, mode="fast")
+    with pytest.raises(ValueError, match="backend must be one of .*got 'onnxrt'"):
+        genesis.compile(len, backend="onnxrt")
+    with pytest.raises(TypeError, match="backend must be a name"):
+        genesis.compile(len, backend=lambda graph, inputs: graph)
