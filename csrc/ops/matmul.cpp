@@ -213,6 +213,16 @@ Tensor rows(const Tensor& x) {
   return x.dim() == 2 ? x : reshape(x, {numel(Dims(x.shape().begin(), x.shape().end() - 1)), x.size(-1)});
 }
 
+// Whether the memory of a stack of matrices is that of their transposes.
+bool is_transposed(const Tensor& x) {
+  return x.stride(-2) == 1 && x.stride(-1) >= x.size(-2) && x.size(-1) > 1 && x.size(-2) > 1;
+}
+
+Tensor matmul_nd(const Tensor& x, const Tensor& y);
+Tensor product_like(bool is_transposed, const Tensor& x, const Tensor& y) {
+  return is_transposed ? transposed(matmul_nd(transposed(y), transposed(x))) : matmul_nd(x, y);
+}
+
 // At least 2-d operands.
 Tensor matmul_nd(const Tensor& x, const Tensor& y) {
   if (y.dim() == 2 && x.dim() > 2 && x.size(-1) == y.size(0)) {
@@ -222,9 +232,10 @@ Tensor matmul_nd(const Tensor& x, const Tensor& y) {
   }
   Tensor z = empty(product_shape("matmul", x, y), x.dtype());
   product_into(z, x, y);
-  const auto rule = [](const Tensor& dz, const Saved& saved) {
-    return Grads{saved.needs(0) ? matmul_nd(dz, transposed(conj(saved[1]))) : Tensor(),
-                 saved.needs(1) ? matmul_nd(transposed(conj(saved[0])), dz) : Tensor()};
+  // A gradient gets the layout of its operand, so that the gradient of a matrix behind a transpose is contiguous.
+  const auto rule = [tx = is_transposed(x), ty = is_transposed(y)](const Tensor& dz, const Saved& saved) {
+    return Grads{saved.needs(0) ? product_like(tx, dz, transposed(conj(saved[1]))) : Tensor(),
+                 saved.needs(1) ? product_like(ty, transposed(conj(saved[0])), dz) : Tensor()};
   };
   if (z.dim() == 2) return record("matmul", std::move(z), inputs(x, y), save(x, y), rule);
   return record("matmul", std::move(z), broadcast(x, y), save(x, y), rule);

@@ -29,7 +29,7 @@ class TreeSpec:
     def num_leaves(self) -> int:
         if self.kind is None:
             return 1
-        return sum(child.num_leaves for child in self.children)
+        return sum([1 if child is _LEAF else child.num_leaves for child in self.children])
 
     def __repr__(self) -> str:
         if self.kind is None:
@@ -116,18 +116,30 @@ def tree_paths(spec: TreeSpec) -> list[str]:
 def _flatten(tree: Any, leaves: list[Any]) -> TreeSpec:
     kind = type(tree)
     if kind is dict or kind is OrderedDict:
-        children = tuple(_flatten(child, leaves) for child in tree.values())
-        return TreeSpec(kind, tuple(tree), children)
+        return TreeSpec(kind, tuple(tree), _flatten_children(tree.values(), leaves))
     if kind is list or isinstance(tree, tuple):
-        return TreeSpec(kind, (), tuple(_flatten(child, leaves) for child in tree))
+        return TreeSpec(kind, (), _flatten_children(tree, leaves))
     leaves.append(tree)
     return _LEAF
+
+
+def _flatten_children(children: Iterable[Any], leaves: list[Any]) -> tuple[TreeSpec, ...]:
+    specs = []
+    for child in children:
+        if isinstance(child, (dict, list, tuple)):
+            specs.append(_flatten(child, leaves))
+        else:  # without a call: most children are leaves
+            leaves.append(child)
+            specs.append(_LEAF)
+    return tuple(specs)
 
 
 def _build(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
     if spec.kind is None:
         return next(leaves)
-    children = [_build(child, leaves) for child in spec.children]
+    children = [
+        next(leaves) if child is _LEAF else _build(child, leaves) for child in spec.children
+    ]
     if issubclass(spec.kind, dict):
         return spec.kind(zip(spec.keys, children, strict=True))
     if hasattr(spec.kind, "_make"):  # a named tuple takes its fields one by one

@@ -8,6 +8,8 @@
 #include <utility>
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -44,6 +46,20 @@ void store(T* p, Vec<T> v) {
 template <class T>
 Vec<T> broadcast(T x) {
   return x - Vec<T>{};
+}
+
+// Writes an aligned vector around the cache (see elementwise/stream.h).
+template <class T>
+void stream_vector(T* p, Vec<T> v) {
+#if defined(__AVX512F__)
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(p), (__m512i)v);
+#elif defined(__AVX2__)
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(p), (__m256i)v);
+#elif defined(__SSE2__)
+  _mm_stream_si128(reinterpret_cast<__m128i*>(p), (__m128i)v);
+#else
+  store(p, v);
+#endif
 }
 
 // Which lanes of a vector exist in memory: the first `count`, or those from `first` to before `end`.

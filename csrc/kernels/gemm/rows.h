@@ -248,22 +248,51 @@ void batched_tiles(int64_t begin, int64_t end, const Problem<T>& x, int64_t a_st
   }
 }
 
-// Products of a column and a row each, n columns wide and more than the cache holds: written around it, row by row.
+// c[r][0..n) = alpha * factor[r] * b[0..n) for `rows` rows, written around the cache from where they are computed.
+// A line of memory is written whole or, at the ends of a row, by ordinary stores; so rows start alike within a line.
+template <int rows, class T>
+void stream_outer_rows(T* c, int64_t c_row, T alpha, const T* factors, int64_t factor_step, const T* b, int64_t n) {
+  constexpr int64_t line = 64 / int64_t{sizeof(T)};
+  Vec<T> factor[rows];
+  for (int r = 0; r < rows; ++r) factor[r] = broadcast(factors[r * factor_step]);
+  const Vec<T> scale = broadcast(alpha);
+  // As the tiles do it: the sum starts at +0.
+  auto product = [&](int r, Vec<T> v) __attribute__((always_inline)) { return scale * (factor[r] * v + Vec<T>{}); };
+  auto ordinary = [&](int64_t from, int64_t to) {
+    for (; from < to; from += kLanes<T>) {
+      const Mask<T> mask(std::min<int64_t>(kLanes<T>, to - from));
+      for (int r = 0; r < rows; ++r) store(c + r * c_row + from, product(r, load(b + from, mask)), mask);
+    }
+  };
+  const int64_t head = std::min<int64_t>(n, (-reinterpret_cast<intptr_t>(c) & 63) / int64_t{sizeof(T)});
+  const int64_t end = head + (n - head) / line * line;
+  ordinary(0, head);
+  for (int64_t j = head; j < end; j += line) {
+    Vec<T> parts[line / kLanes<T>];
+    for (int64_t k = 0; k < line; k += kLanes<T>) parts[k / kLanes<T>] = load(b + j + k);
+    for (int r = 0; r < rows; ++r)
+      for (int64_t k = 0; k < line; k += kLanes<T>)
+        stream_vector(c + r * c_row + j + k, product(r, parts[k / kLanes<T>]));
+  }
+  ordinary(end, n);
+}
+
+// Products of a column and a row each, n columns wide and more than the cache holds: memory is written once and never
+// read. Four rows at a time are a tenth faster than one (measured on AMD's fifth generation).
 template <class T>
 void outer_products(int64_t batch, const Problem<T>& x, int64_t a_step, int64_t b_step, int64_t c_step) {
+  const bool alike = x.c_row * int64_t{sizeof(T)} % 64 == 0;
   parallel_for(batch * x.m, ceil_div(kTaskWork, x.n), [&](int64_t begin, int64_t end) {
-    alignas(64) T row[kStrip];
     Pace pace(kPaceWork);
-    for (int64_t r = begin; r < end; ++r, pace.spend(x.n)) {
+    for (int64_t r = begin; r < end;) {
       const int64_t i = r / x.m, q = r % x.m;
-      const T alpha = x.alpha, factor = x.a.data[i * a_step + q * x.a.row_stride];
-      for (int64_t start = 0; start < x.n; start += kStrip) {
-        const int64_t cols = std::min(kStrip, x.n - start);
-        const T* const b = x.b.data + i * b_step + start;
-        // As the tiles do it: the sum starts at +0.
-        for (int64_t j = 0; j < cols; ++j) row[j] = alpha * (factor * b[j] + T(0));
-        stream(x.c + i * c_step + q * x.c_row + start, row, cols * int64_t{sizeof(T)});
-      }
+      const int rows = alike && std::min(x.m - q, end - r) >= 4 ? 4 : 1;
+      T* const c = x.c + i * c_step + q * x.c_row;
+      const T *const factors = x.a.data + i * a_step + q * x.a.row_stride, *const b = x.b.data + i * b_step;
+      if (rows == 4) stream_outer_rows<4>(c, x.c_row, x.alpha, factors, x.a.row_stride, b, x.n);
+      else stream_outer_rows<1>(c, x.c_row, x.alpha, factors, x.a.row_stride, b, x.n);
+      r += rows;
+      pace.spend(rows * x.n);
     }
     stream_fence();
   });

@@ -58,16 +58,18 @@ class Level:
                 f"got {got}{' at ' + where if where else ''}; choose others with argnums, or "
                 "convert it"
             )
+        # On the tensor behind a batched one: a call on that itself costs a batching rule.
+        mapped: list[Any] = []
         if mapping := vmap_levels():
             x = _batching().expand_to(x, mapping)
-        if self._tracked:
-            view = x.view_as(x)
-            if view.requires_grad:
-                return view
-        with _C.inference_mode(False):
-            own = (x.clone() if x.is_inference() else x.detach()).requires_grad_()
-        self._own.append(leaf_of(own))
-        return own
+            mapped = _batching().levels_of(x)
+        plain = leaf_of(x)
+        made = plain.view_as(plain) if self._tracked else plain
+        if not (self._tracked and made.requires_grad):
+            with _C.inference_mode(False):
+                made = (plain.clone() if plain.is_inference() else plain.detach()).requires_grad_()
+            self._own.append(made)
+        return _batching().rewrap(made, mapped) if mapped else made
 
     def dummy(self, like: Tensor) -> Tensor:
         """Zeros that belong to this level, to be differentiated with respect to."""
@@ -92,9 +94,11 @@ class Level:
 
     def leave(self, tree: Any) -> Any:
         """``tree`` without the graph that only this level could use."""
+        if tree is None:
+            return None
 
         def cut(x: Any) -> Any:
-            if not isinstance(x, Tensor) or not x.requires_grad:
+            if not isinstance(x, Tensor) or not leaf_of(x).requires_grad:
                 return x
             if not self.seen_outside(x):
                 return x.detach()
@@ -147,7 +151,7 @@ def gradients(
     retain_graph: bool | None = None,
 ) -> list[Tensor | None]:
     """``autograd.grad``, with None where no output depends on an input."""
-    live = [i for i, out in enumerate(outputs) if out.requires_grad]
+    live = [i for i, out in enumerate(outputs) if leaf_of(out).requires_grad]
     if not live or not inputs:
         return [None] * len(inputs)
     with _C.inference_mode(False):

@@ -101,8 +101,9 @@ def _differentiate(
     grads = gradients(
         [value], level.inputs, None, create_graph=outside, retain_graph=outside or has_aux
     )
-    tree = tree_unflatten(or_zeros(grads, level.inputs), level.spec)
-    return level.leave(tree), level.leave(value), level.leave(aux)
+    found = or_zeros(grads, level.inputs)
+    tree = tree_unflatten(found if outside is False else level.leave(found), level.spec)
+    return tree, None if name == "grad" else level.leave(value), level.leave(aux)
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:

@@ -135,7 +135,6 @@ def _inputs(
     for name, arg in kwargs.items():
         _spread(func, f"argument {name!r}", 0, arg, places)
     leaves, spec = tree_flatten((args, kwargs))
-    paths = tree_paths(spec)
     for i, (x, d) in enumerate(zip(leaves, places, strict=True)):
         if d is None:
             continue
@@ -143,8 +142,9 @@ def _inputs(
             raise ValueError(f"vmap({_name(func)}): in_dims has {d!r}, expected an int or None")
         if not isinstance(x, Tensor):
             raise ValueError(
-                f"vmap({_name(func)}): in_dims maps over dimension {d} of {paths[i]}, which "
-                f" is {type(x).__name__} and no tensor; use None for it"
+                f"vmap({_name(func)}): in_dims maps over dimension {d} of "
+                f"{tree_paths(spec)[i]}, which "
+                f"is {type(x).__name__} and no tensor; use None for it"
             )
         if x.ndim == 0 or not -x.ndim <= d < x.ndim:
             raise ValueError(
@@ -157,7 +157,7 @@ def _inputs(
 
 def _spread(func: Any, where: str, dim: Any, arg: Any, into: list[Any]) -> None:
     """An entry of in_dims for every leaf of an argument."""
-    n = len(tree_flatten(arg)[0])
+    n = len(tree_flatten(arg)[0]) if isinstance(arg, (dict, list, tuple)) else 1
     if dim is None or isinstance(dim, int):
         into += [dim] * n
         return

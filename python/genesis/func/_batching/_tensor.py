@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from genesis import _C
@@ -52,32 +51,33 @@ def levels() -> list[Level]:
     return _stack.levels
 
 
-@contextlib.contextmanager
-def entered(level: Level) -> Iterator[None]:
-    """Run a block inside ``level``."""
-    with _levels([*_stack.levels, level]):
-        yield
+class _levels:
+    """Runs a block with other levels; a class, since generators are slower to enter."""
 
+    __slots__ = ("before", "now")
 
-@contextlib.contextmanager
-def left(level: Level) -> Iterator[None]:
-    """Run a block outside ``level``, as its rules do."""
-    with _levels(_stack.levels[: level.depth]):
-        yield
+    def __init__(self, now: list[Level]) -> None:
+        self.now = now
 
+    def __enter__(self) -> None:
+        self.before = _stack.levels
+        _stack.levels = self.now
+        _C._set_mapping(bool(self.now))
 
-@contextlib.contextmanager
-def _levels(now: list[Level]) -> Iterator[None]:
-    before = _stack.levels
-    was, on = bool(before), bool(now)
-    try:
-        _stack.levels = now
-        _C._set_mapping(on)
-        yield
-    finally:
+    def __exit__(self, *exception: object) -> None:
         # Without a call in between: after one, the exception of a signal may come.
-        _stack.levels = before
-        _C._set_mapping(was)
+        _stack.levels = self.before
+        _C._set_mapping(bool(self.before))
+
+
+def entered(level: Level) -> _levels:
+    """Run a block inside ``level``."""
+    return _levels([*_stack.levels, level])
+
+
+def left(level: Level) -> _levels:
+    """Run a block outside ``level``, as its rules do."""
+    return _levels(_stack.levels[: level.depth])
 
 
 def wrap(value: Any, level: Level) -> Any:
@@ -150,6 +150,8 @@ def rewrap(x: Tensor, where: Sequence[Level]) -> Tensor:
 
 def expand_to(x: Tensor, where: Sequence[Level]) -> Tensor:
     """``x`` repeated at those of the levels at which it is not batched."""
+    if type(x) is not BatchedTensor and len(where) == 1:
+        return _C._batched(x.expand(where[0].size, *x.shape), where[0])
     own = levels_of(x)
     missing = [level for level in where if level not in own]
     if not missing:
@@ -271,10 +273,8 @@ def _resolve(func: Any) -> tuple[Operator, Rule]:
         name = f"{func.__self__.__name__}.{name}"
     elif name == "apply" and isinstance(getattr(func, "__self__", None), type):
         return Operator(func, name, None), _rules["Function.apply"]
-    op = Operator(func, name, operator_infos().get(name))
-    found = (op, rule_of(name))
-    if not name.endswith("__get__"):
-        _found[func] = found
+    found = (Operator(func, name, operator_infos().get(name)), rule_of(name))
+    _found[func] = found
     return found
 
 
