@@ -1,4 +1,6 @@
 // Grad modes, backward, grad, and the methods of a tensor that concern its place in the graph.
+#include <unordered_set>
+
 #include "bindings/args.h"
 #include "bindings/hooks.h"
 #include "bindings/module.h"
@@ -108,6 +110,19 @@ static PyObject* run_backward(Args& a) {
   Py_RETURN_NONE;
 }
 
+// Rules of elementwise operators are elementwise themselves, and those of matmul are products.
+static engine::RowRule row_rule(const Node& node) {
+  static const std::unordered_set<std::string_view> elementwise = [] {
+    std::unordered_set<std::string_view> names;
+    for (const Operator* op : operators())
+      if (op->traits.batch == Batch::Elementwise) names.insert(op->sig.name);
+    return names;
+  }();
+  if (is_function(node)) return engine::RowRule::EachRow;
+  if (std::string_view(node.op) == "matmul") return engine::RowRule::Broadcasts;
+  return elementwise.contains(node.op) ? engine::RowRule::Elementwise : engine::RowRule::EachRow;
+}
+
 static const Family family({.kind = Kind::View, .page = "settings"}, [] {
   OutsideGraphWarning =
       PyErr_NewExceptionWithDoc("genesis.autograd.OutsideGraphWarning",
@@ -136,16 +151,19 @@ static const Family family({.kind = Kind::View, .page = "settings"}, [] {
       run_backward>(kFunction | kTool);
   def<"_grad(Tensor|Tensor[] outputs, Any inputs, Tensor|Tensor?[]? grad_outputs=None, bool? retain_graph=None, "
       "bool "
-      "create_graph=False, bool allow_unused=False) -> Tensor[]",
+      "create_graph=False, bool allow_unused=False, int rows=0) -> Tensor[]",
       [](Args& a) {
         const std::vector<Tensor> roots = root_list(a[0], "grad"), wanted = input_list(a[1], "grad"),
                                   grads = tensor_list(a[2], "grad");
         require_wanted("grad", wanted);
         require(!wanted.empty(), "grad: inputs is empty; pass the tensors to differentiate with respect to");
         const bool create = a.boolean(4);
-        std::vector<Tensor> result =
-            engine::backward("grad", roots, grads, wanted,
-                             {.retain_graph = a.boolean(3, create), .create_graph = create, .accumulate = false});
+        std::vector<Tensor> result = engine::backward("grad", roots, grads, wanted,
+                                                      {.retain_graph = a.boolean(3, create),
+                                                       .create_graph = create,
+                                                       .accumulate = false,
+                                                       .rows = a.integer(6, 0),
+                                                       .row_rule = row_rule});
         if (!a.boolean(5))
           for (size_t i = 0; i < result.size(); ++i)
             require<GraphError>(result[i].defined(), "grad: input ", i, " of shape ", wanted[i].shape(),

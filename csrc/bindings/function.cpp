@@ -716,4 +716,6 @@ const Family family([] {
 
 }  // namespace
 
+bool is_function(const Node& node) { return dynamic_cast<const FunctionNode*>(&node) != nullptr; }
+
 }  // namespace genesis::py

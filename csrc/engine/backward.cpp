@@ -14,9 +14,11 @@
 
 #include "autograd/observe.h"
 #include "core/parallel.h"
+#include "engine/rows.h"
 #include "ops/create.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
+#include "ops/view.h"
 
 namespace genesis::engine {
 
@@ -81,6 +83,8 @@ class Pass {
   void deliver(Slot& slot, uint32_t index, Tensor&& grad);
   void run_node(uint32_t number);
   void run_tensor_hooks(Node* node, Grads& grads);
+  Grads apply(Node& node, Grads&& grads);
+  Grads apply_to_rows(Node& node, const Grads& grads);
   void run_leaf(AccumulateGrad& node, Grads& grads);
   void ready(uint32_t number) {
     const Node* node = slots_[number].node;
@@ -283,12 +287,58 @@ void Pass::run_leaf(AccumulateGrad& node, Grads& grads) {
   run_after(node, none, seen);
 }
 
+bool has_tensor_hooks(const Node& node) {
+  if (node.is_leaf()) {
+    const TensorMeta* m = meta_if_any(static_cast<const AccumulateGrad&>(node).leaf);
+    return m && !m->hooks.empty();
+  }
+  const NodeExtras* extras = node.extras_if_any();
+  return extras && !(extras->output_hooks.empty() && extras->retained.empty());
+}
+
+Grads Pass::apply(Node& node, Grads&& grads) {
+  NodeExtras* extras = node.extras_if_any();
+  if (!extras) [[likely]]
+    return observer ? observer->apply(node, std::move(grads)) : node.apply(std::move(grads));
+  struct Forget {
+    Node& node;
+    ~Forget() { node.forget_unpacked(); }
+  } const forget{node};
+  run_before(node, grads);
+  const Grads seen = extras->post_hooks.empty() ? Grads{} : grads;
+  Grads out = observer ? observer->apply(node, std::move(grads)) : node.apply(std::move(grads));
+  run_after(node, out, seen);
+  return out;
+}
+
+Grads Pass::apply_to_rows(Node& node, const Grads& grads) {
+  const RowRule how = node.extras_if_any() ? RowRule::EachRow : options_.row_rule(node);
+  if (how != RowRule::EachRow) {
+    Grads out = apply(node, Grads(grads));
+    if (how == RowRule::Elementwise)
+      for (int i = 0; i < out.size(); ++i)
+        if (out[i].defined()) out[i] = with_rows(out[i], grads[0], node.edges()[static_cast<size_t>(i)].shape.get());
+    return out;
+  }
+  std::vector<Grads> rows;
+  for (int64_t i = 0; i < options_.rows; ++i) rows.push_back(apply(node, row(grads, i)));
+  return stack_rows(rows);
+}
+
 void Pass::run_node(uint32_t number) {
   Ref<Node> node(slots_[number].node);
   Grads grads = std::move(slots_[number].grads);
   bool any = false;
   for (const Tensor& g : grads) any = any || g.defined();
-  if (any && slots_[number].needed) run_tensor_hooks(node.get(), grads);
+  if (any && slots_[number].needed) {
+    if (options_.rows == 0) {
+      run_tensor_hooks(node.get(), grads);
+    } else if (has_tensor_hooks(*node)) {
+      std::vector<Grads> rows;
+      for (int64_t i = 0; i < options_.rows; ++i) run_tensor_hooks(node.get(), rows.emplace_back(row(grads, i)));
+      grads = stack_rows(rows);
+    }
+  }
   if (any && slots_[number].captured)
     for (size_t i = 0; i < targets_.size(); ++i)
       if (targets_[i].node.get() == node.get()) results_[i] = grads[static_cast<int>(targets_[i].index)];
@@ -313,18 +363,7 @@ void Pass::run_node(uint32_t number) {
   }
   Grads out;
   if (any && wanted_below) {
-    if (NodeExtras* extras = node->extras_if_any()) [[unlikely]] {
-      struct Forget {
-        Node& node;
-        ~Forget() { node.forget_unpacked(); }
-      } const forget{*node};
-      run_before(*node, grads);
-      const Grads seen = extras->post_hooks.empty() ? Grads{} : grads;
-      out = observer ? observer->apply(*node, std::move(grads)) : node->apply(std::move(grads));
-      run_after(*node, out, seen);
-    } else {
-      out = observer ? observer->apply(*node, std::move(grads)) : node->apply(std::move(grads));
-    }
+    out = options_.rows == 0 ? apply(*node, std::move(grads)) : apply_to_rows(*node, grads);
     if (!options_.retain_graph) node->release_saved();
   }
   for (size_t i = 0; i < edges.size(); ++i) {
@@ -333,7 +372,7 @@ void Pass::run_node(uint32_t number) {
     Slot& below = *find(edge.node.get());
     if (static_cast<int>(i) < out.size() && out[static_cast<int>(i)].defined() && below.needed) {
       Tensor g = std::move(out[static_cast<int>(i)]);
-      if (edge.shape) g = ops::sum_to(g, *edge.shape);
+      if (edge.shape) g = options_.rows == 0 ? ops::sum_to(g, *edge.shape) : sum_rows_to(g, *edge.shape);
       if (g.dtype() != edge.dtype) g = ops::cast(g, edge.dtype);
       deliver(below, edge.index, std::move(g));
     }
@@ -421,6 +460,12 @@ std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, 
                           ", and only real numbers have a gradient by themselves; pass gradient=, or make the loss "
                           "real, e.g. with .abs()");
       grad = ops::ones(root.shape(), root.dtype());
+      if (options.rows > 0) grad = ops::expand(grad, batch_of(options.rows, root.shape()));
+    } else if (options.rows > 0) {
+      require(grad.shape() == batch_of(options.rows, root.shape()), caller, ": with is_grads_batched=True, gradient ",
+              i, " has shape ", grad.shape(), ", expected (", options.rows, ", *", root.shape(),
+              "): a batch of gradients of the tensor's shape");
+      if (grad.dtype() != root.dtype()) grad = ops::cast(grad, root.dtype());
     } else {
       require(grad.shape() == root.shape(), caller, ": gradient has shape ", grad.shape(), " but the tensor has shape ",
               root.shape(), "; pass a gradient of the tensor's shape");

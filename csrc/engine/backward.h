@@ -17,11 +17,22 @@ class Sink {
   ~Sink() = default;
 };
 
+// How the rule of a node is applied to a batch of gradients.
+enum class RowRule : uint8_t {
+  EachRow,      // to one after the other
+  Elementwise,  // to all: the new dimension broadcasts like any other, and results have the shape of the gradient
+  Broadcasts,   // to all: operators take dimensions in front of their own
+};
+
 struct Options {
   bool retain_graph = false;
   bool create_graph = false;
   bool accumulate = true;  // into .grad of leaves; otherwise only return what was asked for
   Sink* sink = nullptr;
+  // More than 0: gradients are batches with so many rows along a new first dimension, and `row_rule` says how rules
+  // take them.
+  int64_t rows = 0;
+  RowRule (*row_rule)(const Node& node) = nullptr;
 };
 
 // Gradients of sum(roots[i] * grads[i]). With `wanted` empty, every leaf that is reached accumulates its gradient.

@@ -143,9 +143,7 @@ def grad(
     """
     if not only_inputs:
         raise ValueError("grad: only_inputs=False is not supported; call backward() instead")
-    if is_grads_batched:
-        rest = (create_graph, True, allow_unused, False, materialize_grads)
-        return _batched_grad(outputs, inputs, grad_outputs, retain_graph, rest)
+    rows = _batch_size(grad_outputs) if is_grads_batched else 0
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "grad: materialize_grads=True makes zeros of what allow_unused=False refuses"
@@ -166,13 +164,16 @@ def grad(
             retain_graph,
             create_graph,
             unused,
+            rows,
         )
     else:
-        grads = _C._grad(outputs, inputs, grad_outputs, retain_graph, create_graph, unused)
+        grads = _C._grad(outputs, inputs, grad_outputs, retain_graph, create_graph, unused, rows)
     if materialize_grads:
-        wanted = (inputs,) if isinstance(inputs, Tensor) else inputs
         grads = tuple(
-            _C.zeros_like(x) if g is None else g for g, x in zip(grads, wanted, strict=True)
+            (_C.zeros(rows, *x.shape, dtype=x.dtype) if rows else _C.zeros_like(x))
+            if g is None
+            else g
+            for g, x in zip(grads, _listed(inputs), strict=True)
         )
     return grads
 
@@ -185,14 +186,8 @@ def _any_batched(cls: type[Any], *groups: Any) -> bool:
     return any(type(x) is cls for group in groups if group is not None for x in _listed(group))
 
 
-def _batched_grad(
-    outputs: _Tensors,
-    inputs: _Tensors,
-    grad_outputs: _Grads,
-    retain_graph: bool | None,
-    rest: tuple[Any, ...],
-) -> tuple[Tensor, ...]:
-    """``grad`` for each element of the first dimension of ``grad_outputs``, stacked."""
+def _batch_size(grad_outputs: _Grads) -> int:
+    """How many gradients each of ``grad_outputs`` holds."""
     batches = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs or ())
     for g in batches:
         if g is not None and not isinstance(g, Tensor):
@@ -204,21 +199,7 @@ def _batched_grad(
             f"is the batch, the same for all; got {[g if g is None else g.shape for g in batches]}"
         )
     (size,) = sizes
-    last = bool(rest[0]) if retain_graph is None else retain_graph
-    rows = [
-        grad(
-            outputs,
-            inputs,
-            [None if g is None else g[i] for g in batches],
-            last or i + 1 < size,
-            *rest,
-        )
-        for i in range(size)
-    ]
-    return tuple(
-        None if column[0] is None else _C.stack(column)  # type: ignore[misc]
-        for column in zip(*rows, strict=True)
-    )
+    return int(size)
 
 
 # Imported when first used; NumPy is needed for checks only.

@@ -17,20 +17,28 @@ def grad(
     retain_graph: bool | None,
     create_graph: bool,
     allow_unused: bool,
+    rows: int = 0,
 ) -> tuple[Any, ...]:
     """``_C._grad`` of tensors of which some are batched.
 
     Elements of a batch are independent of each other, so the gradient of a batch of outputs with
     respect to a batch of inputs is the batch of gradients.
     """
+    if rows:
+        return _of_rows(rows, outputs, inputs, seeds, create_graph, allow_unused)
     seeds = [None] * len(outputs) if seeds is None else list(seeds)
     wanted = _union(inputs)
     beyond = [v for v in _union([s for s in seeds if s is not None]) if v not in wanted]
     if beyond:
         return _row_by_row(beyond[-1], outputs, inputs, seeds, create_graph, allow_unused)
-    for x, y in ((x, y) for x in inputs for y in outputs if y.requires_grad):
-        extra = [level for level in levels_of(y) if level not in levels_of(x)]
-        if extra and _reaches(y, x):
+    for y in outputs:
+        if not physical(y).requires_grad:
+            continue
+        own = levels_of(y)
+        for x in inputs:
+            there = levels_of(x)
+            if all(level in there for level in own) or not _reaches(y, x):
+                continue
             raise RuntimeError(
                 "grad: vmap maps over the output but not over the input, so the gradient would be "
                 "the sum over the batch; use genesis.func.grad, which differentiates with "
@@ -91,6 +99,31 @@ def _row_by_row(
     for column in zip(*rows, strict=True):
         made.append(None if column[0] is None else rewrap(_C.stack(column), [level]))
     return tuple(made)
+
+
+def _of_rows(
+    n: int,
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    seeds: Sequence[Tensor | None] | None,
+    create_graph: bool,
+    allow_unused: bool,
+) -> tuple[Any, ...]:
+    """The gradients of a batch of seeds, which is none of vmap's."""
+    found = [
+        grad(
+            outputs,
+            inputs,
+            None if seeds is None else [s if s is None else s[i] for s in seeds],
+            True,
+            create_graph,
+            allow_unused,
+        )
+        for i in range(n)
+    ]
+    return tuple(
+        None if column[0] is None else _C.stack(column) for column in zip(*found, strict=True)
+    )
 
 
 def _element(s: Tensor, level: Level, i: int) -> Tensor:
