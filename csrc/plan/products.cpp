@@ -144,7 +144,9 @@ void Plan::merge_products(const auto& kernel) {
       // The first call stays in its place, for the matrix with the lowest address.
       Call& whole = calls[first];
       const auto y = Product<T>::of(whole);
-      at(whole, &y.a.data)->place.offset = list[begin].first;
+      // Not at the offset in `list`: A may be a result that has moved since.
+      Call& lowest = calls[list[begin].second];
+      at(whole, &y.a.data)->place = at(lowest, &Product<T>::of(lowest).a.data)->place;
       at(whole, &y.c)->place = {all, 0};
       y.m *= count;
       const auto move = [&](Place& place) {

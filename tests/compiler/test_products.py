@@ -95,3 +95,13 @@ def test_a_transposed_operand_that_changes_between_products():
         return (y,)
 
     same(f, x, w)
+
+
+def test_parts_of_a_merged_product_are_merged():
+    def f(x: Any, w: Any, v: Any) -> Any:
+        y = [x[8 * i : 8 * i + 8] @ w for i in range(3)]
+        z = [y[2][:4] @ v, y[2][4:] @ v]
+        return y[0] + y[1], genesis.cat(z)
+
+    args = genesis.randn(24, 16), genesis.randn(16, 16), genesis.randn(16, 16)
+    assert joined(same(f, *args)) == 3
