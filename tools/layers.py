@@ -1,5 +1,6 @@
-"""Checks that each folder of csrc includes only the layers below it, and that no modules of the
-Python package import each other in a circle when they are loaded.
+"""Checks that each folder of csrc includes only the layers below it, that memory of tensors is
+read and written by kernels, and that no modules of the Python package import each other in a circle
+when they are loaded.
 """
 
 import ast
@@ -18,6 +19,94 @@ ALLOWED = {
     "bindings": {"core", "autograd", "plan", "ops", "engine"},
 }
 OUTSIDE = {"Python.h": {"bindings"}, "cblas.h": {"kernels"}}
+
+# Functions of kernels that are no Kernel: those that touch no memory of tensors, and those that end
+# a capture of genesis.compile themselves.
+NO_MEMORY = set(
+    [
+        "compute_type",
+        "counters_for",
+        "forward_runs_last",
+        "gates_of",
+        "input_runs_last",
+        "longest_row",
+        "require_lapack_size",
+        "sort_scratch",
+        "weight_runs_last",
+    ]
+)
+END_CAPTURES = set(
+    [
+        "cholesky",
+        "eig",
+        "eigh",
+        "elementwise",
+        "inverse",
+        "ldl_factor",
+        "ldl_solve",
+        "lu_determinant",
+        "lu_factor",
+        "lu_pivot_ratio",
+        "lu_solve",
+        "qr",
+        "reflections",
+        "solve_triangular",
+        "stride_add",
+        "svd",
+    ]
+)
+# Memory that is reached without Tensor::data(), which ends captures.
+RAW = re.compile(
+    r"(?:memcpy|memset|memmove|memcmp|memchr|copy_n?|fill_n?|iota)\(.*->data\b(?!\()"  # copied
+    r"|\*\s*(?:const )?\w+ = .*(?:->data\b(?!\()|address<)"  # kept as a pointer
+    r"|cast<[\w ]+\*>\([^()]*->data\b|\*\w+(?:\.\w+)*\.address<|address<[^>]*>\(\)\["  # read
+)
+# Pointers that go to kernels, and what looks at addresses only.
+POINTERS = {
+    ("ops/matmul.cpp", "address<T>()"),
+    ("ops/gather.cpp", "flat.data<int64_t>()"),
+    ("bindings/canary.cpp", "x->data"),
+    ("bindings/plan.cpp", "externals[i]->data"),
+    ("bindings/plan.cpp", "externals[k]->data"),
+}
+
+
+def kernel_names(root: pathlib.Path) -> set[str]:
+    """Variables of the type Kernel, whose calls a capture sees."""
+    names: set[str] = set()
+    for path in (root / "csrc" / "kernels").rglob("*.h"):
+        for statement in re.findall(r"^\s*inline constinit ([^;]*);", path.read_text(), re.M):
+            shorter, text = statement, ""
+            while shorter != text:
+                text = shorter
+                shorter = re.sub(r"<[^<>]*>|\([^()]*\)|\{[^{}]*\}|//[^\n]*", "", text)
+            names |= set(re.findall(r"(\w+)\s*(?:,|$)", text))
+    return names
+
+
+def outside_kernels(root: pathlib.Path) -> list[str]:
+    """Uses of memory that genesis.compile would not repeat, and that do not end a capture."""
+    known = kernel_names(root) | NO_MEMORY | END_CAPTURES
+    bad = []
+    for folder in ("autograd", "bindings", "engine", "ops"):
+        for path in sorted((root / "csrc" / folder).rglob("*.[hc]*")):
+            lines, name = path.read_text().splitlines(), path.relative_to(root / "csrc").as_posix()
+            for i, line in enumerate(lines):
+                for called in re.findall(r"kernels::(\w+)\(", line):
+                    if called not in known:
+                        bad.append(
+                            f"csrc/{name}:{i + 1}: kernels::{called} is no Kernel; make it one, or "
+                            "let it call capture::interrupt() and add it to END_CAPTURES"
+                        )
+                near = "\n".join(lines[max(0, i - 6) : i + 2])
+                allowed = "capture::" in near or "create(" in line or "borrow(" in line
+                allowed |= any(name == file and text in line for file, text in POINTERS)
+                if RAW.search(line) and not allowed:
+                    bad.append(
+                        f"csrc/{name}:{i + 1}: memory is used outside a kernel; take it with "
+                        "Tensor::data(), or call capture::interrupt() before"
+                    )
+    return bad
 
 
 def violations(root: pathlib.Path) -> list[str]:
@@ -74,4 +163,5 @@ def circular_imports(root: pathlib.Path) -> list[str]:
 
 if __name__ == "__main__":
     ROOT = pathlib.Path(__file__).parents[1]
-    sys.exit("\n".join(violations(ROOT) + circular_imports(ROOT)) or 0)
+    found = violations(ROOT) + outside_kernels(ROOT) + circular_imports(ROOT)
+    sys.exit("\n".join(found) or 0)

@@ -347,7 +347,7 @@ LeastSquares linalg_lstsq(const Tensor& a, const Tensor& b, std::optional<double
   if (!full_rank) {
     const WithGradMode off(false);
     y.rank = untracked(sum(counted(op, a, s, tolerance), {-1}, false));
-    const int64_t* ranks = y.rank.address<int64_t>();
+    const int64_t* ranks = on_meta ? nullptr : y.rank.data<int64_t>();
     full_rank = driver != LeastSquaresDriver::Gelsy &&
                 (on_meta || std::all_of(ranks, ranks + y.rank.numel(), [n](int64_t rank) { return rank == n; }));
     if (driver != LeastSquaresDriver::Gelsy) y.singular_values = untracked(s);

@@ -177,7 +177,7 @@ struct Access {
         sizes.push_back(x.size(static_cast<int>(d)));
         strides.push_back(x.stride(static_cast<int>(d)));
       }
-      int64_t* out = offsets.address<int64_t>();
+      int64_t* out = on_meta ? nullptr : offsets.data<int64_t>();
       for (int64_t k = 0; !on_meta && k < list.numel(); ++k) {
         int64_t rest = places[k], sum = 0;
         for (int i = sizes.size() - 1; i >= 0; --i) {

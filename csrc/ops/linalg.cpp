@@ -45,7 +45,7 @@ void fail_matrix(const char* op, const Dims& batch, int64_t matrix, const std::s
 
 template <class T>
 static void fill_triangle(const Tensor& t, double below, double on, double above) {
-  T* to = t.address<T>();
+  T* to = on_meta ? nullptr : t.data<T>();
   for (int64_t i = 0; !on_meta && i < t.size(0); ++i)
     for (int64_t j = 0; j < t.size(1); ++j) *to++ = static_cast<T>(j < i ? below : j == i ? on : above);
 }

@@ -94,7 +94,7 @@ Frexp frexp(const Tensor& x) {
   {
     const WithGradMode off(false);
     const Tensor values = clone(contiguous(cast(x, DType::Float64)));  // which holds the others exactly
-    double* value = values.address<double>();
+    double* value = on_meta ? nullptr : values.data<double>();
     for (int64_t i = 0; !on_meta && i < values.numel(); ++i) {
       int power = 0;
       value[i] = std::frexp(value[i], &power);
@@ -110,7 +110,7 @@ Frexp frexp(const Tensor& x) {
 // The bits of a number without its sign count upwards with its size.
 template <class Bits>
 static void step_bits(const Tensor& z, const double* x, const double* y) {
-  Bits* bits = reinterpret_cast<Bits*>(z->data);
+  Bits* bits = on_meta ? nullptr : z.data<Bits>();
   constexpr Bits sign = Bits(1) << (8 * sizeof(Bits) - 1);
   for (int64_t i = 0; !on_meta && i < z.numel(); ++i) {
     if (x[i] == y[i]) continue;

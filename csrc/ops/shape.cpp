@@ -492,7 +492,7 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, bool upper, 
   // Rows that have none are skipped: there may be many more than results.
   const int64_t begin = upper ? 0 : rising, end_row = upper ? full : rows;
   Tensor y = empty({2, n}, DType::Int64);
-  int64_t* row = y.address<int64_t>();
+  int64_t* row = on_meta ? nullptr : y.data<int64_t>();
   int64_t* col = row + n;
   Pace pace;
   for (int64_t i = n == 0 || on_meta ? end_row : begin; i < end_row; ++i)

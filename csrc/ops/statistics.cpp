@@ -256,7 +256,7 @@ Tensor combinations(const Tensor& x, int64_t r, bool with_replacement) {
   const int64_t rows = count_combinations(with_replacement && n > 0 ? checked::add("combinations", n, r - 1) : n, r);
   empty({rows, r}, x.dtype());  // raises if there is no memory for the result, before work is done for it
   const Tensor index = empty({rows * r}, DType::Int64);
-  int64_t* out = index.address<int64_t>();
+  int64_t* out = on_meta ? nullptr : index.data<int64_t>();
   // The last place that can still move forward does, and those after it follow as closely as they may.
   for (int64_t row = 0; !on_meta && row < rows; ++row, out += r) {
     if (row == 0) {

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstring>
 
+#include "core/capture.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/isa.h"
@@ -402,6 +403,7 @@ void unsupported(DType t) {
 void elementwise(std::initializer_list<Operand> operands, Inner inner, Params params, int64_t grain, bool fetches) {
   if (on_meta) [[unlikely]]
     return;
+  capture::interrupt("an operation runs a loop outside a kernel");
   if (note) [[unlikely]]
     note(operands, inner, params, grain);
   Loop loop;

@@ -75,6 +75,7 @@ void lu_solve(View lu, View pivots, View b, View x, bool adjoint) {
 }
 
 void lu_determinant(View lu, View pivots, View determinant, View logarithm) {
+  capture::interrupt("a determinant is computed");
   if (on_meta) return;
   by_type(lu, [&]<class T>(T) {
     const int64_t n = rows(lu);
@@ -100,6 +101,7 @@ void lu_determinant(View lu, View pivots, View determinant, View logarithm) {
 }
 
 double lu_pivot_ratio(View lu) {
+  capture::interrupt("an operation reads values outside a kernel");
   if (on_meta) return 1;
   return by_type(lu, [&]<class T>(T) {
     const int64_t n = rows(lu);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/abandon.h"
+#include "core/capture.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/parallel.h"
@@ -94,6 +95,7 @@ LapackFailure each(int64_t n, double operations, Memory memory, Read read, Compu
   constexpr double kLong = 1e9;  // operations: a tenth of a second or more
   LapackFailure first;
   if (on_meta) return first;
+  capture::interrupt("a routine of LAPACK runs");
   std::mutex mutex;
   const auto grain = static_cast<int64_t>(std::max(1.0, 2e5 / (operations + 100)));
   const bool abandonable = operations >= kLong && may_be_interrupted();
