@@ -212,9 +212,10 @@ struct Run {
       const External& e = c.externals[i];
       if (e.source.kind == Source::Argument ? e.source.index < from || e.source.index >= to : second) continue;
       const Tensor& t = c.tensor(e.source, arguments);
-      if (!t.defined() || t.dtype() != e.dtype || t.shape() != e.shape || t.strides() != e.strides ||
-          requires_grad(t) != e.requires_grad)
+      if (!t.defined() || t.dtype() != e.dtype || t.shape() != e.shape || requires_grad(t) != e.requires_grad)
         return false;
+      // Gradients are contiguous, but strides of their dimensions of size 1 may be anything.
+      if (second ? !t.contiguous() : t.strides() != e.strides) return false;
       if (e.bytes > 0 && instance->set_base(e.block, t->data)) moved.push_back(i);
       externals.push_back(t);
       versions.push_back(t->storage->version);

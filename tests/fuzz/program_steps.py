@@ -79,8 +79,7 @@ class Builder:
         for i in range(self.rng.randint(1, 3)):
             dtype = self.dtype if i == 0 or self.rng.random() < 0.8 else self.rng.choice(["int64", "float32", "int32"])  # fmt: skip
             self.add(leaf_text(self.rng, f"w{i}", dtype))
-        makers = [self.view, self.view, self.inplace, self.inplace, self.assign, self.unary, self.binary, self.binary,
-                  self.reduce, self.index, self.join, self.function, self.convert, self.modes, self.order]  # fmt: skip
+        makers = self.makers()
         tries = 0
         while len(self.steps) < length and tries < 4 * length:
             tries += 1
@@ -89,6 +88,10 @@ class Builder:
             if text:
                 self.add(text)
         return self.steps
+
+    def makers(self) -> list[Callable[[], str]]:
+        return [self.view, self.view, self.inplace, self.inplace, self.assign, self.unary, self.binary, self.binary,
+                self.reduce, self.index, self.join, self.function, self.convert, self.modes, self.order]  # fmt: skip
 
     def add(self, text: str) -> None:
         before = dict(self.space)

@@ -14,7 +14,7 @@ from tests.fuzz.runner import ROOT, run
 from tests.fuzz.targets import SHORT
 
 SANITIZED = bool({"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ))
-NEEDS_TORCH = {"programs", "modules"}
+NEEDS_TORCH = {"programs", "compiled", "modules"}
 SEED = 1
 
 

@@ -56,10 +56,13 @@ class Entry:
     hosts: list[tuple[Any, Callable[[], Any]]] = field(default_factory=list)
     actions: list[Callable[[], Any]] = field(default_factory=list)
     spec: Any = None
-    leaves: list[Any] = field(default_factory=list)  # of the result; None where a tensor goes
+    leaves: list[Any] = field(
+        default_factory=list
+    )  # of the result; Tensor where the plan gives one
     wanted: list[Any] | None = None  # inputs of its backward pass: numbers of arguments, or tensors
     differentiable: list[int] = field(default_factory=list)  # numbers of results
     reached: list[bool] = field(default_factory=list)  # which of them have a gradient
+    changed: list[Any] = field(default_factory=list)  # in place: numbers of arguments, or tensors
     checked: bool = False
     uses: int = 0
     last_use: int = 0  # number of the call
@@ -79,6 +82,8 @@ class _Call:
         self.owner, self.entry, self.leaves, self.spec = owner, entry, leaves, spec
         self.tensors = tensors
         self.generator = genesis.get_rng_state()
+        changed = [w if isinstance(w, Tensor) else tensors[w] for w in entry.changed]
+        self.before = {id(t): (t, t.detach().clone()) for t in changed}
         self.run: Any = None
         self.results: list[Tensor] = []
         self.looks: list[tuple[Any, Any]] = []
@@ -101,15 +106,19 @@ class _Call:
         return self._eagerly(given, inputs)
 
     def _eagerly(self, given: list[Tensor], inputs: tuple[Tensor, ...]) -> tuple[Any, ...]:
-        """Higher derivatives: the function once more, from the same random numbers."""
+        """Higher derivatives: the function once more, from the state before the call."""
         create = genesis.is_grad_enabled()
         state = State(self.entry.walk.tensors.values(), ())
         genesis.set_rng_state(self.generator)
+        for t in state.tensors:
+            if id(t) in self.before:
+                t.detach().copy_(self.before[id(t)][1])
+        leaves = [self.before[id(x)][1] if id(x) in self.before else x for x in self.leaves]
         try:
             with genesis.enable_grad():
-                args, kwargs = _unflatten(self.leaves, self.spec)
+                args, kwargs = _unflatten(leaves, self.spec)
                 result = self.owner.function(*args, **kwargs)
-                flat = [x for x in _pytree.tree_leaves(result) if isinstance(x, Tensor)]
+                flat = _computed(self.entry, result)
                 outputs = [flat[i] for i in self.entry.differentiable]
                 return genesis.autograd.grad(
                     outputs, inputs, given, create_graph=create, allow_unused=True
@@ -264,7 +273,7 @@ class CompiledFunction:
             if isinstance(found, str):
                 return False, found
             entry.uses += 1
-            return True, _build(entry, found)
+            return True, _build(entry, found, tensors)
         call = _Call(self, entry, leaves, spec, tensors)
         found = _C._plan_run(entry.plan, tensors, entry.actions)
         if isinstance(found, str):
@@ -276,7 +285,7 @@ class CompiledFunction:
         outputs = _Replay.apply(
             call, *(w if isinstance(w, Tensor) else tensors[w] for w in entry.wanted)
         )
-        return True, _build(entry, list(outputs))
+        return True, _build(entry, list(outputs), tensors)
 
     def _check(self, entry: Entry, leaves: list[Any], spec: Any) -> tuple[bool, Any]:
         """Run the plan and the function on the same state, and compare every bit."""
@@ -298,7 +307,7 @@ class CompiledFunction:
         state.restore()
         args, kwargs = _unflatten(leaves, spec)
         result = self.function(*args, **kwargs)
-        flat = [x for x in _pytree.tree_leaves(result) if isinstance(x, Tensor)]
+        flat = _computed(entry, result)
         eager = {f"result {i}": bits(t) for i, t in enumerate(flat)}
         eager |= state.now()
         if entry.wanted is not None:
@@ -463,13 +472,26 @@ def _same(entry: Entry, leaves: list[Any]) -> bool:
     return True
 
 
-def _build(entry: Entry, tensors: list[Tensor]) -> Any:
-    if entry.spec.kind is None:
-        return tensors[0] if entry.leaves[0] is Tensor else entry.leaves[0]
-    queue = iter(tensors)
-    return _pytree.tree_unflatten(
-        [next(queue) if x is Tensor else x for x in entry.leaves], entry.spec
-    )
+@dataclass(frozen=True)
+class _Argument:
+    """A result that is an argument itself: the number of its tensor."""
+
+    number: int
+
+
+def _build(entry: Entry, computed: list[Tensor], arguments: list[Tensor]) -> Any:
+    queue = iter(computed)
+    leaves = [
+        next(queue) if x is Tensor else arguments[x.number] if type(x) is _Argument else x
+        for x in entry.leaves
+    ]
+    return leaves[0] if entry.spec.kind is None else _pytree.tree_unflatten(leaves, entry.spec)
+
+
+def _computed(entry: Entry, result: Any) -> list[Tensor]:
+    """The tensors of a result that a plan gives, as opposed to arguments and fixed tensors."""
+    flat = _pytree.tree_leaves(result)
+    return [x for x, leaf in zip(flat, entry.leaves, strict=True) if leaf is Tensor]
 
 
 def capture(
@@ -497,7 +519,8 @@ def capture(
     ids = {id(t) for t in tensors}
     fixed = [t for t in walk.tensors.values() if id(t) not in ids]
     breaks: list[Break] = []
-    versions = [t._version for t in tensors]
+    versions = [t._version for t in (*tensors, *fixed)]
+    layouts = [(t.shape, t.stride(), t.storage_offset()) for t in tensors]
     random_before = _random_states()
     streams = sys.stdout, sys.stderr
     wrapped = _Output(sys.stdout), _Output(sys.stderr)
@@ -518,10 +541,15 @@ def capture(
                 sys.stdout, sys.stderr = streams
         if _random_states() != random_before:
             _C._capture_interrupt("the function draws random numbers of Python or NumPy")
-        for t, version in zip(tensors, versions, strict=True):
-            if t.grad_fn is not None and t._version != version:
-                _C._capture_interrupt("an argument that is part of a graph is changed in place")
-        returned = _results(entry, result)
+        for t, layout in zip(tensors, layouts, strict=True):
+            if (t.shape, t.stride(), t.storage_offset()) != layout:
+                _C._capture_interrupt("the function changes the shape of an argument")
+        for i, (t, version) in enumerate(zip((*tensors, *fixed), versions, strict=True)):
+            if t._version != version:
+                entry.changed.append(i if i < len(tensors) else t)
+                if i < len(tensors) and t.grad_fn is not None:
+                    _C._capture_interrupt("an argument that is part of a graph is changed in place")
+        returned = _results(entry, result, tensors, fixed)
         if not breaks:
             returned = _differentiate(entry, returned, tensors, fixed)
         changed = _C._guards_fail(entry.guards)
@@ -544,16 +572,20 @@ def capture(
     return entry, result
 
 
-def _results(entry: Entry, result: Any) -> list[Tensor]:
-    """The tensors of a result."""
+def _results(entry: Entry, result: Any, tensors: list[Tensor], fixed: list[Tensor]) -> list[Tensor]:
+    """The tensors of a result that the function computed."""
     flat, entry.spec = _pytree.tree_flatten(result)
-    entry.leaves = [Tensor if isinstance(x, Tensor) else x for x in flat]
+    known: dict[int, Any] = {id(t): t for t in fixed}
+    known |= {id(t): _Argument(i) for i, t in enumerate(tensors)}
+    entry.leaves = [known.get(id(x), Tensor) if isinstance(x, Tensor) else x for x in flat]
+    computed = [x for x, leaf in zip(flat, entry.leaves, strict=True) if leaf is Tensor]
     for x in flat:
         if not isinstance(x, Tensor) and type(x) not in _PLAIN:
             _C._capture_interrupt(f"the function returns a {type(x).__name__}")
-        if isinstance(x, Tensor) and type(x) is not Tensor:
+    for x in computed:
+        if type(x) is not Tensor:
             _C._capture_interrupt(f"the function returns a {type(x).__name__}")
-    return [x for x in flat if isinstance(x, Tensor)]
+    return computed
 
 
 def _differentiate(
@@ -563,6 +595,9 @@ def _differentiate(
     open_ = [i for i, t in enumerate(returned) if t.requires_grad and not _C._plan_used(t)]
     open_ = [i for i in open_ if returned[i].grad_fn is not None]
     if not open_:
+        return returned
+    if any(type(w) is int and tensors[w].requires_grad for w in entry.changed):
+        _C._capture_interrupt("an argument that requires grad is changed in place")
         return returned
     _C._capture_pause(True)  # these come from outside
     given = [genesis.ones_like(returned[i].detach()).contiguous() for i in open_]
