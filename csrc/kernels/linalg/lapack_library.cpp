@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 #include <memory>
 #include <string>
@@ -19,6 +22,21 @@ constexpr const char* kLibrary = "/lib/libscipy_openblas.dylib";
 constexpr const char* kLibrary = "/lib/libscipy_openblas.so";
 #endif
 
+// Opens OpenBLAS, which chooses its kernels while it is opened.
+void* open_library(const char* path) {
+  bool chosen = false;
+#if defined(__aarch64__) && defined(__linux__)
+  // Its kernels for SME give wrong eigenvectors of complex matrices (0.3.34); those for SVE and NEON are right.
+  constexpr unsigned long kSve = 1ul << 22, kSme = 1ul << 23;  // of AT_HWCAP and of AT_HWCAP2
+  if (getauxval(AT_HWCAP2) & kSme)
+    chosen = !getenv("OPENBLAS_CORETYPE") &&
+             setenv("OPENBLAS_CORETYPE", getauxval(AT_HWCAP) & kSve ? "ARMV8SVE" : "ARMV8", 0) == 0;
+#endif
+  void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (chosen) unsetenv("OPENBLAS_CORETYPE");  // for the libraries of others
+  return handle;
+}
+
 struct Library {
   Routines<float> single;
   Routines<double> wide;
@@ -32,7 +50,7 @@ struct Library {
     const std::unique_ptr<char, void (*)(void*)> real(realpath(self.dli_fname, nullptr), free);
     const std::string module = real ? real.get() : self.dli_fname;
     const std::string path = module.substr(0, module.rfind('/')) + kLibrary;
-    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    handle_ = open_library(path.c_str());
     if (!handle_) {
       const char* reason = dlerror();
       fail<std::runtime_error>("linalg: cannot open the OpenBLAS that comes with genesis, ", path, ": ",
