@@ -11,10 +11,11 @@ class Chain {
   explicit Chain(Group& group) : group_(group) {}
   // The next call, whose operands are those of `code`. `ends` says that nothing after it uses the result before.
   void add(const Call& call, Instruction code, bool ends);
+  // One that is part of no chain.
+  void push(Instruction code);
   void close();
 
  private:
-  void push(Instruction code);
   bool start(const Call& call, const Instruction& code);
   bool extend(const Call& call, const Instruction& code, bool ends);
 

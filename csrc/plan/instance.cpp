@@ -11,9 +11,9 @@ std::string Plan::text() const {
   std::ostringstream s;
   size_t kernels = 0;
   for (const Step& step : steps) kernels += step.kind == Step::Kernel;
-  s << recording->calls.size() << " calls: " << dead << " dead, " << joined << " joined to products, " << recomputed << " repeated, " << fused << " in "
-    << groups.size() << " groups, " << kernels << " by themselves; arena of " << arena_bytes << " bytes, "
-    << saved_bytes << " bytes in tiles only\n";
+  s << recording->calls.size() << " calls: " << dead << " dead, " << joined << " joined to products, " << recomputed
+    << " repeated, " << fused << " in " << groups.size() << " groups, " << kernels << " by themselves; arena of "
+    << arena_bytes << " bytes, " << saved_bytes << " bytes in tiles only\n";
   const auto shape = [&](const View& v) {
     s << "(";
     for (int d = 0; d < v.ndim; ++d) s << (d ? ", " : "") << v.shape[d];

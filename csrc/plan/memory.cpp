@@ -61,7 +61,7 @@ bool Plan::repeats(const Accesses& accesses, uint32_t block, size_t to, std::vec
     if (written && at != from) return false;
   const Call& c = calls[from];
   const bool cheap = is_cheap(c);
-  if (!(c.loop || cheap) || c.checked || c.references.size() < 2) return false;
+  if (!((c.loop && c.loop->length == 0) || cheap) || c.checked || c.references.size() < 2) return false;
   for (size_t i = from; i < to; ++i)
     if (calls[i].host >= 0) return false;
   bool first = true;
@@ -335,7 +335,7 @@ bool Plan::takes_place(uint32_t born, uint32_t dying) const {
   bool overwritten = false;
   for (const uint32_t c : step.kind == Step::Tiles ? groups[step.index].calls : alone) {
     const Call& call = recording->calls[c];
-    if (!call.loop || totals_[c] == 0) return false;
+    if (!call.loop || totals_[c] == 0 || call.loop->length > 0) return false;
     for (size_t k = call.loop->operands.size(); k-- > 0;) {  // the output last
       const LoopOperand& o = call.loop->operands[k];
       if (o.place.block != born && o.place.block != dying) continue;

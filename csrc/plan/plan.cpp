@@ -84,30 +84,53 @@ void Plan::remove_dead() {
 }
 
 // Whether a call can be part of a group as far as memory goes that one of them writes: they must meet it element by
-// element.
+// element; or row by row, if it has one element for each row, and it must be written first.
 bool Plan::fits(const Unit& unit, uint32_t call) const {
   struct Use {
-    bool written = false, direct = true;
-    int64_t offset = -1, item = 0;
+    bool full = true, of_rows = true, spread = false, written_first = false;
+    int64_t writes = 0, offset = -1, item = 0;
   };
   std::map<uint32_t, Use> uses;
   const auto add = [&](uint32_t c) {
     const PointwiseLoop& loop = *recording->calls[c].loop;
-    for (size_t k = 0; k < loop.operands.size(); ++k) {
-      const LoopOperand& o = loop.operands[k];
+    for (size_t i = loop.operands.size(); i-- > 0;) {  // the output last
+      const LoopOperand& o = loop.operands[i];
       if (o.place.block == kNoBlock) continue;
       Use& use = uses[o.place.block];
-      use.written |= k == 0;
       const int64_t item = itemsize(o.view.dtype);
-      if (use.offset < 0) use.offset = o.place.offset, use.item = item;
-      use.direct &= meetings_[c][k].kind == Meeting::Direct && use.offset == o.place.offset && use.item == item;
+      if (use.offset < 0) use.offset = o.place.offset, use.item = item, use.written_first = i == 0;
+      use.writes += i == 0;
+      const bool same = use.offset == o.place.offset && use.item == item;
+      const bool direct = same && meetings_[c][i].kind == Meeting::Direct;
+      const bool rows = loop.length > 0 ? i == 0 : totals_[c] != unit.total;
+      const bool spread =
+          same && !rows && unit.row > 0 && is_spread(meetings_[c][i], unit.total, unit.row, o.view.dtype);
+      use.full &= direct && !rows;
+      use.of_rows &= (direct && rows) || spread;
+      use.spread |= spread;
     }
   };
   for (const uint32_t c : unit.calls) add(c);
   add(call);
-  for (const auto& [block, use] : uses)
-    if (use.written && !use.direct) return false;
+  for (const auto& [block, use] : uses) {
+    if (use.writes == 0 || use.full) continue;
+    if (!use.of_rows || (use.spread && (use.writes > 1 || !use.written_first))) return false;
+  }
   return true;
+}
+
+// Whether a call can be part of a group: over as many elements, or over as many as the group has rows.
+bool Plan::can_join(const Unit& unit, uint32_t call) const {
+  if (unit.removed || unit.calls.size() >= kMostCalls || unit.total == 0) return false;
+  const int64_t length = recording->calls[call].loop->length;
+  if (length > 0) {
+    if (unit.total != totals_[call] || (unit.row > 0 && unit.row != length)) return false;
+    Unit with = unit;
+    with.row = length;
+    return fits(with, call);
+  }
+  if (unit.total != totals_[call] && (unit.row == 0 || totals_[call] * unit.row != unit.total)) return false;
+  return fits(unit, call);
 }
 
 void Plan::group() {
@@ -125,7 +148,15 @@ void Plan::group() {
       barrier = static_cast<int64_t>(units_.size()) - 1;
     }
     if (options_.fuse && c.host < 0 && !c.loop) c.loop = loop_of_copy(c, *recording);
-    if (!options_.fuse || !c.loop || !meet(*c.loop, meetings_[i], totals_[i])) totals_[i] = 0;
+    if (options_.fuse && c.host < 0 && !c.loop) c.loop = loop_of_reduction(c);
+    if (!options_.fuse || !c.loop) {
+      totals_[i] = 0;
+    } else if (c.loop->length > 0) {
+      totals_[i] = c.loop->operands[1].view.numel();
+      meetings_[i].assign(2, {Meeting::Direct, {}, {}});
+    } else if (!meet(*c.loop, meetings_[i], totals_[i])) {
+      totals_[i] = 0;
+    }
     int64_t earliest = barrier + 1;
     for (const Reference& r : c.references) {
       earliest = std::max(earliest, writer[r.place.block]);
@@ -134,18 +165,16 @@ void Plan::group() {
     int64_t unit = -1;
     if (totals_[i] > 0 && !c.repeated) {
       for (int64_t u = static_cast<int64_t>(units_.size()) - 1; u >= earliest && unit < 0; --u) {
-        const Unit& candidate = units_[static_cast<size_t>(u)];
-        if (candidate.total == totals_[i] && candidate.calls.size() < kMostCalls &&
-            fits(candidate, static_cast<uint32_t>(i)))
-          unit = u;
+        if (can_join(units_[static_cast<size_t>(u)], static_cast<uint32_t>(i))) unit = u;
         if (static_cast<int64_t>(units_.size()) - u > 64) break;
       }
     }
     if (unit < 0) {
       unit = static_cast<int64_t>(units_.size());
-      units_.push_back({{}, totals_[i], false});
+      units_.push_back({{}, totals_[i], 0, false});
     }
     units_[static_cast<size_t>(unit)].calls.push_back(static_cast<uint32_t>(i));
+    if (totals_[i] > 0 && c.loop->length > 0) units_[static_cast<size_t>(unit)].row = c.loop->length;
     if (c.host >= 0) barrier = unit;
     for (const Reference& r : c.references) {
       toucher[r.place.block] = std::max(toucher[r.place.block], unit);
@@ -180,8 +209,9 @@ void Plan::merge_groups() {
       Unit& later = units_[j];
       if (later.removed) continue;
       if (part(later) != part(unit)) break;
-      if (later.total == unit.total && later.calls.size() + unit.calls.size() <= kMostCalls) {
-        Unit both{unit.calls, unit.total, false};
+      if (later.total == unit.total && later.calls.size() + unit.calls.size() <= kMostCalls &&
+          (later.row == unit.row || later.row == 0 || unit.row == 0)) {
+        Unit both{unit.calls, unit.total, std::max(unit.row, later.row), false};
         bool ok = !independent(unit, later);  // else there is nothing to gain
         for (const uint32_t c : later.calls) {
           if (!ok) break;
@@ -238,6 +268,7 @@ void Plan::lower() {
       Group& group = groups.emplace_back();
       group.calls = unit.calls;
       group.total = unit.total;
+      group.row = unit.row;
       fused += unit.calls.size();
     } else {
       for (const uint32_t c : unit.calls) steps.push_back({Step::Kernel, c});
@@ -277,13 +308,17 @@ void Plan::lower_group(Group& group) {
   group.grain = kernels::kLightGrain;
   Chain chain(group);
   const auto output = [&](size_t i) { return recording->calls[group.calls[i]].loop->operands[0].place.block; };
-  std::vector<std::pair<int, std::tuple<uint32_t, DType, std::vector<int64_t>, std::vector<int64_t>>>> loaded;
+  using Source = std::tuple<uint32_t, DType, std::vector<int64_t>, std::vector<int64_t>, bool>;
+  std::vector<std::pair<int, Source>> loaded;
+  std::map<uint32_t, int> spread;  // blocks of one element for each row, in slots
   for (size_t i = 0; i < group.calls.size(); ++i) {
     const PointwiseLoop& loop = *recording->calls[group.calls[i]].loop;
     group.grain = std::min(group.grain, loop.grain);
     Instruction code;
     code.inner = loop.inner;
     code.params = loop.params;
+    code.rows = loop.length == 0 && totals_[group.calls[i]] != group.total;
+    if (loop.length > 0) code.reduce = recording->calls[group.calls[i]].fn;
     std::vector<int> freed;
     for (size_t k = 0; k < loop.operands.size(); ++k) {
       const LoopOperand& o = loop.operands[k];
@@ -309,15 +344,32 @@ void Plan::lower_group(Group& group) {
           t.dtype = o.compute;
         }
         t.base = base(constant);
+      } else if (o.view.dtype == o.compute && !code.rows && k > 0 && group.row > 0 &&
+                 is_spread(m, group.total, group.row, o.view.dtype)) {
+        t.kind = TileOperand::Single;
+        t.each_row = true;
+        t.in_slot = in_tile;
+        code.singles |= 1u << k;
+        if (in_tile) t.slot = slot_of.at(o.place.block);  // which is not used again: other rows need it
+        else t.base = base(o);
+      } else if (in_tile) {  // one element for each row, of another type
+        t.kind = TileOperand::Slot;
+        auto it = spread.find(o.place.block);
+        if (it == spread.end()) {
+          it = spread.emplace(o.place.block, group.slots++).first;
+          group.loads.push_back({0, it->second, o.view.dtype, {}, {}, false, slot_of.at(o.place.block)});
+          group.order.push_back(-static_cast<int>(group.loads.size()));
+        }
+        t.slot = it->second;
       } else {
         t.kind = TileOperand::Slot;
-        auto key = std::make_tuple(base(o), o.view.dtype, m.shape, m.strides);
+        Source key{base(o), o.view.dtype, m.shape, m.strides, code.rows};
         int slot = -1;
         for (const auto& [s, k2] : loaded)
           if (k2 == key) slot = s;
         if (slot < 0) {
           slot = group.slots++;
-          group.loads.push_back({std::get<0>(key), slot, o.view.dtype, m.shape, m.strides});
+          group.loads.push_back({std::get<0>(key), slot, o.view.dtype, m.shape, m.strides, code.rows});
           group.order.push_back(-static_cast<int>(group.loads.size()));
           loaded.emplace_back(slot, std::move(key));
         }
@@ -325,12 +377,20 @@ void Plan::lower_group(Group& group) {
       }
       code.operands.push_back(t);
     }
-    chain.add(recording->calls[group.calls[i]], std::move(code), i > 0 && last[output(i - 1)] == i);
+    if (code.rows || code.reduce) {
+      chain.close();
+      for (const TileOperand& o : code.operands) code.converts |= o.dtype != o.compute;
+      chain.push(std::move(code));
+    } else {
+      chain.add(recording->calls[group.calls[i]], std::move(code), i > 0 && last[output(i - 1)] == i);
+    }
     std::sort(freed.begin(), freed.end());
     freed.erase(std::unique(freed.begin(), freed.end()), freed.end());
     unused.insert(unused.end(), freed.begin(), freed.end());
   }
   chain.close();
+  for (Instruction& i : group.code)
+    for (const TileOperand& o : i.operands) i.by_row |= o.each_row;
   set_tile(group);
   const int64_t share = group.grain / static_cast<int64_t>(group.calls.size());
   group.grain = std::max<int64_t>(4096, share / group.tile * group.tile);

@@ -106,9 +106,11 @@ class Plan {
   struct Unit {
     std::vector<uint32_t> calls;
     int64_t total = 0;  // of a group
+    int64_t row = 0;    // elements of its rows, if some are reduced
     bool removed = false;
   };
   bool fits(const Unit& unit, uint32_t call) const;
+  bool can_join(const Unit& unit, uint32_t call) const;
   bool independent(const Unit& a, const Unit& b) const;
 
   Options options_;

@@ -50,6 +50,8 @@ struct PointwiseLoop {
   std::vector<LoopOperand> operands;  // the output first
   const void* params;
   int64_t grain;
+  // Not 0: the call is no loop, but reduces rows of so many elements, operand 1, to one element each, operand 0.
+  int64_t length = 0;
 };
 
 struct Call {

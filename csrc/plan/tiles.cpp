@@ -7,6 +7,7 @@
 #include "core/parallel.h"
 #include "kernels/elementwise/chain.h"
 #include "kernels/elementwise/convert.h"
+#include "kernels/reduce/reduce.h"
 
 namespace genesis::plan {
 
@@ -168,6 +169,9 @@ struct Buffer {
   }
 };
 
+// Whether an operand has one element for each row.
+bool is_of_rows(const Instruction& i, const TileOperand& o) { return i.rows || (i.reduce && &o == i.operands.data()); }
+
 // What a chunk needs of a group: where operands are, of all instructions one after another.
 struct Pointers {
   struct Moving {
@@ -179,7 +183,7 @@ struct Pointers {
     int64_t bytes, share;  // of a tile, and for each instruction
     bool written;
   };
-  std::vector<char*> at;
+  std::vector<char*> at, row;
   std::vector<Moving> moving;
   std::vector<Ahead> ahead;
 
@@ -188,11 +192,12 @@ struct Pointers {
     moving.clear();
     for (const Instruction& i : group.code)
       for (const TileOperand& o : i.operands) {
-        if (o.kind == TileOperand::Slot) {
+        if (o.kind == TileOperand::Slot || o.in_slot) {
           at.push_back(slots + o.slot * group.slot_bytes);
-        } else if (o.kind == TileOperand::Direct) {
-          moving.push_back({at.size(), group.tile * itemsize(o.dtype)});
-          at.push_back(bases[o.base] + begin * itemsize(o.dtype));
+        } else if (o.kind == TileOperand::Direct || o.each_row) {
+          const int64_t item = itemsize(o.dtype), row = o.each_row || is_of_rows(i, o) ? group.row : 1;
+          moving.push_back({at.size(), group.tile / row * item});
+          at.push_back(bases[o.base] + begin / row * item);
         } else if (o.dtype == o.compute) {
           at.push_back(bases[o.base]);
         } else {
@@ -246,6 +251,59 @@ void run_converted(const Instruction& i, char* const* at, char* buffers, int64_t
   if (out.dtype != out.compute) kernels::scatter(at[0], itemsize(out.dtype), out.dtype, data[0], out.compute, n);
 }
 
+void run_instruction(const Instruction& i, char* const* at, char* buffers, int64_t converted, int64_t n) {
+  if (!i.chain.empty()) kernels::run_chain.fn(i.chain.data(), at, static_cast<int>(i.chain.size()), n, i.type);
+  else if (i.converts) run_converted(i, at, buffers, converted, n);
+  else i.inner(at, i.singles, n, i.params);
+}
+
+// `at` is scratch.
+void run_by_row(const Instruction& i, char* const* from, char* buffers, int64_t converted, int64_t rows, int64_t row,
+                std::vector<char*>& at) {
+  at.assign(from, from + i.operands.size());
+  for (int64_t r = 0; r < rows; ++r) {
+    run_instruction(i, at.data(), buffers, converted, row);
+    for (size_t k = 0; k < at.size(); ++k) {
+      const TileOperand& o = i.operands[k];
+      at[k] += itemsize(o.dtype) * (o.each_row ? 1 : o.kind == TileOperand::Single ? 0 : row);
+    }
+  }
+}
+
+// Rows to one element each.
+void run_reduction(const Instruction& i, char* const* at, int64_t rows, int64_t row) {
+  const int64_t shape[] = {rows, row}, strides[] = {row, 1}, kept[] = {rows, 1}, step[] = {1, 1};
+  const View y{at[0], i.operands[0].dtype, 2, kept, step}, x{at[1], i.operands[1].dtype, 2, shape, strides};
+  if (i.params) {
+    double divisor;
+    std::memcpy(&divisor, i.params, sizeof divisor);
+    reinterpret_cast<void (*)(View, View, double)>(i.reduce)(y, x, divisor);
+  } else {
+    reinterpret_cast<void (*)(View, View)>(i.reduce)(y, x);
+  }
+}
+
+// One element for each row, repeated along the row.
+template <class T>
+void spread(char* to, const char* from, int64_t rows, int64_t row) {
+  for (int64_t r = 0; r < rows; ++r) fill(reinterpret_cast<T*>(to) + r * row, reinterpret_cast<const T*>(from)[r], row);
+}
+void bring(const Load& load, const Group& group, char* const* bases, char* slots, int64_t at, int64_t n) {
+  char* const to = slots + load.slot * group.slot_bytes;
+  if (load.from < 0) {
+    if (load.rows) at /= group.row, n /= group.row;
+    return fetch(load, bases[load.base], at, n, to);
+  }
+  const char* const from = slots + load.from * group.slot_bytes;
+  const int64_t rows = n / group.row;
+  switch (itemsize(load.dtype)) {
+    case 1: return spread<uint8_t>(to, from, rows, group.row);
+    case 2: return spread<uint16_t>(to, from, rows, group.row);
+    case 4: return spread<uint32_t>(to, from, rows, group.row);
+    default: return spread<uint64_t>(to, from, rows, group.row);
+  }
+}
+
 void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t end) {
   static thread_local Buffer buffer;
   static thread_local Pointers pointers;
@@ -264,14 +322,14 @@ void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t en
     for (const int step : group.order) {
       if (step < 0) {
         const Load& load = group.loads[static_cast<size_t>(-1 - step)];
-        fetch(load, bases[load.base], at, n, slots + load.slot * group.slot_bytes);
+        bring(load, group, bases, slots, at, n);
         continue;
       }
       const Instruction& i = group.code[static_cast<size_t>(step)];
       if (!pointers.ahead.empty()) pointers.fetch_ahead(step);
-      if (!i.chain.empty()) kernels::run_chain.fn(i.chain.data(), data, static_cast<int>(i.chain.size()), n, i.type);
-      else if (i.converts) run_converted(i, data, buffers, converted, n);
-      else i.inner(data, i.singles, n, i.params);
+      if (i.reduce) run_reduction(i, data, n / group.row, group.row);
+      else if (i.by_row) run_by_row(i, data, buffers, converted, n / group.row, group.row, pointers.row);
+      else run_instruction(i, data, buffers, converted, i.rows ? n / group.row : n);
       data += i.operands.size();
     }
   }
@@ -303,28 +361,76 @@ std::unique_ptr<PointwiseLoop> loop_of_copy(const Call& call, Recording&) {
   return loop;
 }
 
+std::unique_ptr<PointwiseLoop> loop_of_reduction(const Call& call) {
+  // Shorter rows would be too many calls of inner loops; longer ones are more than one block of the kernel.
+  constexpr int64_t kShortest = 256, kLongest = 4096;
+  const auto is = [&](const auto& kernel) { return call.fn == reinterpret_cast<void (*)()>(kernel.fn); };
+  const bool sums = is(kernels::sum);
+  if (!sums && !is(kernels::amax) && !is(kernels::amin) && !is(kernels::prod)) return nullptr;
+  const auto* views = reinterpret_cast<const View*>(call.pack.data());  // Pack<View, View, ...>
+  const View &y = views[0], &x = views[1];
+  if (call.checked || y.dtype != x.dtype || (x.dtype != DType::Float32 && x.dtype != DType::Float64)) return nullptr;
+  int64_t length = 1, rows = 1, y_stride = 1, x_stride = 1;
+  for (int d = x.ndim - 1; d >= 0; --d) {
+    if (x.shape[d] == 1) continue;
+    if (x.strides[d] != x_stride) return nullptr;
+    x_stride *= x.shape[d];
+    if (y.shape[d] == 1) {
+      if (rows > 1) return nullptr;
+      length *= x.shape[d];
+    } else {
+      if (y.strides[d] != y_stride) return nullptr;
+      y_stride *= y.shape[d];
+      rows *= x.shape[d];
+    }
+  }
+  if (length < kShortest || length > kLongest || rows < 2) return nullptr;
+  auto loop = std::make_unique<PointwiseLoop>();
+  loop->inner = nullptr;
+  loop->params = sums ? call.pack.data() + 2 * sizeof(View) : nullptr;
+  loop->grain = kernels::kLightGrain;
+  loop->length = length;
+  for (uint32_t k = 0; k < 2; ++k) {
+    LoopOperand o{views[k], {}, x.dtype};
+    for (const Reference& r : call.references)
+      if (r.at == k * sizeof(View)) o.place = r.place;
+    if (o.place.block == kNoBlock) return nullptr;
+    loop->operands.push_back(o);
+  }
+  return loop;
+}
+
+bool is_spread(const Meeting& m, int64_t total, int64_t row, DType dtype) {
+  return m.kind == Meeting::Strided && m.shape.size() == 2 && m.shape[0] * row == total && m.shape[1] == row &&
+         m.strides[0] == itemsize(dtype) && m.strides[1] == 0;
+}
+
 void set_tile(Group& group) {
-  constexpr int64_t kCached = 20 << 10;  // bytes that stay in the first level of cache
-  constexpr int64_t kFar = 2 << 20;      // bytes of operands that do not stay in the second
+  // Bytes that stay in the first level of cache; in the second, where several rows are reduced by one call.
+  const int64_t cached = group.row > 0 ? 64 << 10 : 20 << 10, most = group.row > 0 ? 1 << 16 : 2048;
+  constexpr int64_t kFar = 2 << 20;  // bytes of operands that do not stay in the second
   int64_t item = 1;
   std::vector<char> seen(group.bases.size(), 0);
   for (const Instruction& i : group.code)
     for (size_t k = 0; k < i.operands.size(); ++k) {
       const TileOperand& o = i.operands[k];
       item = std::max({item, itemsize(o.dtype), itemsize(o.compute)});
-      if (o.kind != TileOperand::Direct) continue;
+      if (o.kind != TileOperand::Direct || is_of_rows(i, o)) continue;
       const bool written = i.chain.empty() ? k == 0 : i.chain[k] == kernels::chain::Store;
       if (!std::exchange(seen[o.base], 1)) group.streams.push_back({o.base, o.dtype, written});
     }
   const auto streams = static_cast<int64_t>(group.streams.size());
   group.far = group.total * item * streams >= kFar;
   group.tile =
-      std::clamp<int64_t>(kCached / (item * std::max<int64_t>(1, group.slots + streams)) / 128 * 128, 256, 2048);
+      std::clamp<int64_t>(cached / (item * std::max<int64_t>(1, group.slots + streams)) / 128 * 128, 256, most);
+  if (group.row > 0) group.tile = std::max<int64_t>(1, group.tile / group.row) * group.row;
   group.slot_bytes = group.tile * item + 64;  // not at the same place in pages
 }
 
 void run_group(const Group& group, char* const* bases) {
-  parallel_for(group.total, group.grain, [&](int64_t begin, int64_t end) { run_chunk(group, bases, begin, end); });
+  const int64_t unit = std::max<int64_t>(1, group.row), grain = std::max<int64_t>(1, group.grain / unit);
+  parallel_for(group.total / unit, grain,
+               [&](int64_t begin, int64_t end) { run_chunk(group, bases, begin * unit, end * unit); });
 }
 
 }  // namespace genesis::plan

@@ -18,6 +18,8 @@ struct TileOperand {
   uint32_t base = 0;  // of Direct and Single: which pointer
   int slot = 0;
   DType dtype, compute;
+  // Of Single: one value for each row, in a slot if `in_slot`.
+  bool each_row = false, in_slot = false;
 };
 struct Instruction {
   kernels::Inner inner = nullptr;
@@ -28,12 +30,18 @@ struct Instruction {
   std::vector<uint8_t> chain;
   DType type = DType::Float32;
   bool converts = false;  // an operand is stored in another type than the inner loop wants
+  // Of groups with rows: over one element for each row, such as a sum of the row; or a kernel that reduces rows.
+  bool rows = false;
+  void (*reduce)() = nullptr;
+  bool by_row = false;  // runs once for each row, as an operand has one value for each
 };
 struct Load {
   uint32_t base;
   int slot;
   DType dtype;
   std::vector<int64_t> shape, strides;  // strides in bytes
+  bool rows = false;                    // for an instruction over rows
+  int from = -1;                        // not -1: the slot of one element for each row, which is repeated along the row
 };
 // An operand in memory, by itself or as the result of a group.
 struct Stream {
@@ -44,6 +52,7 @@ struct Stream {
 struct Group {
   std::vector<uint32_t> calls;
   int64_t total = 0, grain = 0;
+  int64_t row = 0;         // elements of a row, if rows are reduced
   int64_t tile = 512;      // elements
   int64_t slot_bytes = 0;  // of a slot
   int slots = 0;
@@ -66,6 +75,10 @@ struct Meeting {
 bool meet(const PointwiseLoop& loop, std::vector<Meeting>& meetings, int64_t& total);
 // A copy as a loop; null if it is none.
 std::unique_ptr<PointwiseLoop> loop_of_copy(const Call& call, Recording& recording);
+// A reduction of rows whose kernel computes each row by itself; null if the call is none.
+std::unique_ptr<PointwiseLoop> loop_of_reduction(const Call& call);
+// Whether an operand has one element for each of `total / row` rows.
+bool is_spread(const Meeting& meeting, int64_t total, int64_t row, DType dtype);
 
 // How many elements a tile has, and how large slots are.
 void set_tile(Group& group);
