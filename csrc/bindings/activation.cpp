@@ -57,7 +57,7 @@ static const Family family({.kind = Kind::Activation, .page = "neural"}, [] {
   def<"celu_(Tensor input, float alpha=1.0) -> Self", [](Args& a) { return celu(a, true); }>(kFunction,
                                                                                              "celu, in place.");
   def<"gelu(Tensor input, str approximate='none') -> Tensor", [](Args& a) {
-    const std::string approximate = a.string(1);
+    const std::string_view approximate = a.text(1);
     require(approximate == "none" || approximate == "tanh", "gelu: approximate must be 'none' or 'tanh', got '",
             approximate, "'");
     return ops::gelu(a.tensor(0), approximate == "tanh");

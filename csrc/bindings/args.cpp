@@ -332,6 +332,8 @@ Scalar Args::given_scalar(int i) const {
 
 int64_t Args::integer(int i) const {
   PyObject* o = slot_[i];
+  if (o && PyLong_CheckExact(o)) [[likely]]
+    return to_index(o, shown(sig_.name));
   if (!has(i) && sig_.param(i).numeric) return sig_.param(i).value.to_int();
   if (!o || PyFloat_Check(o) || !PyIndex_Check(o)) fail(i, "an int");
   if (is_tensor(o) && (unwrap(o).numel() != 1 || is_floating(unwrap(o).dtype()))) fail(i, "an int");
@@ -351,13 +353,16 @@ bool Args::given_boolean(int i) const {
   return truth != 0;
 }
 
-std::string Args::string(int i) const {
-  const std::string_view fallback = sig_.param(i).fallback;
-  if (!has(i) && fallback.starts_with('\'')) return std::string(fallback.substr(1, fallback.size() - 2));
+std::string_view Args::text(int i) const {
+  if (!has(i)) {
+    const std::string_view fallback = sig_.param(i).fallback;
+    if (fallback.starts_with('\'')) return fallback.substr(1, fallback.size() - 2);
+  }
   if (!slot_[i] || !PyUnicode_Check(slot_[i])) fail(i, "a str");
-  const char* text = PyUnicode_AsUTF8(slot_[i]);
-  if (!text) throw_python();
-  return text;
+  Py_ssize_t size;
+  const char* utf8 = PyUnicode_AsUTF8AndSize(slot_[i], &size);
+  if (!utf8) throw_python();
+  return {utf8, static_cast<size_t>(size)};
 }
 
 static void append_ints(Dims& dims, PyObject* o, const Args& args, int i) {

@@ -92,7 +92,8 @@ class Args {
     return given_boolean(i);
   }
   bool boolean(int i, bool absent) const { return has(i) ? boolean(i) : absent; }
-  std::string string(int i) const;
+  std::string_view text(int i) const;  // valid as long as the argument
+  std::string string(int i) const { return std::string(text(i)); }
   Dims dims(int i) const;  // an int, a sequence of ints, or the collected positionals
   Dims optional_dims(int i) const { return has(i) ? dims(i) : Dims(); }
   std::span<PyObject* const> rest() const {  // the collected positionals as they came

@@ -10,7 +10,7 @@ using ops::LossReduction;
 
 static LossReduction reduction(Args& a, int i) {
   if (a[i] && !PyUnicode_Check(a[i])) a.fail(i, "'none', 'mean' or 'sum'");
-  const std::string text = a.string(i);
+  const std::string_view text = a.text(i);
   if (text == "mean") return LossReduction::Mean;
   if (text == "sum") return LossReduction::Sum;
   require(text == "none", a.name() + 1, ": reduction must be 'none', 'mean' or 'sum', got '", text, "'");

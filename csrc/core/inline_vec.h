@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <new>
@@ -39,7 +40,11 @@ class InlineVec {
     }
     return *this;
   }
-  ~InlineVec() { reset(); }
+  ~InlineVec() {
+    clear();
+    if (heap_) [[unlikely]]
+      ::operator delete(heap_);
+  }
 
   int size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -60,7 +65,7 @@ class InlineVec {
     for (; first != last; ++first) push_back(*first);
   }
   void clear() {
-    std::destroy_n(data(), size_);
+    if constexpr (!std::is_trivially_destructible_v<T>) std::destroy_n(data(), size_);
     size_ = 0;
   }
   void reserve(int capacity) {
@@ -68,8 +73,10 @@ class InlineVec {
   }
   void resize(int size, const T& value = T()) {
     reserve(size);
-    while (size_ > size) pop_back();
-    while (size_ < size) new (data() + size_++) T(value);
+    T* const at = data();
+    if (size < size_) std::destroy_n(at + size, size_ - size);
+    else std::uninitialized_fill(at + size_, at + size, value);
+    size_ = size;
   }
   template <class U>
   void push_back(U&& value) {
@@ -91,10 +98,17 @@ class InlineVec {
     pop_back();
   }
   bool operator==(const InlineVec& other) const {
-    return size_ == other.size_ && std::equal(begin(), end(), other.begin());
+    if (size_ != other.size_) return false;
+    const T *x = data(), *y = other.data();
+    for (int i = 0; i < size_; ++i)  // std::equal would call memcmp, which takes longer for a shape
+      if (!(x[i] == y[i])) return false;
+    return true;
   }
 
  private:
+  // A small array of plain values is copied whole: a copy of a fixed size needs neither a loop nor a call.
+  static constexpr bool kCopyWhole = std::is_trivially_copyable_v<T> && sizeof(T) * N <= 64;
+
   T* inline_data() { return std::launder(reinterpret_cast<T*>(space_)); }
   const T* inline_data() const { return std::launder(reinterpret_cast<const T*>(space_)); }
   void grow(int capacity) {
@@ -106,6 +120,13 @@ class InlineVec {
     capacity_ = capacity;
   }
   void copy(const InlineVec& other) {
+    if constexpr (kCopyWhole) {
+      if (!heap_ && !other.heap_) [[likely]] {
+        std::memcpy(space_, other.space_, sizeof(space_));
+        size_ = other.size_;
+        return;
+      }
+    }
     reserve(other.size_);
     std::uninitialized_copy_n(other.data(), other.size_, data());
     size_ = other.size_;
@@ -115,14 +136,17 @@ class InlineVec {
       heap_ = std::exchange(other.heap_, nullptr);
       capacity_ = std::exchange(other.capacity_, N);
       size_ = std::exchange(other.size_, 0);
-    } else {
-      std::uninitialized_move_n(other.inline_data(), other.size_, inline_data());
-      size_ = other.size_;
-      other.clear();
+      return;
     }
+    if constexpr (kCopyWhole) std::memcpy(space_, other.space_, sizeof(space_));
+    else std::uninitialized_move_n(other.inline_data(), other.size_, inline_data());
+    size_ = other.size_;
+    other.clear();
   }
   void reset() {
     clear();
+    if (!heap_) [[likely]]
+      return;
     ::operator delete(heap_);
     heap_ = nullptr;
     capacity_ = N;

@@ -76,20 +76,24 @@ int64_t numel(const Dims& shape, const char* op) {
   int64_t n = 1;
   bool overflow = false;
   for (int64_t s : shape) overflow |= __builtin_mul_overflow(n, s, &n);
-  return overflow ? none_of(shape, op) : n;
+  if (overflow) [[unlikely]]
+    return none_of(shape, op);
+  return n;
 }
 
 Dims contiguous_strides(const Dims& shape) {
-  Dims strides(shape.size());
+  Dims strides = shape;
+  int64_t* const at = strides.data();
   int64_t step = 1;
   for (int d = shape.size() - 1; d >= 0; --d) {
-    strides[d] = step;
-    step = wrapping_product(step, std::max<int64_t>(shape[d], 1));
+    const int64_t size = std::max<int64_t>(at[d], 1);
+    at[d] = step;
+    step = wrapping_product(step, size);
   }
   return strides;
 }
 
-static Tensor make(const Dims& shape, Dims strides, DType dtype, bool contiguous) {
+static Tensor make(const Dims& shape, const Dims& strides, DType dtype, bool contiguous) {
   require(shape.size() <= kMaxDims, "empty: at most ", kMaxDims, " dimensions, got ", shape.size());
   for (int64_t s : shape) require(s >= 0, "empty: negative size in shape ", shape);
   const int64_t n = numel(shape);
@@ -99,7 +103,7 @@ static Tensor make(const Dims& shape, Dims strides, DType dtype, bool contiguous
   Storage* storage = on_meta ? Storage::without_memory(size) : Storage::allocate(size);
   Tensor out = Tensor::adopt(TensorImpl::create(storage, storage->data, dtype));
   out->shape = shape;
-  out->strides = std::move(strides);
+  out->strides = strides;
   out->numel = n;
   out->contiguous = contiguous;
   return out;

@@ -27,16 +27,18 @@ struct Operand {
     return {const_cast<int64_t*>(&scalar.i), scalar.storage_dtype(), 0, nullptr, nullptr};
   }
   // What to record as an input: the tensor, or nothing.
-  const Tensor& or_undefined() const {
-    static const Tensor undefined{};
-    return tensor ? *tensor : undefined;
-  }
-  static const Dims& scalar_shape() {
-    static const Dims none{};
-    return none;
-  }
-  const Dims& shape() const { return tensor ? tensor->shape() : scalar_shape(); }
+  inline const Tensor& or_undefined() const;
+  inline const Dims& shape() const;
 };
+
+namespace detail {
+// Not static variables of functions, which are tested at each use.
+inline const Tensor undefined_tensor{};
+inline const Dims scalar_shape{};
+}  // namespace detail
+
+const Tensor& Operand::or_undefined() const { return tensor ? *tensor : detail::undefined_tensor; }
+const Dims& Operand::shape() const { return tensor ? tensor->shape() : detail::scalar_shape; }
 
 DType scalar_dtype(Scalar s);  // bool, int64, or the default floating or complex type
 DType result_type(std::initializer_list<Operand> operands);

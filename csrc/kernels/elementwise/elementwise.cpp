@@ -1,6 +1,7 @@
 // plan() or flatten() turns the operands into a loop over few dimensions; run() walks one chunk of it, in one of two
 // ways: run_stretch() along the innermost dimension, or, where that is short, run_rows() over many rows of it at once.
-// Operands that need no conversion skip both: run_direct().
+// Operands that need no conversion skip both: run_direct(). Small ones with the layout of the output skip everything:
+// run_small().
 #include "kernels/elementwise/elementwise.h"
 
 #include <algorithm>
@@ -47,6 +48,7 @@ constexpr int64_t kShortStillRow = kTile / 4;  // the same, where all but conver
 // but hardly what is written: to wait for it line by line takes a tenth to a fifth of the time of an addition. On
 // AMD's, fetching it in pieces costs more than that (Zen 3: an eighth to a half of a light operation's time).
 constexpr int64_t kFetchedBytes = int64_t{1} << 20;
+constexpr int64_t kSmall = 4096;  // elements; far below what is fetched or streamed
 constexpr int64_t kPiece = 1024;  // bytes of the output that are met at once
 
 // Every operand is either one value or has the shape and layout of the output: one long dimension.
@@ -392,6 +394,39 @@ void run(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 
+// One call of the inner loop, for operands of at most `limit` elements that have the shape, layout and compute type of
+// the output, or are single values; false for others. For small tensors, making a plan takes longer than the loop.
+bool run_small(std::initializer_list<Operand> operands, Inner inner, const void* params, int64_t limit) {
+  const View& out = operands.begin()->view;
+  int64_t total = 1;
+  for (int d = out.ndim - 1; d >= 0; --d) {
+    if (out.strides[d] != total && out.shape[d] != 1) return false;
+    total *= out.shape[d];
+    if (total > limit) return false;
+  }
+  if (total == 0 || operands.begin()->compute != out.dtype) return false;
+  char* data[kMaxOperands] = {static_cast<char*>(out.data)};
+  alignas(kMaxItemSize) char values[kMaxOperands][kMaxItemSize];
+  unsigned scalars = 0;
+  int k = 1;
+  for (const Operand* op = operands.begin() + 1; op != operands.end(); ++op, ++k) {
+    const View& v = op->view;
+    data[k] = static_cast<char*>(v.data);
+    if (v.ndim == 0) {
+      scalars |= 1u << k;
+      if (v.dtype == op->compute) continue;
+      gather(values[k], op->compute, data[k], 0, v.dtype, 1);
+      data[k] = values[k];
+      continue;
+    }
+    if (v.ndim != out.ndim || v.dtype != op->compute) return false;
+    for (int d = 0; d < v.ndim; ++d)
+      if (v.shape[d] != out.shape[d] || (v.strides[d] != out.strides[d] && v.shape[d] != 1)) return false;
+  }
+  inner(data, scalars, total, params);
+  return true;
+}
+
 }  // namespace
 
 void unsupported(DType t) {
@@ -406,6 +441,7 @@ void elementwise(std::initializer_list<Operand> operands, Inner inner, Params pa
   capture::interrupt("an operation runs a loop outside a kernel");
   if (note) [[unlikely]]
     note(operands, inner, params, grain);
+  if (run_small(operands, inner, params.data, std::min(grain, kSmall))) return;
   Loop loop;
   loop.inner = inner;
   loop.params = params.data;

@@ -113,9 +113,10 @@ void dot_products(const Problem<T, S>& x) {
         }
         for (int64_t i = 0; i < x.m; i += kDotRows) {
           const int64_t rows = std::min<int64_t>(kDotRows, x.m - i);
-          tiles[rows - 1](d, a.data + i * a.row_stride + p, a.row_stride, b, out);
+          tiles[rows - 1](d, a.data + i * a.row_stride + p, a.row_stride, b, p == 0 ? sums + i : out);
+          if (p == 0) continue;
           for (int64_t r = 0; r < rows; ++r)
-            for (int64_t q = 0; q < cols; ++q) sums[i + r][q] = p == 0 ? out[r][q] : sums[i + r][q] + out[r][q];
+            for (int64_t q = 0; q < cols; ++q) sums[i + r][q] += out[r][q];
         }
         pace.spend(d * x.m * cols);
       }

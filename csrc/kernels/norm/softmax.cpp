@@ -38,6 +38,8 @@ double total(const T* x, int64_t n) {
 }
 template <class T>
 T max_of_line(const T* x, int64_t n) {
+  if (n <= kLineStep) [[likely]]
+    return Monoid<Max<T>>::block(x, n);
   T max = Max<T>::kStart;
   in_steps(0, n, kLineStep,
            [&](int64_t from, int64_t until) { max = Max<T>::op(max, Monoid<Max<T>>::block(x + from, until - from)); });
