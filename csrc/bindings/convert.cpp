@@ -37,12 +37,17 @@ static Scalar read(const char* p, DType t) {
   return 0;
 }
 
-Scalar tensor_item(const Tensor& t) {
+// Checks that there is one value, and that it may be read.
+static void require_item(const Tensor& t) {
   require<ShapeError>(t.numel() == 1, "item: a tensor of shape ", t.shape(), " holds ", t.numel(),
                       " values; only one can be converted to a Python number. Use tolist(), or index it first");
   require_values(t, "item");
   capture::interrupt("the value of a tensor is read");
   if (t.meta()) fail_no_data();
+}
+
+Scalar tensor_item(const Tensor& t) {
+  require_item(t);
   return read(t->data, t.dtype());
 }
 
@@ -158,76 +163,88 @@ void fill(PyObject* o, T*& out, DType dtype) {
 
 bool is_sequence(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
 
+std::optional<DType> given_dtype(PyObject* dtype) {
+  return dtype && dtype != Py_None ? std::optional(to_dtype(dtype)) : std::nullopt;
+}
+
+Tensor from_array(const Tensor& t, std::optional<DType> dtype) {
+  const DType inferred = t.dtype() == DType::Float64 && !exact_torch      ? default_dtype
+                         : t.dtype() == DType::Complex128 && !exact_torch ? complex_type(default_dtype)
+                                                                          : t.dtype();
+  const DType type = dtype.value_or(inferred);
+  return untracked(ops::contiguous(t.dtype() == type ? ops::clone(t) : ops::cast(t, type)));
+}
+
+// The type of nested lists: that of their arrays and tensors, promoted by that of their numbers.
+DType inferred_type(const Nested& nested) {
+  const DType type = nested.kind == 0   ? DType::Bool
+                     : nested.kind == 1 ? DType::Int64
+                     : nested.kind == 3 ? complex_type(default_dtype)
+                                        : default_dtype;
+  if (!nested.dtype) return type;
+  return nested.kind < 0 ? *nested.dtype : promote(*nested.dtype, type);
+}
+
+// The values, read as T, then converted to `type`.
+template <class T>
+Tensor from_values(PyObject* data, const Dims& shape, DType type) {
+  Tensor values = empty(shape, dtype_of<T>);
+  T* p = values.data<T>();
+  fill(data, p, type);
+  return untracked(ops::cast(values, type));
+}
+
+// A number, or nested lists of numbers, arrays and tensors.
+Tensor from_nested(PyObject* data, std::optional<DType> dtype) {
+  Nested nested;
+  nested.measure(data, 0);
+  const DType type = dtype.value_or(inferred_type(nested));
+  if (nested.kind == 3 || (nested.dtype && is_complex(*nested.dtype))) {
+    require<DTypeError>(is_complex(type), "tensor: complex numbers cannot be stored in a ", type,
+                        " tensor; use dtype=genesis.complex64");
+    return from_values<std::complex<double>>(data, nested.shape, type);
+  }
+  const bool floating =
+      nested.kind == 2 || (nested.dtype && is_floating(*nested.dtype)) || (nested.kind < 0 && !nested.dtype);
+  return floating ? from_values<double>(data, nested.shape, type) : from_values<int64_t>(data, nested.shape, type);
+}
+
 }  // namespace
 
 // A copy of `data` as a tensor of `dtype`, or of the type inferred: floats are float32 (also from NumPy's float64),
 // integers keep their width, Python's are int64.
 Tensor from_data(PyObject* data, PyObject* dtype) {
+  const std::optional<DType> given = given_dtype(dtype);
   if (on_meta) {
     Tensor t;
     {
       const OnDevice cpu(false);
       t = is_tensor(data) ? unwrap(data) : from_data(data, dtype);
     }
-    return untracked(empty(t.shape(), dtype && dtype != Py_None ? to_dtype(dtype) : t.dtype()));
+    return untracked(empty(t.shape(), given.value_or(t.dtype())));
   }
-  const bool given = dtype && dtype != Py_None;
   const WithGradMode off(false);
   if (is_tensor(data)) {
     const Tensor& t = unwrap(data);
     require_values(t, "tensor");
-    return untracked(given && to_dtype(dtype) != t.dtype() ? ops::cast(t, to_dtype(dtype)) : ops::clone(t));
+    return untracked(given && *given != t.dtype() ? ops::cast(t, *given) : ops::clone(t));
   }
-  if (is_ndarray(data)) {
+  if (is_ndarray(data)) return from_array(from_ndarray(data), given);
+  if (is_sequence(data) || is_number(data) || PyUnicode_Check(data)) return from_nested(data, given);
+  if (PyObject_HasAttrString(data, "__array__") || PyObject_HasAttrString(data, "__array_interface__")) {
+    const Object numpy(PyImport_ImportModule("numpy"));
+    const Object array(PyObject_CallMethod(numpy.get(), "asarray", "O", data));
+    return from_data(array.get(), dtype);
+  }
+  if (PyObject_CheckBuffer(data)) {  // bytes, memoryview, array.array
     const Tensor t = from_ndarray(data);
-    const DType type = given                                            ? to_dtype(dtype)
-                       : t.dtype() == DType::Float64 && !exact_torch    ? default_dtype
-                       : t.dtype() == DType::Complex128 && !exact_torch ? complex_type(default_dtype)
-                                                                        : t.dtype();
-    return untracked(ops::contiguous(t.dtype() == type ? ops::clone(t) : ops::cast(t, type)));
+    return untracked(given ? ops::cast(ops::clone(t), *given) : ops::clone(t));
   }
-  if (!is_sequence(data) && !is_number(data) && !PyUnicode_Check(data)) {
-    if (PyObject_HasAttrString(data, "__array__") || PyObject_HasAttrString(data, "__array_interface__")) {
-      const Object numpy(PyImport_ImportModule("numpy"));
-      const Object array(PyObject_CallMethod(numpy.get(), "asarray", "O", data));
-      return from_data(array.get(), dtype);
-    }
-    if (PyObject_CheckBuffer(data)) {  // bytes, memoryview, array.array
-      const Tensor t = from_ndarray(data);
-      return untracked(given ? ops::cast(ops::clone(t), to_dtype(dtype)) : ops::clone(t));
-    }
-    if (PySequence_Check(data)) {
-      const Object list(PySequence_List(data));
-      return from_data(list.get(), dtype);
-    }
+  if (PySequence_Check(data)) {
+    const Object list(PySequence_List(data));
+    return from_data(list.get(), dtype);
   }
-  Nested nested;
-  nested.measure(data, 0);
-  DType type = nested.kind == 0   ? DType::Bool
-               : nested.kind == 1 ? DType::Int64
-               : nested.kind == 3 ? complex_type(default_dtype)
-                                  : default_dtype;
-  if (nested.dtype) type = nested.kind < 0 ? *nested.dtype : promote(*nested.dtype, type);
-  if (given) type = to_dtype(dtype);
-  if (nested.kind == 3 || (nested.dtype && is_complex(*nested.dtype))) {
-    Tensor values = empty(nested.shape, DType::Complex128);
-    std::complex<double>* p = values.data<std::complex<double>>();
-    fill(data, p, type);
-    require<DTypeError>(is_complex(type), "tensor: complex numbers cannot be stored in a ", type,
-                        " tensor; use dtype=genesis.complex64");
-    return untracked(ops::cast(values, type));
-  }
-  const bool as_double =
-      nested.kind == 2 || (nested.dtype && is_floating(*nested.dtype)) || (nested.kind < 0 && !nested.dtype);
-  Tensor values = empty(nested.shape, as_double ? DType::Float64 : DType::Int64);
-  if (as_double) {
-    double* p = values.data<double>();
-    fill(data, p, type);
-  } else {
-    int64_t* p = values.data<int64_t>();
-    fill(data, p, type);
-  }
-  return untracked(ops::cast(values, type));
+  return from_nested(data, given);  // which raises
 }
 
 // `data` itself where it is a tensor, its memory where it is an array, else a copy. `shared` says which.
@@ -279,7 +296,7 @@ static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
       kBoth | kTool, "Whether the single element of a tensor is not zero.");
   def<"item(Tensor input) -> Scalar", [](Args& a) {
     const Tensor& t = a.tensor(0);
-    tensor_item(t);  // checks that there is one
+    require_item(t);
     return element(t->data, t.dtype());
   }>(kMethod | kTool, "The value of a tensor of one element, as a Python number.");
   def<"tolist(Tensor input) -> Any", [](Args& a) { return list_of(a.tensor(0), 0, a.tensor(0).data<char>()); }>(

@@ -79,15 +79,17 @@ struct Resolved {
   Layout layout;
 };
 
-Resolved resolve(const Tensor& x, std::span<const Tensor> indices) {
-  Resolved r{{}, {x.shape(), {}, {}, 0, false}};
-  Layout& layout = r.layout;
-  struct Group {
-    Tensor index;
-    int dim;
-    int64_t size;
-  };
-  InlineVec<Group, 4> groups;
+// One index, and the dimensions of the tensor that it selects from, as one: a mask may stand for several.
+struct IndexGroup {
+  Tensor index;
+  int dim;       // the first of the dimensions
+  int64_t size;  // the product of their sizes
+};
+using IndexGroups = InlineVec<IndexGroup, 4>;
+
+// Checks the indices against the shape of x, and fills in what `layout` knows without the values of the indices.
+IndexGroups group_indices(const Tensor& x, std::span<const Tensor> indices, Layout& layout) {
+  IndexGroups groups;
   int dim = 0, kept = 0;
   bool parted = false, gap = false;
   for (const Tensor& index : indices) {
@@ -112,7 +114,7 @@ Resolved resolve(const Tensor& x, std::span<const Tensor> indices) {
                           " does not fit a tensor of shape ", x.shape(), ": dimension ", dim + d, " has size ",
                           x.size(dim + d), ", the mask's ", index.size(mask ? d : 0));
     }
-    groups.push_back(Group{mask ? positions_of(index) : index, dim, size});
+    groups.push_back(IndexGroup{mask ? positions_of(index) : index, dim, size});
     layout.distinct = mask;
     dim += width;
   }
@@ -120,24 +122,32 @@ Resolved resolve(const Tensor& x, std::span<const Tensor> indices) {
   require<IndexError>(!groups.empty(), "index: at least one index is needed");
   if (parted) layout.at = 0;
   if (groups.size() > 1) layout.distinct = false;
+  return groups;
+}
 
-  try {
-    for (const Group& g : groups) layout.index = broadcast_shapes("index", layout.index, g.index.shape());
-  } catch (const ShapeError& e) {
-    fail<IndexError>("the indices do not fit each other: ", e.what());
-  }
-  if (layout.distinct) {
-    r.places = groups[0].index;
-    return r;
-  }
-  r.places = empty(layout.index, DType::Int64);
+// The indices of all groups as positions in the indexed dimensions, flattened.
+Tensor linear_positions(const IndexGroups& groups, const Dims& shape) {
+  Tensor places = empty(shape, DType::Int64);
   View so_far = Operand(0).view();
   const Scalar zero(0);
   so_far.data = const_cast<int64_t*>(&zero.i);
-  for (const Group& g : groups) {
-    if (!kernels::linearize(r.places.view(), so_far, g.index.view(), g.size)) out_of_range(g.index, g.dim, g.size);
-    so_far = r.places.view();
+  for (const IndexGroup& g : groups) {
+    if (!kernels::linearize(places.view(), so_far, g.index.view(), g.size)) out_of_range(g.index, g.dim, g.size);
+    so_far = places.view();
   }
+  return places;
+}
+
+Resolved resolve(const Tensor& x, std::span<const Tensor> indices) {
+  Resolved r{{}, {x.shape(), {}, {}, 0, false}};
+  Layout& layout = r.layout;
+  const IndexGroups groups = group_indices(x, indices, layout);
+  try {
+    for (const IndexGroup& g : groups) layout.index = broadcast_shapes("index", layout.index, g.index.shape());
+  } catch (const ShapeError& e) {
+    fail<IndexError>("the indices do not fit each other: ", e.what());
+  }
+  r.places = layout.distinct ? groups[0].index : linear_positions(groups, layout.index);
   return r;
 }
 

@@ -121,63 +121,84 @@ class LineDots {
   std::vector<Piece<T>> dy_, x_;  // the vectors of a line of outputs; and what they see, by column of the kernel
 };
 
+// The sums of one group over some of the images, in vectors whose lanes are not yet added.
+template <class T>
+class GroupDots {
+ public:
+  GroupDots(const ConvShape& s, const Strips& strips)
+      : s_(s), strips_(strips), layouts_(all_strips<T>(s, strips, true)) {
+    if constexpr (kDirect)
+      if (strips.count == 1 && LineDots<T>::suits(s)) lines_.emplace(s);
+    for (const Strip<T>& strip : layouts_) spots_.push_back(dot_spots(strip));
+  }
+
+  // Adds strip number `i` of all images, for group `g`.
+  void add(const T* x, const T* dy, int64_t i, int64_t g, T* lane_sums) const {
+    const int64_t image = i / strips_.count, in_size = s_.in_size(), out_size = s_.out_size();
+    const auto number = static_cast<size_t>(i % strips_.count);
+    const T* images = x + (image * s_.groups + g) * s_.in_channels * in_size;
+    const T* dys = dy + (image * s_.groups + g) * s_.out_channels * out_size + layouts_[number].first;
+    for (int64_t c = 0; c < s_.in_channels; ++c) {
+      if constexpr (kDirect)
+        if (lines_) {
+          for (int64_t m = 0; m < s_.out_channels; ++m)
+            lines_->add(images + c * in_size, dys + m * out_size, lane_sums + first_sum(m, c) * kLanes<T>);
+          continue;
+        }
+      add_channel(number, images + c * in_size, dys, c, lane_sums);
+    }
+  }
+
+ private:
+  static constexpr bool kDirect = kFastMasks && std::is_same_v<T, float>;
+  static constexpr int kMostTaps = 9;
+  static constexpr auto kTable = []<int... i>(std::integer_sequence<int, i...>) {
+    return std::array{&dot_taps<T, i + 1>...};
+  }(std::make_integer_sequence<int, kMostTaps>{});
+
+  int64_t first_sum(int64_t m, int64_t c) const { return (m * s_.in_channels + c) * s_.taps(); }
+
+  void add_channel(size_t number, const T* image, const T* dys, int64_t c, T* lane_sums) const {
+    const Strip<T>& strip = layouts_[number];
+    int64_t image_step = 0;
+    const T* source = read_planes(strip.planes, image, s_.in_size(), 1, image_step, 1);
+    for (int64_t m = 0; m < s_.out_channels; ++m)
+      for (int64_t t = 0; t < s_.taps(); t += kMostTaps) {
+        const int64_t count = std::min<int64_t>(kMostTaps, s_.taps() - t);
+        kTable[static_cast<size_t>(count - 1)](spots_[number], source, strip.offsets.data() + t,
+                                               dys + m * s_.out_size(), lane_sums + (first_sum(m, c) + t) * kLanes<T>);
+      }
+  }
+
+  const ConvShape& s_;
+  const Strips& strips_;
+  const std::vector<Strip<T>> layouts_;
+  std::vector<std::vector<Spot>> spots_;
+  std::optional<LineDots<T>> lines_;
+};
+
 template <class T>
 void dot_sums(const ConvShape& s, const T* x, const T* dy, T* dw) {
-  constexpr int most = 9;
-  static constexpr auto table = []<int... i>(std::integer_sequence<int, i...>) {
-    return std::array{&dot_taps<T, i + 1>...};
-  }(std::make_integer_sequence<int, most>{});
-  const int64_t taps = s.taps(), in_size = s.in_size(), out_size = s.out_size();
   const Strips strips(s, 1, sizeof(T));
-  constexpr bool direct = kFastMasks && std::is_same_v<T, float>;
-  std::optional<LineDots<T>> lines;
-  if constexpr (direct)
-    if (strips.count == 1 && LineDots<T>::suits(s)) lines.emplace(s);
-  const std::vector<Strip<T>> layouts = all_strips<T>(s, strips, true);
-  std::vector<std::vector<Spot>> spots;
-  for (const Strip<T>& strip : layouts) spots.push_back(dot_spots(strip));
-  const int64_t per_group = s.out_channels * s.in_channels * taps, sums = s.groups * per_group;
+  const GroupDots<T> dots(s, strips);
+  const int64_t per_group = s.out_channels * s.in_channels * s.taps(), sums = s.groups * per_group;
   const Plan plan(s, s.batch * strips.count, sums, s.in_channels + 1);
   T* partial = partial_sums<T>.get(plan.chunks * sums);
-  const int64_t work = s.batch * out_size * sums, tasks = plan.chunks * s.groups;
-  parallel_for(tasks, std::max<int64_t>(1, tasks * kTaskWork / std::max<int64_t>(1, work)),
-               [&](int64_t begin, int64_t end) {
-                 std::vector<T> lane_sums(static_cast<size_t>(per_group * kLanes<T>));
-                 for (int64_t task = begin; task < end; ++task) {
-                   const int64_t chunk = task % plan.chunks, g = task / plan.chunks;
-                   std::fill(lane_sums.begin(), lane_sums.end(), T(0));
-                   for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) {
-                     const int64_t image = i / strips.count;
-                     const Strip<T>& strip = layouts[static_cast<size_t>(i % strips.count)];
-                     const T* images = x + (image * s.groups + g) * s.in_channels * in_size;
-                     const T* dys = dy + (image * s.groups + g) * s.out_channels * out_size + strip.first;
-                     for (int64_t c = 0; c < s.in_channels; ++c) {
-                       if constexpr (direct)
-                         if (lines) {
-                           for (int64_t m = 0; m < s.out_channels; ++m)
-                             lines->add(images + c * in_size, dys + m * out_size,
-                                        lane_sums.data() + (m * s.in_channels + c) * taps * kLanes<T>);
-                           continue;
-                         }
-                       int64_t image_step = 0;
-                       const T* source = read_planes(strip.planes, images + c * in_size, in_size, 1, image_step, 1);
-                       for (int64_t m = 0; m < s.out_channels; ++m)
-                         for (int64_t t = 0; t < taps; t += most) {
-                           const int64_t count = std::min<int64_t>(most, taps - t);
-                           table[count - 1](spots[static_cast<size_t>(i % strips.count)], source,
-                                            strip.offsets.data() + t, dys + m * out_size,
-                                            lane_sums.data() + ((m * s.in_channels + c) * taps + t) * kLanes<T>);
-                         }
-                     }
-                   }
-                   T* out = partial + chunk * sums + g * per_group;
-                   for (int64_t i = 0; i < per_group; ++i) {
-                     out[i] = 0;
-                     for (int64_t lane = 0; lane < kLanes<T>; ++lane)
-                       out[i] += lane_sums[static_cast<size_t>(i * kLanes<T> + lane)];
-                   }
-                 }
-               });
+  const int64_t work = s.batch * s.out_size() * sums, tasks = plan.chunks * s.groups;
+  const int64_t grain = std::max<int64_t>(1, tasks * kTaskWork / std::max<int64_t>(1, work));
+  parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
+    std::vector<T> lane_sums(static_cast<size_t>(per_group * kLanes<T>));
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t chunk = task % plan.chunks, g = task / plan.chunks;
+      std::fill(lane_sums.begin(), lane_sums.end(), T(0));
+      for (int64_t i = plan.begin(chunk); i < plan.begin(chunk + 1); ++i) dots.add(x, dy, i, g, lane_sums.data());
+      T* out = partial + chunk * sums + g * per_group;
+      for (int64_t i = 0; i < per_group; ++i) {
+        out[i] = 0;
+        for (int64_t lane = 0; lane < kLanes<T>; ++lane) out[i] += lane_sums[static_cast<size_t>(i * kLanes<T> + lane)];
+      }
+    }
+  });
   for (int64_t i = 0; i < sums; ++i) {
     T total = partial[i];
     for (int64_t chunk = 1; chunk < plan.chunks; ++chunk) total += partial[chunk * sums + i];

@@ -534,60 +534,45 @@ std::vector<int64_t> mask_offsets(const bool* mask, int64_t n) {
   return offsets;
 }
 
-}  // namespace
-
-int64_t find_outside(View index, int64_t low, int64_t high) {
-  const int64_t n = index.numel();
-  if (n == 0) return -1;
-  // Dimensions that repeat the same indices need no second look, and do not change which place comes first.
-  int64_t shape[kMaxDims], strides[kMaxDims];
-  int ndim = 0;
-  for (int d = 0; d < index.ndim; ++d) {
-    if (index.shape[d] == 1 || index.strides[d] == 0) continue;
-    if (ndim > 0 && strides[ndim - 1] == index.strides[d] * index.shape[d]) {
-      shape[ndim - 1] *= index.shape[d];
-      strides[ndim - 1] = index.strides[d];
-    } else {
-      shape[ndim] = index.shape[d];
-      strides[ndim++] = index.strides[d];
+// A view with as few dimensions as possible. Dimensions that repeat the same elements are left out.
+struct Compact {
+  explicit Compact(const View& v) {
+    for (int d = 0; d < v.ndim; ++d) {
+      if (v.shape[d] == 1 || v.strides[d] == 0) continue;
+      if (ndim > 0 && strides[ndim - 1] == v.strides[d] * v.shape[d]) {
+        shape[ndim - 1] *= v.shape[d];
+        strides[ndim - 1] = v.strides[d];
+      } else {
+        shape[ndim] = v.shape[d];
+        strides[ndim++] = v.strides[d];
+      }
     }
+    if (ndim > 0) return;
+    shape[0] = strides[0] = ndim = 1;
   }
-  if (ndim == 0) {
-    shape[0] = 1;
-    strides[0] = 1;
-    ndim = 1;
+  int64_t rows() const {
+    int64_t n = 1;
+    for (int d = 0; d < ndim - 1; ++d) n *= shape[d];
+    return n;
   }
-  const int64_t* data = index.as<const int64_t>();
-  const uint64_t span = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
-  const int64_t row = shape[ndim - 1], step = strides[ndim - 1];
-  int64_t rows = 1;
-  for (int d = 0; d < ndim - 1; ++d) rows *= shape[d];
-  const auto row_at = [&](int64_t r) {
-    const int64_t* p = data;
+  int64_t row_offset(int64_t row) const {
+    int64_t offset = 0;
     for (int d = ndim - 2; d >= 0; --d) {
-      p += r % shape[d] * strides[d];
-      r /= shape[d];
+      offset += row % shape[d] * strides[d];
+      row /= shape[d];
     }
-    return p;
-  };
-  const int64_t pieces = ceil_div(row, kGrain);
-  std::vector<char> bad(static_cast<size_t>(rows * pieces), 0);
-  parallel_for(rows * pieces, std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
-    for (int64_t u = begin; u < end; ++u) {
-      const int64_t from = u % pieces * kGrain, to = std::min(row, from + kGrain);
-      const int64_t* p = row_at(u / pieces);
-      uint64_t any = 0;
-      if (step == 1)
-        for (int64_t i = from; i < to; ++i) any |= static_cast<uint64_t>(p[i] - low) >= span;
-      else
-        for (int64_t i = from; i < to; ++i) any |= static_cast<uint64_t>(p[i * step] - low) >= span;
-      bad[static_cast<size_t>(u)] = any != 0;
-    }
-  });
-  if (std::find(bad.begin(), bad.end(), 1) == bad.end()) return -1;
-  // Rare: look again, element by element in the order of the full shape.
+    return offset;
+  }
+
+  int ndim = 0;
+  int64_t shape[kMaxDims], strides[kMaxDims];
+};
+
+// The position, in the order of the full shape, of the first index that is not in [low, high).
+int64_t first_outside(View index, int64_t low, int64_t high) {
+  const int64_t n = index.numel();
   for (int64_t at = 0; at < n; ++at) {
-    const int64_t* p = data;
+    const int64_t* p = index.as<const int64_t>();
     int64_t rest = at;
     for (int d = index.ndim - 1; d >= 0; --d) {
       p += rest % index.shape[d] * index.strides[d];
@@ -596,6 +581,32 @@ int64_t find_outside(View index, int64_t low, int64_t high) {
     if (*p < low || *p >= high) return at;
   }
   return -1;
+}
+
+}  // namespace
+
+int64_t find_outside(View index, int64_t low, int64_t high) {
+  if (index.numel() == 0) return -1;
+  const Compact compact(index);
+  const int64_t* data = index.as<const int64_t>();
+  const uint64_t span = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  const int64_t row = compact.shape[compact.ndim - 1], step = compact.strides[compact.ndim - 1];
+  const int64_t pieces = ceil_div(row, kGrain), units = compact.rows() * pieces;
+  std::vector<char> bad(static_cast<size_t>(units), 0);
+  parallel_for(units, std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t from = u % pieces * kGrain, to = std::min(row, from + kGrain);
+      const int64_t* p = data + compact.row_offset(u / pieces);
+      uint64_t any = 0;
+      if (step == 1)
+        for (int64_t i = from; i < to; ++i) any |= static_cast<uint64_t>(p[i] - low) >= span;
+      else
+        for (int64_t i = from; i < to; ++i) any |= static_cast<uint64_t>(p[i * step] - low) >= span;
+      bad[static_cast<size_t>(u)] = any != 0;
+    }
+  });
+  // An error is rare, so its position is looked for in a second pass.
+  return std::find(bad.begin(), bad.end(), 1) == bad.end() ? -1 : first_outside(index, low, high);
 }
 GENESIS_KERNEL(find_outside)
 

@@ -344,11 +344,66 @@ double forward(View loss, View log_sum, View x, const CrossEntropy& p) {
   return total;
 }
 
+// The gradient of one piece, before it is converted to the type of dx.
+template <class T>
+struct GradPiece {
+  T* out;
+  int64_t step;    // between classes
+  int64_t stride;  // between cases
+  int64_t cases, classes;
+  const int64_t* y;  // the class of each case
+  const Cases<T>& target;
+
+  // factor * softmax(scores), where the classes of a case follow each other. exp() runs over all cases at once.
+  void softmax_rows(const Scores<T>& scores, const T* largest, const T* logs, const T* factor) const {
+    for (int64_t j = 0; j < cases; ++j) {
+      const T* row = scores.data + j * classes;
+      T* row_out = out + j * classes;
+      const T most = largest[j], log = logs[j];
+#pragma GCC ivdep
+      for (int64_t c = 0; c < classes; ++c) row_out[c] = (row[c] - most) - log;
+    }
+    const int64_t m = cases * classes;
+#pragma GCC ivdep
+    for (int64_t k = 0; k < m; ++k) out[k] = vexp(out[k]);
+    for (int64_t j = 0; j < cases; ++j) {
+      T* row_out = out + j * classes;
+      // An ignored case has no gradient, even where its scores are infinite.
+      if (target.ignored(y[j])) std::fill_n(row_out, classes, T(0));
+      else
+        for (int64_t c = 0; c < classes; ++c) row_out[c] *= factor[j];
+    }
+  }
+  // The same where the cases follow each other.
+  void softmax_columns(const Scores<T>& scores, const T* largest, const T* logs, const T* factor) const {
+    for (int64_t c = 0; c < classes; ++c) {
+      const T* row = scores.data + c * scores.step;
+      T* row_out = out + c * step;
+#pragma GCC ivdep
+      for (int64_t j = 0; j < cases; ++j)
+        row_out[j] = factor[j] == T(0) ? T(0) : factor[j] * vexp((row[j] - largest[j]) - logs[j]);
+    }
+  }
+  // Subtracts slope(case) times the target distribution.
+  template <class Slope>
+  void subtract_target(const Slope& slope) const {
+    for (int64_t j = 0; j < cases; ++j) {
+      if (target.ignored(y[j])) continue;
+      const T s = slope(j);
+      T* at = out + j * stride;
+      at[y[j] * step] -= s * target.peak(y[j]);
+      if (target.smooth())
+        for (int64_t c = 0; c < classes; ++c) at[c * step] -= s * target.share(c);
+    }
+  }
+};
+
 template <class T>
 void backward(View dx, View dz, View x, View log_sum, double scale, const CrossEntropy& p) {
   const Pieces pieces(p);
   const Cases<T> target(p);
-  const int64_t n = p.outer * p.inner, item = itemsize(dx.dtype), step = pieces.rows ? 1 : p.inner;
+  const int64_t n = p.outer * p.inner, item = itemsize(dx.dtype);
+  const bool direct = dx.dtype == dtype_of<T>;
   std::vector<T> g(static_cast<size_t>(dz.ndim == 0 ? 1 : n));
   gather(g.data(), dtype_of<T>, dz.data, itemsize(dz.dtype), dz.dtype, static_cast<int64_t>(g.size()));
   const auto slope = [&](int64_t at) { return g[dz.ndim == 0 ? 0 : static_cast<size_t>(at)] * T(scale); };
@@ -361,54 +416,20 @@ void backward(View dx, View dz, View x, View log_sum, double scale, const CrossE
       const T *largest = log_sum.as<T>() + piece.first_case, *logs = largest + n;
       const int64_t* y = p.y + piece.first_case;
       char* to = static_cast<char*>(dx.data) + piece.x * item;
-      const bool direct = dx.dtype == dtype_of<T>;
       if (!direct) result.resize(static_cast<size_t>(piece.cases * p.classes));
-      T* out = direct ? reinterpret_cast<T*>(to) : result.data();
-      const int64_t out_step = direct ? step : pieces.rows ? 1 : piece.cases;
-      // g * sum(t) of each case
+      const int64_t step = pieces.rows ? 1 : direct ? p.inner : piece.cases, stride = pieces.rows ? p.classes : 1;
+      const GradPiece<T> grad{
+          direct ? reinterpret_cast<T*>(to) : result.data(), step, stride, piece.cases, p.classes, y, target};
       for (int64_t j = 0; j < piece.cases; ++j)
         factor[j] = target.ignored(y[j]) ? T(0) : slope(piece.first_case + j) * target.total(y[j]);
-      if (pieces.rows) {
-        for (int64_t j = 0; j < piece.cases; ++j) {
-          const T* row = scores.data + j * p.classes;
-          T* row_out = out + j * p.classes;
-          const T most = largest[j], log = logs[j];
-#pragma GCC ivdep
-          for (int64_t c = 0; c < p.classes; ++c) row_out[c] = (row[c] - most) - log;
-        }
-        const int64_t m = piece.cases * p.classes;
-#pragma GCC ivdep
-        for (int64_t k = 0; k < m; ++k) out[k] = vexp(out[k]);
-        for (int64_t j = 0; j < piece.cases; ++j) {
-          T* row_out = out + j * p.classes;
-          // An ignored case has no gradient, even where its scores are infinite.
-          if (target.ignored(y[j])) std::fill_n(row_out, p.classes, T(0));
-          else
-            for (int64_t c = 0; c < p.classes; ++c) row_out[c] *= factor[j];
-        }
-      } else {
-        for (int64_t c = 0; c < p.classes; ++c) {
-          const T* row = scores.data + c * scores.step;
-          T* row_out = out + c * out_step;
-#pragma GCC ivdep
-          for (int64_t j = 0; j < piece.cases; ++j)
-            row_out[j] = factor[j] == T(0) ? T(0) : factor[j] * vexp((row[j] - largest[j]) - logs[j]);
-        }
-      }
-      const int64_t out_stride = pieces.rows ? p.classes : 1;
-      for (int64_t j = 0; j < piece.cases; ++j) {
-        if (target.ignored(y[j])) continue;
-        const T s = slope(piece.first_case + j);
-        T* at = out + j * out_stride;
-        at[y[j] * out_step] -= s * target.peak(y[j]);
-        if (target.smooth())
-          for (int64_t c = 0; c < p.classes; ++c) at[c * out_step] -= s * target.share(c);
-      }
+      if (pieces.rows) grad.softmax_rows(scores, largest, logs, factor);
+      else grad.softmax_columns(scores, largest, logs, factor);
+      grad.subtract_target([&](int64_t j) { return slope(piece.first_case + j); });
       if (direct) continue;
-      if (pieces.rows) scatter(to, item, dx.dtype, out, dtype_of<T>, piece.cases * p.classes);
+      if (pieces.rows) scatter(to, item, dx.dtype, grad.out, dtype_of<T>, piece.cases * p.classes);
       else
         for (int64_t c = 0; c < p.classes; ++c)
-          scatter(to + c * p.inner * item, item, dx.dtype, out + c * out_step, dtype_of<T>, piece.cases);
+          scatter(to + c * p.inner * item, item, dx.dtype, grad.out + c * step, dtype_of<T>, piece.cases);
     }
   });
 }

@@ -129,61 +129,84 @@ void update(const View& running, const double* seen, int64_t n, double momentum)
   put_all(running, value.data(), n);
 }
 
+// The arguments of train().
+template <class T>
+struct Training {
+  View y, mean, rstd, x;
+  const Shape& s;
+  const T *weight, *bias;
+  double eps;
+  double* unbiased;  // the variance of each channel, as the running statistics want it
+};
+
+// Channel by channel.
+template <class T>
+void train_lines(const Training<T>& t) {
+  const Shape& s = t.s;
+  const double n = static_cast<double>(s.count());
+  each_channel(s, [&](int64_t begin, int64_t end) {
+    Reader<T> in(t.x, s.inner);
+    Writer<T> out(t.y, s.inner);
+    for (int64_t c = begin; c < end; ++c) {
+      const Channel<T> m(in, s, c);
+      store_moments<T>(t.mean, t.rstd, c, m.mean, m.var, t.eps, t.unbiased, n);
+      const T center = t.mean.template as<T>()[c], scale = t.rstd.template as<T>()[c] * t.weight[c], shift = t.bias[c];
+      for (int64_t i = 0; i < s.outer; ++i) {
+        const int64_t at = s.piece(i, c);
+        scale_line(out.at(at), in.at(at, s.inner), s.inner, center, scale, shift);
+        out.done(at, s.inner);
+      }
+    }
+  });
+}
+
+// Many channels at once, where each has few elements in a row.
+template <class T>
+void train_tiles(const Training<T>& t) {
+  const Shape& s = t.s;
+  const double n = static_cast<double>(s.count());
+  each_tile(s, [&](int64_t begin, int64_t end) {
+    const int64_t channels = end - begin, width = channels * s.inner;
+    Reader<T> in(t.x, width);
+    Writer<T> out(t.y, width);
+    double total[1][kWide], means[kWide];
+    Columns<T> columns;
+    T scale[kWide];
+    column_sums<1, T>(s, channels, total, [&](int64_t i, T(*part)[kWide]) {
+      const T* row = in.at(i * s.row() + begin * s.inner, width);
+#pragma GCC ivdep
+      for (int64_t j = 0; j < width; ++j) part[0][j] += row[j];
+    });
+    for (int64_t c = 0; c < channels; ++c) {
+      means[c] = total[0][c] / n;
+      std::fill_n(columns.mean + c * s.inner, s.inner, static_cast<T>(means[c]));
+    }
+    column_sums<1, T>(s, channels, total, [&](int64_t i, T(*part)[kWide]) {
+      const T* row = in.at(i * s.row() + begin * s.inner, width);
+#pragma GCC ivdep
+      for (int64_t j = 0; j < width; ++j) {
+        const T d = row[j] - columns.mean[j];
+        part[0][j] += d * d;
+      }
+    });
+    for (int64_t c = 0; c < channels; ++c) {
+      store_moments<T>(t.mean, t.rstd, begin + c, means[c], total[0][c] / n, t.eps, t.unbiased, n);
+      scale[c] = t.rstd.template as<T>()[begin + c] * t.weight[begin + c];
+    }
+    spread_columns(columns.scale, scale, channels, s.inner);
+    spread_columns(columns.shift, t.bias + begin, channels, s.inner);
+    scale_columns(in, out, s, begin, width, columns);
+  });
+}
+
 template <class T>
 void train(View y, View mean, View rstd, View x, View weight, View bias, double eps, const RunningStats& running) {
   const Shape s(x);
   const Whole<T> w(weight, s.channels, T(1)), b(bias, s.channels, T(0));
-  const double n = static_cast<double>(s.count());
   std::vector<double> unbiased(static_cast<size_t>(s.channels));
-  if (s.lines()) {
-    each_channel(s, [&](int64_t begin, int64_t end) {
-      Reader<T> in(x, s.inner);
-      Writer<T> out(y, s.inner);
-      for (int64_t c = begin; c < end; ++c) {
-        const Channel<T> m(in, s, c);
-        store_moments<T>(mean, rstd, c, m.mean, m.var, eps, unbiased.data(), n);
-        const T center = mean.as<T>()[c], scale = rstd.as<T>()[c] * w.data()[c], shift = b.data()[c];
-        for (int64_t i = 0; i < s.outer; ++i) {
-          const int64_t at = s.piece(i, c);
-          scale_line(out.at(at), in.at(at, s.inner), s.inner, center, scale, shift);
-          out.done(at, s.inner);
-        }
-      }
-    });
-  } else {
-    each_tile(s, [&](int64_t begin, int64_t end) {
-      const int64_t channels = end - begin, width = channels * s.inner;
-      Reader<T> in(x, width);
-      Writer<T> out(y, width);
-      double total[1][kWide], means[kWide];
-      Columns<T> columns;
-      T scale[kWide];
-      column_sums<1, T>(s, channels, total, [&](int64_t i, T(*part)[kWide]) {
-        const T* row = in.at(i * s.row() + begin * s.inner, width);
-#pragma GCC ivdep
-        for (int64_t j = 0; j < width; ++j) part[0][j] += row[j];
-      });
-      for (int64_t c = 0; c < channels; ++c) {
-        means[c] = total[0][c] / n;
-        std::fill_n(columns.mean + c * s.inner, s.inner, static_cast<T>(means[c]));
-      }
-      column_sums<1, T>(s, channels, total, [&](int64_t i, T(*part)[kWide]) {
-        const T* row = in.at(i * s.row() + begin * s.inner, width);
-#pragma GCC ivdep
-        for (int64_t j = 0; j < width; ++j) {
-          const T d = row[j] - columns.mean[j];
-          part[0][j] += d * d;
-        }
-      });
-      for (int64_t c = 0; c < channels; ++c) {
-        store_moments<T>(mean, rstd, begin + c, means[c], total[0][c] / n, eps, unbiased.data(), n);
-        scale[c] = rstd.as<T>()[begin + c] * w.data()[begin + c];
-      }
-      spread_columns(columns.scale, scale, channels, s.inner);
-      spread_columns(columns.shift, b.data() + begin, channels, s.inner);
-      scale_columns(in, out, s, begin, width, columns);
-    });
-  }
+  const Training<T> training{y, mean, rstd, x, s, w.data(), b.data(), eps, unbiased.data()};
+  if (s.lines()) train_lines(training);
+  else train_tiles(training);
   if (!running.mean.data && !running.var.data) return;
   std::vector<double> means(static_cast<size_t>(s.channels));
   std::copy_n(mean.as<T>(), s.channels, means.data());

@@ -16,81 +16,119 @@ constexpr int kDigit = 11;
 constexpr int64_t kBuckets = int64_t(1) << kDigit;
 constexpr int64_t kMaxChunks = 16;
 
-// Cut by the highest digit that differs into buckets, which are then sorted one by one, in cache.
+// Cut by the highest digit that differs into buckets, which are then sorted one by one, in cache. run() calls the
+// stages in order.
 template <class T>
-void sort_long(const Sink<T>& to, const T* x, int64_t n, typename Packing<T>::P* a, typename Packing<T>::P* b) {
+class LongSort {
   using K = Packing<T>;
   using P = typename K::P;
   using U = typename K::U;
   using Count = std::conditional_t<sizeof(P) == 8, uint32_t, uint64_t>;
-  const int64_t chunks = std::clamp<int64_t>(n / (kLongRow / 2), 1, kMaxChunks), chunk = ceil_div(n, chunks);
-  const std::unique_ptr<Count[]> counts(new Count[static_cast<size_t>(chunks * kBuckets)]);  // [chunk][bucket]
-  const auto key_of = [&](int64_t i) { return static_cast<U>(Coding<T>::encode(x[i]) ^ to.flip); };
-  int low = std::max(K::kBits - kDigit, 0);  // where the digit begins
-  const auto digit = [&](U key) { return static_cast<size_t>(key >> low) & static_cast<size_t>(kBuckets - 1); };
-  const auto count = [&](Count* into, int64_t begin, int64_t end) {
-    std::memset(into, 0, kBuckets * sizeof(Count));
-    in_steps(begin, end, kStep, [&](int64_t from, int64_t until) {
-      for (int64_t i = from; i < until; ++i) ++into[digit(key_of(i))];
-    });
-  };
 
-  // Which bits differ at all, and whether there is a -0; with it, the counts that are right if the topmost do.
+ public:
+  LongSort(const Sink<T>& to, const T* x, int64_t n, P* a, P* b)
+      : to_(to), keys_{x, to.flip, std::max(K::kBits - kDigit, 0)}, n_(n), a_(a), b_(b) {}
+  void run() {
+    const Seen seen = survey();
+    const int top = std::bit_width(static_cast<U>(seen.any ^ seen.all));  // bits from here on are the same for all
+    if (keys_.low > 0 && top < K::kBits - 4) {
+      keys_.low = std::max(top - kDigit, 0);
+      parallel_for(n_, chunk_, [&](int64_t begin, int64_t end) { count(begin, end); });
+    }
+    distribute();
+    sort_buckets();
+    if (seen.negative_zero) to_.restore_zeros(n_);
+  }
+
+ private:
   struct Seen {
-    U any = 0, all = static_cast<U>(~U(0));
+    U any = 0, all = static_cast<U>(~U(0));  // bits that are set in any, and in all keys
     bool negative_zero = false;
   };
-  std::vector<Seen> seen(static_cast<size_t>(chunks));
-  parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
-    Seen here;
+
+  // Loops use a copy of their own, which the compiler can keep in registers.
+  struct Keys {
+    const T* x;
+    U flip;
+    int low;  // where the digit begins
+    U operator[](int64_t i) const { return static_cast<U>(Coding<T>::encode(x[i]) ^ flip); }
+    size_t digit(int64_t i) const { return static_cast<size_t>((*this)[i] >> low) & static_cast<size_t>(kBuckets - 1); }
+  };
+  Count* counts_of(int64_t begin) const { return counts_.get() + begin / chunk_ * kBuckets; }
+
+  void count(int64_t begin, int64_t end) const {
+    Count* const into = counts_of(begin);
+    const Keys keys = keys_;
+    std::memset(into, 0, kBuckets * sizeof(Count));
     in_steps(begin, end, kStep, [&](int64_t from, int64_t until) {
-      for (int64_t i = from; i < until; ++i) {
-        const U key = key_of(i);
-        here.any = static_cast<U>(here.any | key);
-        here.all = static_cast<U>(here.all & key);
-        if constexpr (Coding<T>::kFloating) here.negative_zero |= std::bit_cast<U>(x[i]) == Coding<T>::kSign;
-      }
+      for (int64_t i = from; i < until; ++i) ++into[keys.digit(i)];
     });
-    seen[static_cast<size_t>(begin / chunk)] = here;
-    count(counts.get() + begin / chunk * kBuckets, begin, end);
-  });
-  Seen whole;
-  for (const Seen& s : seen) {
-    whole.any = static_cast<U>(whole.any | s.any);
-    whole.all = static_cast<U>(whole.all & s.all);
-    whole.negative_zero |= s.negative_zero;
-  }
-  const int top = std::bit_width(static_cast<U>(whole.any ^ whole.all));  // bits from here on are the same for all
-  if (low > 0 && top < K::kBits - 4) {
-    low = std::max(top - kDigit, 0);
-    parallel_for(n, chunk,
-                 [&](int64_t begin, int64_t end) { count(counts.get() + begin / chunk * kBuckets, begin, end); });
   }
 
-  std::vector<int64_t> begins(static_cast<size_t>(kBuckets + 1), n);
-  Count sum = 0;
-  for (int64_t d = 0; d < kBuckets; ++d) {
-    begins[static_cast<size_t>(d)] = static_cast<int64_t>(sum);
-    for (int64_t c = 0; c < chunks; ++c) sum += std::exchange(counts[static_cast<size_t>(c * kBuckets + d)], sum);
-  }
-  parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
-    Count* at = counts.get() + begin / chunk * kBuckets;
-    in_steps(begin, end, kScatterStep, [&](int64_t from, int64_t until) {
-      for (int64_t i = from; i < until; ++i) a[at[digit(key_of(i))]++] = K::pack(x[i], i, to.flip);
-    });
-  });
-  parallel_for(kBuckets, 8, [&](int64_t first, int64_t last) {
-    for (int64_t d = first; d < last; ++d) {
-      const int64_t begin = begins[static_cast<size_t>(d)], m = begins[static_cast<size_t>(d + 1)] - begin;
-      if (m == 0) continue;
-      const P* sorted = sort_packed(a + begin, b + begin, m, K::kShift, low);
-      in_steps(0, m, kStep, [&](int64_t from, int64_t until) {
-        for (int64_t i = from; i < until; ++i) to.put(begin + i, sorted[i]);
+  // Looks at all keys, and counts them by their topmost digit: right if the topmost bits differ.
+  Seen survey() const {
+    std::vector<Seen> seen(static_cast<size_t>(chunks_));
+    parallel_for(n_, chunk_, [&](int64_t begin, int64_t end) {
+      Seen here;
+      const Keys keys = keys_;
+      in_steps(begin, end, kStep, [&](int64_t from, int64_t until) {
+        for (int64_t i = from; i < until; ++i) {
+          const U key = keys[i];
+          here.any = static_cast<U>(here.any | key);
+          here.all = static_cast<U>(here.all & key);
+          if constexpr (Coding<T>::kFloating) here.negative_zero |= std::bit_cast<U>(keys.x[i]) == Coding<T>::kSign;
+        }
       });
+      seen[static_cast<size_t>(begin / chunk_)] = here;
+      count(begin, end);
+    });
+    Seen whole;
+    for (const Seen& s : seen) {
+      whole.any = static_cast<U>(whole.any | s.any);
+      whole.all = static_cast<U>(whole.all & s.all);
+      whole.negative_zero |= s.negative_zero;
     }
-  });
-  if (whole.negative_zero) to.restore_zeros(n);
-}
+    return whole;
+  }
+
+  // Turns counts into positions, and writes the packed elements to their buckets.
+  void distribute() {
+    Count sum = 0;
+    for (int64_t d = 0; d < kBuckets; ++d) {
+      begins_[static_cast<size_t>(d)] = static_cast<int64_t>(sum);
+      for (int64_t c = 0; c < chunks_; ++c) sum += std::exchange(counts_[static_cast<size_t>(c * kBuckets + d)], sum);
+    }
+    parallel_for(n_, chunk_, [&](int64_t begin, int64_t end) {
+      Count* const at = counts_of(begin);
+      P* const into = a_;
+      const Keys keys = keys_;
+      in_steps(begin, end, kScatterStep, [&](int64_t from, int64_t until) {
+        for (int64_t i = from; i < until; ++i) into[at[keys.digit(i)]++] = K::pack(keys.x[i], i, keys.flip);
+      });
+    });
+  }
+
+  void sort_buckets() const {
+    parallel_for(kBuckets, 8, [&](int64_t first, int64_t last) {
+      for (int64_t d = first; d < last; ++d) {
+        const int64_t begin = begins_[static_cast<size_t>(d)], m = begins_[static_cast<size_t>(d + 1)] - begin;
+        if (m == 0) continue;
+        const P* sorted = sort_packed(a_ + begin, b_ + begin, m, K::kShift, keys_.low);
+        in_steps(0, m, kStep, [&](int64_t from, int64_t until) {
+          for (int64_t i = from; i < until; ++i) to_.put(begin + i, sorted[i]);
+        });
+      }
+    });
+  }
+
+  const Sink<T> to_;
+  Keys keys_;
+  const int64_t n_;
+  P *a_, *b_;
+  const int64_t chunks_ = std::clamp<int64_t>(n_ / (kLongRow / 2), 1, kMaxChunks), chunk_ = ceil_div(n_, chunks_);
+  const std::unique_ptr<Count[]> counts_{new Count[static_cast<size_t>(chunks_ * kBuckets)]};  // [chunk][bucket]
+  std::vector<int64_t> begins_ = std::vector<int64_t>(static_cast<size_t>(kBuckets + 1), n_);
+};
 
 template <class T>
 void sort_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, bool descending, void* scratch) {
@@ -101,7 +139,7 @@ void sort_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n,
   };
   if (n >= kLongRow) {
     P* a = static_cast<P*>(scratch);
-    for (int64_t r = 0; r < rows; ++r) sort_long(sink(r), x + r * n, n, a, a + n);
+    for (int64_t r = 0; r < rows; ++r) LongSort<T>(sink(r), x + r * n, n, a, a + n).run();
     return;
   }
   parallel_for(rows, std::max<int64_t>(1, 8192 / std::max<int64_t>(n, 1)), [&](int64_t begin, int64_t end) {
