@@ -2,16 +2,12 @@
 //
 // The context that forward and backward receive is the node's Python object: `y.grad_fn is ctx`, so what a user puts
 // on it is seen by the cycle collector, and one object is made for each call. Read apply() first, then
-// FunctionNode::apply, which is the way back.
-#include <algorithm>
-#include <string_view>
-#include <unordered_set>
+// FunctionNode::apply, which runs backward. The type of contexts is in function_context.cpp.
+#include "bindings/function.h"
 
-#include "autograd/record.h"
-#include "bindings/args.h"
+#include <algorithm>
+
 #include "bindings/autocast.h"
-#include "bindings/module.h"
-#include "bindings/node.h"
 #include "bindings/observed.h"
 #include "ops/create.h"
 #include "ops/inplace.h"
@@ -21,97 +17,14 @@ namespace genesis::py {
 
 namespace {
 
-PyTypeObject* ContextType;
 PyTypeObject* FunctionType;
+using Tensors = FunctionNode::Tensors;
 
 PyObject* interned(const char* text) {
   PyObject* s = PyUnicode_InternFromString(text);
   if (!s) throw_python();
   return s;
 }
-
-// An argument of forward: one edge, or one for each tensor of a list.
-struct Argument {
-  uint32_t first = 0, count = 1;
-  bool list = false;
-  bool tensor = false;
-  bool needs_grad = false;
-};
-
-struct Output {
-  Dims shape;
-  DType dtype = DType::Float32;
-  bool tensor = false;
-};
-
-using Tensors = InlineVec<Tensor, 4>;
-
-class FunctionNode final : public Node {
- public:
-  explicit FunctionNode(PyObject* cls) : Node(name_of(cls)), cls(Object::borrow(cls)) {}
-  Grads apply(Grads&& dy) override;
-  std::string name() const override { return std::string(op) + "Backward"; }
-  int traverse(int (*visit)(void*, void*), void* arg) const override { return visit(cls.get(), arg); }
-
-  void draw_edges(const Tensors& inputs) {
-    edge_space_.reserve(inputs.size());
-    for (const Tensor& x : inputs) {
-      Edge edge;
-      if (x.defined()) fill(edge, x, nullptr);
-      if (edge.node) edge.shape = std::make_unique<Dims>(x.shape());
-      edge_space_.push_back(std::move(edge));
-    }
-    edges_ = edge_space_.data();
-    num_edges_ = static_cast<uint32_t>(edge_space_.size());
-  }
-  void save() {
-    saved_space_.resize(to_save.size());
-    saved_ = saved_space_.data();
-    num_saved_ = static_cast<uint32_t>(saved_space_.size());
-    for (int i = 0; i < to_save.size(); ++i) {
-      const Tensor& t = to_save[i];
-      const bool own = t.defined() && t->grad_fn.get() == this;
-      fill(*this, static_cast<size_t>(i), ToSave(t, own, false, own ? t->output_index : 0));
-    }
-  }
-  // Kept for good: a tape shows the names of operations whose class is gone.
-  static const char* name_of(PyObject* cls) {
-    struct Hash : std::hash<std::string_view> {
-      using is_transparent = void;
-    };
-    static std::unordered_set<std::string, Hash, std::equal_to<>> names;
-    const std::string_view name = reinterpret_cast<PyTypeObject*>(cls)->tp_name;
-    const auto it = names.find(name);
-    return it != names.end() ? it->c_str() : names.emplace(name).first->c_str();
-  }
-  [[noreturn]] void fail(const std::string& text) const { genesis::fail<GraphError>(op, "Backward: ", text); }
-
-  Object cls;
-  Object attributes;  // the context's, on their way out: a chain of contexts must not be destroyed recursively
-  InlineVec<Argument, 4> arguments;
-  InlineVec<Output, 1> outputs;
-  bool materialize = true;
-  // What forward asked for, until apply() has dealt with it.
-  bool running = true;
-  bool in_backward = false;
-  Tensors to_save, dirty, non_differentiable;
-
- private:
-  void free() noexcept override { delete this; }
-  Grads call(PyObject* backward, std::span<const Object> gradients);
-  void collect(PyObject* result, Grads& grads);
-  void take(PyObject* item, uint32_t edge, int at, Grads& grads);
-
-  InlineVec<Edge, 4> edge_space_;
-  InlineVec<SavedTensor, 4> saved_space_;
-};
-
-struct PyContext {
-  PyNode base;
-  PyObject* dict;
-};
-
-FunctionNode& node_of_context(PyObject* o) { return static_cast<FunctionNode&>(*node_of(o)); }
 
 // ---- backward -----------------------------------------------------------------------------------------------------
 
@@ -145,6 +58,8 @@ Object find_backward(PyObject* cls) {
   PyErr_Clear();
   return found;
 }
+
+}  // namespace
 
 Grads FunctionNode::apply(Grads&& dy) {
   capture::interrupt("a custom Function runs");
@@ -254,6 +169,8 @@ void FunctionNode::take(PyObject* item, uint32_t number, int at, Grads& grads) {
   grads[static_cast<int>(number)] = g;
 }
 
+namespace {
+
 // ---- forward ------------------------------------------------------------------------------------------------------
 
 PyObject* new_context(PyObject* cls) {
@@ -323,7 +240,7 @@ Tensors take_arguments(FunctionNode& node, const Call& call, bool& tracked) {
   Tensors flat;
   tracked = false;
   for (PyObject* o : call.positional()) {
-    Argument a{.first = static_cast<uint32_t>(flat.size())};
+    FunctionNode::Argument a{.first = static_cast<uint32_t>(flat.size())};
     if (is_tensor(o)) {
       a.tensor = true;
       flat.push_back(unwrap(o));
@@ -531,172 +448,7 @@ PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject
   });
 }
 
-// ---- the context --------------------------------------------------------------------------------------------------
-
-void context_dealloc(PyObject* o) {
-  PyObject_GC_UnTrack(o);
-  auto* self = reinterpret_cast<PyContext*>(o);
-  PyTypeObject* type = Py_TYPE(o);
-  if (self->base.weakrefs) PyObject_ClearWeakRefs(o);
-  if (self->base.node) {
-    node_of_context(o).attributes = Object::maybe(std::exchange(self->dict, nullptr));
-    self->base.node->destroy();
-  }
-  type->tp_free(o);
-  Py_DECREF(type);
-}
-int context_traverse(PyObject* o, visitproc visit, void* arg) {
-  Py_VISIT(reinterpret_cast<PyContext*>(o)->dict);
-  return node_traverse(o, visit, arg);
-}
-int context_clear(PyObject* o) {
-  Py_CLEAR(reinterpret_cast<PyContext*>(o)->dict);
-  return node_clear(o);
-}
-
-void take_tensors(const char* method, FunctionNode& node, PyObject* args, Tensors& list, bool optional) {
-  if (!node.running) node.fail(str(method, " must be called in forward or setup_context"));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
-    PyObject* o = PyTuple_GET_ITEM(args, i);
-    if (optional && o == Py_None) list.push_back(Tensor());
-    else if (is_tensor(o)) list.push_back(unwrap(o));
-    else
-      throw_type_error(str(node.op, ": ", method, " takes tensors", optional ? " or None" : "", ", argument ", i,
-                           " is ", Py_TYPE(o)->tp_name, optional ? "; keep other values as attributes of ctx" : ""));
-  }
-}
-template <FixedString Name, auto List, bool Optional>
-PyObject* mark(PyObject* o, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    FunctionNode& node = node_of_context(o);
-    take_tensors(Name.text, node, args, node.*List, Optional);
-    Py_RETURN_NONE;
-  });
-}
-
-PyObject* saved_tensors(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    FunctionNode& node = node_of_context(o);
-    if (node.running) return to_python(std::vector<Tensor>(node.to_save.begin(), node.to_save.end()));
-    struct Forget {
-      FunctionNode& node;
-      ~Forget() { node.forget_unpacked(); }
-    } const forget{node};
-    const WithGradMode on(true);  // a saved output is seen as the output that it is, also without create_graph
-    const Saved saved(node);
-    std::vector<Tensor> list;
-    for (size_t i = 0; i < node.saved().size(); ++i) list.push_back(saved[static_cast<int>(i)]);
-    return to_python(list);
-  });
-}
-PyObject* needs_input_grad(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    const FunctionNode& node = node_of_context(o);
-    const auto& arguments = node.arguments;
-    const Saved saved(node);
-    Object tuple(PyTuple_New(static_cast<Py_ssize_t>(arguments.size())));
-    for (int i = 0; i < arguments.size(); ++i) {
-      bool needed = arguments[i].needs_grad;
-      if (needed && node.in_backward) {
-        needed = false;
-        for (uint32_t k = 0; k < arguments[i].count; ++k)
-          needed = needed || saved.needs(static_cast<int>(arguments[i].first + k));
-      }
-      PyTuple_SET_ITEM(tuple.get(), i, PyBool_FromLong(needed));
-    }
-    return tuple.release();
-  });
-}
-PyObject* set_materialize_grads(PyObject* o, PyObject* value) {
-  const int on = PyObject_IsTrue(value);
-  if (on < 0) return nullptr;
-  node_of_context(o).materialize = on != 0;
-  Py_RETURN_NONE;
-}
-int set_materialize(PyObject* o, PyObject* value, void*) {
-  const int on = value ? PyObject_IsTrue(value) : -1;
-  if (on < 0) return -1;
-  node_of_context(o).materialize = on != 0;
-  return 0;
-}
-
-// Names that a node has and that users put on a context: theirs wins.
-template <FixedString Name>
-PyObject* free_name(PyObject* o, void*) {
-  PyObject* dict = reinterpret_cast<PyContext*>(o)->dict;
-  if (PyObject* value = dict ? PyDict_GetItemString(dict, Name.text) : nullptr) {
-    Py_INCREF(value);
-    return value;
-  }
-  return guarded([&]() -> PyObject* {
-    if (Name.text[0] == 'i') return node_inputs(node_of(o));
-    if (Name.text[0] == 'm') return node_metadata(node_of(o));
-    PyErr_Format(PyExc_AttributeError, "%s: no attribute '%s'", node_of(o)->op, Name.text);
-    return nullptr;
-  });
-}
-template <FixedString Name>
-int set_free_name(PyObject* o, PyObject* value, void*) {
-  PyObject*& dict = reinterpret_cast<PyContext*>(o)->dict;
-  if (!dict && !(dict = PyDict_New())) return -1;
-  return value ? PyDict_SetItemString(dict, Name.text, value) : PyDict_DelItemString(dict, Name.text);
-}
-template <FixedString Name>
-constexpr PyGetSetDef free_property() {
-  return {Name.text, free_name<Name>, set_free_name<Name>, nullptr, nullptr};
-}
-
-PyGetSetDef getset[] = {
-    {"saved_tensors", saved_tensors, nullptr, "What save_for_backward kept, checked for changes in place.", nullptr},
-    {"needs_input_grad", needs_input_grad, nullptr, "For each argument of forward, whether its gradient is wanted.",
-     nullptr},
-    {"materialize_grads", [](PyObject* o, void*) { return PyBool_FromLong(node_of_context(o).materialize); },
-     set_materialize, "Whether gradients that did not arrive are zeros rather than None.", nullptr},
-    {"_forward_cls", [](PyObject* o, void*) { return Object(node_of_context(o).cls).release(); }, nullptr,
-     "The Function whose call this is.", nullptr},
-    free_property<"inputs">(),
-    free_property<"metadata">(),
-    free_property<"variable">(),
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {}};
-
-PyMethodDef methods[] = {
-    {"save_for_backward", mark<"save_for_backward", &FunctionNode::to_save, true>, METH_VARARGS,
-     "save_for_backward($self, *tensors)\n--\n\nKeeps tensors for backward; a second call adds to them."},
-    {"mark_dirty", mark<"mark_dirty", &FunctionNode::dirty, false>, METH_VARARGS,
-     "mark_dirty($self, *tensors)\n--\n\nSays that forward changed these arguments in place; it must return them."},
-    {"mark_non_differentiable", mark<"mark_non_differentiable", &FunctionNode::non_differentiable, false>, METH_VARARGS,
-     "mark_non_differentiable($self, *tensors)\n--\n\nSays that these outputs have no gradient."},
-    {"set_materialize_grads", set_materialize_grads, METH_O,
-     "set_materialize_grads($self, value)\n--\n\nWhether backward gets zeros (the default) or None where no gradient "
-     "arrived."},
-    {}};
-
-PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr},
-                         {"__dictoffset__", T_PYSSIZET, offsetof(PyContext, dict), READONLY, nullptr},
-                         {}};
-
-PyObject* add_type(PyType_Spec& spec, PyTypeObject* base, const char* name) {
-  Object type(base ? PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base)) : PyType_FromSpec(&spec));
-  if (PyModule_AddObjectRef(current_module(), name, type.get()) < 0) throw_python();
-  return type.release();
-}
-
 const Family family([] {
-  static PyType_Slot context_slots[] = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(context_dealloc)},
-      {Py_tp_traverse, reinterpret_cast<void*>(context_traverse)},
-      {Py_tp_clear, reinterpret_cast<void*>(context_clear)},
-      {Py_tp_getset, getset},
-      {Py_tp_methods, methods},
-      {Py_tp_members, members},
-      {Py_tp_doc,
-       const_cast<char*>("What forward tells backward; the node of the graph that stands for one call of a Function.")},
-      {0, nullptr}};
-  static PyType_Spec context_spec{"genesis.autograd.Context", sizeof(PyContext), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, context_slots};
-  ContextType = reinterpret_cast<PyTypeObject*>(add_type(context_spec, NodeType, "Context"));
-
   static PyMethodDef function_methods[] = {
       {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)),
        METH_CLASS | METH_FASTCALL | METH_KEYWORDS,
@@ -705,7 +457,9 @@ const Family family([] {
   static PyType_Slot function_slots[] = {{Py_tp_methods, function_methods}, {0, nullptr}};
   static PyType_Spec function_spec{"genesis._C._Function", sizeof(PyObject), 0,
                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};
-  FunctionType = reinterpret_cast<PyTypeObject*>(add_type(function_spec, nullptr, "_Function"));
+  Object type(PyType_FromSpec(&function_spec));
+  if (PyModule_AddObjectRef(current_module(), "_Function", type.get()) < 0) throw_python();
+  FunctionType = reinterpret_cast<PyTypeObject*>(type.release());
   // genesis.autograd.Function, which has the methods that a class inherits if it does not write them.
   def<"_set_function_base(Any function) -> None", [](Args& a) -> PyObject* {
     Py_INCREF(a[0]);

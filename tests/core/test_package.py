@@ -1,8 +1,7 @@
 """The package itself: what importing costs, what names there are, and the small things in them."""
 
-import ast
+import builtins
 import copy
-import pathlib
 import pickle
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import genesis
 import numpy as np
 import pytest
 from genesis import optim
+from genesis._lazy import lazy_imports
 
 # --- import
 
@@ -27,6 +27,7 @@ def test_importing_genesis_imports_nothing_that_it_does_not_need():
     assert ours == {
         "genesis",
         "genesis._C",
+        "genesis._lazy",
         "genesis._missing",
         "genesis._tensor",
         "genesis._version",
@@ -384,17 +385,19 @@ def test_sgd_refuses_what_makes_no_sense():
         optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []})
 
 
-def test_names_that_are_imported_when_used_are_those_that_type_checkers_see():
-    tree = ast.parse(pathlib.Path(genesis.__file__).read_text())
-    tests = (node for node in tree.body if isinstance(node, ast.If))
-    block = next(node for node in tests if ast.unparse(node.test) == "TYPE_CHECKING")
-    imports = [(node.module, name.name) for node in block.body for name in node.names]
-    assert {name for module, name in imports if module == "genesis"} == genesis._SUBMODULES
-    homes = {
-        name: module.removeprefix("genesis.")
-        for module, name in imports
-        if module != "genesis" and name != "*"
-    }
-    untyped = ("_legacy", "_second_names", "storage")
-    found = {name: home for name, home in genesis._HOME.items() if home not in untyped}
-    assert found == {name: home for name, home in homes.items() if home not in untyped}
+def test_lazy_imports_are_recorded_and_not_executed():
+    names = {"lazy_imports": lazy_imports}
+    before = builtins.__import__
+    source = """with lazy_imports(globals()) as homes:
+    from absent.module import f as f, g as g
+    from absent import h as h
+"""
+    exec(source, names)
+    assert names["homes"] == {"f": "absent.module", "g": "absent.module", "h": "absent"}
+    assert not {"f", "g", "h"} & names.keys()
+    assert builtins.__import__ is before
+
+
+def test_every_name_that_is_imported_when_used_exists():
+    for name in genesis._HOME:
+        assert getattr(genesis, name) is not None

@@ -168,7 +168,7 @@ class Op(_Options):
         """Every way to call it: functions, method, operator."""
         found: dict[str, Callable[..., Any]] = {}
         # torch.embedding_bag and others are not the functions of nn.functional.
-        other = genesis._HOME.get(self.name) == "_second_names"
+        other = genesis._HOME.get(self.name, "").startswith("genesis._second")
         paths = [] if other else [self.name]
         if (
             self.name in genesis.nn.functional.__all__

@@ -3,7 +3,7 @@
 import genesis
 import numpy as np
 import pytest
-from genesis import _second_names
+from genesis import _second_functional, _second_names
 
 torch = pytest.importorskip("torch")
 rng = np.random.default_rng(0)
@@ -200,5 +200,7 @@ def test_control_flow():
     assert genesis.cond(x > 0, lambda x: x + 1, lambda x: x - 1, (x,)).item() == 2
 
 
-def test_every_name_has_its_function():
-    assert sorted(_second_names.__all__) == sorted(genesis._SECOND_NAMES)
+@pytest.mark.parametrize("module", [_second_names, _second_functional])
+def test_every_name_has_its_function(module):
+    lazy = [name for name, home in genesis._HOME.items() if home == module.__name__]
+    assert sorted(module.__all__) == sorted(lazy)
