@@ -11,16 +11,18 @@ from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from genesis import _C, _tensor
 from genesis._C import *  # noqa: F403
 from genesis._C import complex64, complex128, float16, float32, float64, int16, int32, int64
+from genesis._lazy import lazy_imports
 from genesis._missing import MissingName
 from genesis._tensor import allclose as allclose  # type: ignore[assignment]
 from genesis._version import __version__ as __version__
 
-if TYPE_CHECKING:
+# Imported when first used: see __getattr__.
+with lazy_imports(globals()) as _HOME:
     from genesis import accelerator as accelerator
     from genesis import amp as amp
     from genesis import ao as ao
@@ -91,7 +93,24 @@ if TYPE_CHECKING:
     from genesis._checks import _is_all_true as _is_all_true
     from genesis._dtype_info import finfo as finfo
     from genesis._dtype_info import iinfo as iinfo
-    from genesis._legacy import *  # noqa: F403
+    from genesis._legacy import BFloat16Tensor as BFloat16Tensor
+    from genesis._legacy import BoolTensor as BoolTensor
+    from genesis._legacy import ByteTensor as ByteTensor
+    from genesis._legacy import CharTensor as CharTensor
+    from genesis._legacy import DoubleTensor as DoubleTensor
+    from genesis._legacy import FloatTensor as FloatTensor
+    from genesis._legacy import HalfTensor as HalfTensor
+    from genesis._legacy import IntTensor as IntTensor
+    from genesis._legacy import LongTensor as LongTensor
+    from genesis._legacy import ShortTensor as ShortTensor
+    from genesis._legacy import cuda_available as cuda_available
+    from genesis._legacy import layout as layout
+    from genesis._legacy import sparse_bsc as sparse_bsc
+    from genesis._legacy import sparse_bsr as sparse_bsr
+    from genesis._legacy import sparse_coo as sparse_coo
+    from genesis._legacy import sparse_csc as sparse_csc
+    from genesis._legacy import sparse_csr as sparse_csr
+    from genesis._legacy import strided as strided
     from genesis._lowrank import pca_lowrank as pca_lowrank
     from genesis._lowrank import svd_lowrank as svd_lowrank
     from genesis._numeric import gradient as gradient
@@ -103,6 +122,99 @@ if TYPE_CHECKING:
     from genesis._printing import get_printoptions as get_printoptions
     from genesis._printing import printoptions as printoptions
     from genesis._printing import set_printoptions as set_printoptions
+    from genesis._second_functional import adaptive_avg_pool1d as adaptive_avg_pool1d
+    from genesis._second_functional import adaptive_max_pool1d as adaptive_max_pool1d
+    from genesis._second_functional import affine_grid_generator as affine_grid_generator
+    from genesis._second_functional import alpha_dropout_ as alpha_dropout_
+    from genesis._second_functional import batch_norm as batch_norm
+    from genesis._second_functional import (
+        binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    )
+    from genesis._second_functional import conv_tbc as conv_tbc
+    from genesis._second_functional import convolution as convolution
+    from genesis._second_functional import cosine_embedding_loss as cosine_embedding_loss
+    from genesis._second_functional import ctc_loss as ctc_loss
+    from genesis._second_functional import dropout_ as dropout_
+    from genesis._second_functional import embedding_bag as embedding_bag
+    from genesis._second_functional import embedding_renorm_ as embedding_renorm_
+    from genesis._second_functional import feature_alpha_dropout_ as feature_alpha_dropout_
+    from genesis._second_functional import feature_dropout as feature_dropout
+    from genesis._second_functional import feature_dropout_ as feature_dropout_
+    from genesis._second_functional import grid_sampler as grid_sampler
+    from genesis._second_functional import grid_sampler_2d as grid_sampler_2d
+    from genesis._second_functional import grid_sampler_3d as grid_sampler_3d
+    from genesis._second_functional import gru as gru
+    from genesis._second_functional import gru_cell as gru_cell
+    from genesis._second_functional import hinge_embedding_loss as hinge_embedding_loss
+    from genesis._second_functional import instance_norm as instance_norm
+    from genesis._second_functional import kl_div as kl_div
+    from genesis._second_functional import lstm as lstm
+    from genesis._second_functional import lstm_cell as lstm_cell
+    from genesis._second_functional import margin_ranking_loss as margin_ranking_loss
+    from genesis._second_functional import max_pool1d_with_indices as max_pool1d_with_indices
+    from genesis._second_functional import native_batch_norm as native_batch_norm
+    from genesis._second_functional import native_channel_shuffle as native_channel_shuffle
+    from genesis._second_functional import native_dropout as native_dropout
+    from genesis._second_functional import native_group_norm as native_group_norm
+    from genesis._second_functional import native_layer_norm as native_layer_norm
+    from genesis._second_functional import poisson_nll_loss as poisson_nll_loss
+    from genesis._second_functional import rnn_relu as rnn_relu
+    from genesis._second_functional import rnn_relu_cell as rnn_relu_cell
+    from genesis._second_functional import rnn_tanh as rnn_tanh
+    from genesis._second_functional import rnn_tanh_cell as rnn_tanh_cell
+    from genesis._second_functional import triplet_margin_loss as triplet_margin_loss
+    from genesis._second_names import addmv_ as addmv_
+    from genesis._second_names import alias_copy as alias_copy
+    from genesis._second_names import as_strided_ as as_strided_
+    from genesis._second_names import as_strided_copy as as_strided_copy
+    from genesis._second_names import ccol_indices_copy as ccol_indices_copy
+    from genesis._second_names import col_indices_copy as col_indices_copy
+    from genesis._second_names import cond as cond
+    from genesis._second_names import crow_indices_copy as crow_indices_copy
+    from genesis._second_names import detach_ as detach_
+    from genesis._second_names import detach_copy as detach_copy
+    from genesis._second_names import diagonal_copy as diagonal_copy
+    from genesis._second_names import dsmm as dsmm
+    from genesis._second_names import empty_permuted as empty_permuted
+    from genesis._second_names import expand_copy as expand_copy
+    from genesis._second_names import frobenius_norm as frobenius_norm
+    from genesis._second_names import from_file as from_file
+    from genesis._second_names import gcd_ as gcd_
+    from genesis._second_names import hsmm as hsmm
+    from genesis._second_names import hspmm as hspmm
+    from genesis._second_names import indices_copy as indices_copy
+    from genesis._second_names import is_distributed as is_distributed
+    from genesis._second_names import is_signed as is_signed
+    from genesis._second_names import lcm_ as lcm_
+    from genesis._second_names import ldexp_ as ldexp_
+    from genesis._second_names import lobpcg as lobpcg
+    from genesis._second_names import narrow_copy as narrow_copy
+    from genesis._second_names import nuclear_norm as nuclear_norm
+    from genesis._second_names import permute_copy as permute_copy
+    from genesis._second_names import range as range
+    from genesis._second_names import row_indices_copy as row_indices_copy
+    from genesis._second_names import saddmm as saddmm
+    from genesis._second_names import select_copy as select_copy
+    from genesis._second_names import slice_copy as slice_copy
+    from genesis._second_names import smm as smm
+    from genesis._second_names import split_copy as split_copy
+    from genesis._second_names import split_with_sizes_copy as split_with_sizes_copy
+    from genesis._second_names import spmm as spmm
+    from genesis._second_names import squeeze_copy as squeeze_copy
+    from genesis._second_names import sspaddmm as sspaddmm
+    from genesis._second_names import t_copy as t_copy
+    from genesis._second_names import to_dlpack as to_dlpack
+    from genesis._second_names import transpose_copy as transpose_copy
+    from genesis._second_names import unbind_copy as unbind_copy
+    from genesis._second_names import unfold_copy as unfold_copy
+    from genesis._second_names import unsafe_chunk as unsafe_chunk
+    from genesis._second_names import unsafe_split as unsafe_split
+    from genesis._second_names import unsafe_split_with_sizes as unsafe_split_with_sizes
+    from genesis._second_names import unsqueeze_copy as unsqueeze_copy
+    from genesis._second_names import values_copy as values_copy
+    from genesis._second_names import view_copy as view_copy
+    from genesis._second_names import while_loop as while_loop
+    from genesis._second_names import xlogy_ as xlogy_
     from genesis._settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     )
@@ -191,236 +303,28 @@ if TYPE_CHECKING:
     from genesis.sparse import sparse_coo_tensor as sparse_coo_tensor
     from genesis.sparse import sparse_csc_tensor as sparse_csc_tensor
     from genesis.sparse import sparse_csr_tensor as sparse_csr_tensor
+    from genesis.storage import BFloat16Storage as BFloat16Storage
+    from genesis.storage import BoolStorage as BoolStorage
+    from genesis.storage import ByteStorage as ByteStorage
+    from genesis.storage import CharStorage as CharStorage
+    from genesis.storage import ComplexDoubleStorage as ComplexDoubleStorage
+    from genesis.storage import ComplexFloatStorage as ComplexFloatStorage
+    from genesis.storage import DoubleStorage as DoubleStorage
+    from genesis.storage import FloatStorage as FloatStorage
+    from genesis.storage import HalfStorage as HalfStorage
+    from genesis.storage import IntStorage as IntStorage
+    from genesis.storage import LongStorage as LongStorage
+    from genesis.storage import ShortStorage as ShortStorage
     from genesis.storage import TypedStorage as TypedStorage
     from genesis.storage import UntypedStorage as UntypedStorage
     from genesis.training import Trainer as Trainer
     from genesis.training import fit as fit
 
-_SUBMODULES = {
-    "accelerator",
-    "amp",
-    "ao",
-    "autograd",
-    "backends",
-    "client",
-    "compiler",
-    "config",
-    "cpu",
-    "cuda",
-    "data",
-    "debug",
-    "distributed",
-    "distributions",
-    "dtypes",
-    "fft",
-    "func",
-    "function",
-    "functional",
-    "futures",
-    "fx",
-    "grad_mode",
-    "hub",
-    "init",
-    "jit",
-    "library",
-    "linalg",
-    "masked",
-    "memory",
-    "metrics",
-    "models",
-    "mps",
-    "mtia",
-    "multiprocessing",
-    "nn",
-    "onnx",
-    "ops",
-    "optim",
-    "overrides",
-    "profiler",
-    "quasirandom",
-    "random",
-    "report",
-    "return_types",
-    "serialization",
-    "signal",
-    "signals",
-    "sparse",
-    "special",
-    "storage",
-    "testing",
-    "torch",
-    "torch_version",
-    "training",
-    "types",
-    "utils",
-    "version",
-    "xpu",
-}
-_HOME = {
-    "BFloat16Storage": "storage",
-    "BoolStorage": "storage",
-    "ByteStorage": "storage",
-    "CharStorage": "storage",
-    "ComplexDoubleStorage": "storage",
-    "ComplexFloatStorage": "storage",
-    "DoubleStorage": "storage",
-    "Event": "cuda",
-    "FloatStorage": "storage",
-    "Function": "autograd.function",
-    "Future": "futures",
-    "GradScaler": "amp",
-    "HalfStorage": "storage",
-    "IntStorage": "storage",
-    "LongStorage": "storage",
-    "OutOfMemoryError": "cuda",
-    "PyTorchFileReader": "serialization.records",
-    "ScriptModule": "jit",
-    "ShortStorage": "storage",
-    "Stream": "cuda",
-    "SymBool": "_symbolic",
-    "SymFloat": "_symbolic",
-    "SymInt": "_symbolic",
-    "Tape": "autograd.tape",
-    "Trainer": "training",
-    "TypedStorage": "storage",
-    "UntypedStorage": "storage",
-    "_assert": "_checks",
-    "_assert_async": "_checks",
-    "_check": "_checks",
-    "_check_index": "_checks",
-    "_check_is_size": "_checks",
-    "_check_not_implemented": "_checks",
-    "_check_type": "_checks",
-    "_check_value": "_checks",
-    "_check_with": "_checks",
-    "_is_all_true": "_checks",
-    "alpha_dropout": "nn.functional",
-    "are_deterministic_algorithms_enabled": "_settings",
-    "autocast": "amp",
-    "bartlett_window": "_spectral",
-    "bilinear": "nn.functional",
-    "blackman_window": "_spectral",
-    "channel_shuffle": "nn.functional",
-    "clear_autocast_cache": "amp",
-    "compile": "compiler",
-    "connect": "client",
-    "cosine_similarity": "nn.functional",
-    "feature_alpha_dropout": "nn.functional",
-    "finfo": "_dtype_info",
-    "fit": "training",
-    "fork_rng": "random",
-    "get_autocast_dtype": "amp",
-    "get_config": "config",
-    "get_default_device": "_settings",
-    "get_deterministic_debug_mode": "_settings",
-    "get_device_module": "_settings",
-    "get_dtype": "dtypes",
-    "get_float32_matmul_precision": "_settings",
-    "get_num_interop_threads": "_settings",
-    "get_printoptions": "_printing",
-    "get_signal_config": "config",
-    "gpu_workers": "client",
-    "gradient": "_numeric",
-    "hamming_window": "_spectral",
-    "hann_window": "_spectral",
-    "histogramdd": "_numeric",
-    "iinfo": "_dtype_info",
-    "is_anomaly_check_nan_enabled": "autograd._anomaly",
-    "is_anomaly_enabled": "autograd._anomaly",
-    "is_autocast_cache_enabled": "amp",
-    "is_autocast_enabled": "amp",
-    "is_deterministic_algorithms_warn_only_enabled": "_settings",
-    "is_integer": "dtypes",
-    "is_storage": "functional",
-    "is_warn_always_enabled": "_settings",
-    "istft": "_spectral",
-    "kaiser_window": "_spectral",
-    "load": "serialization",
-    "load_config": "config",
-    "nonzero_static": "_numeric",
-    "norm_except_dim": "_numeric",
-    "pairwise_distance": "nn.functional",
-    "pca_lowrank": "_lowrank",
-    "pixel_shuffle": "nn.functional",
-    "pixel_unshuffle": "nn.functional",
-    "printoptions": "_printing",
-    "register_config": "config",
-    "rrelu": "nn.functional",
-    "rrelu_": "nn.functional",
-    "save": "serialization",
-    "segment_reduce": "_numeric",
-    "set_autocast_cache_enabled": "amp",
-    "set_autocast_dtype": "amp",
-    "set_default_device": "_settings",
-    "set_deterministic_debug_mode": "_settings",
-    "set_float32_matmul_precision": "_settings",
-    "set_flush_denormal": "_settings",
-    "set_num_interop_threads": "_settings",
-    "set_printoptions": "_printing",
-    "set_warn_always": "_settings",
-    "sparse_bsc_tensor": "sparse",
-    "sparse_bsr_tensor": "sparse",
-    "sparse_compressed_tensor": "sparse",
-    "sparse_coo_tensor": "sparse",
-    "sparse_csc_tensor": "sparse",
-    "sparse_csr_tensor": "sparse",
-    "stft": "_spectral",
-    "svd_lowrank": "_lowrank",
-    "sym_float": "_symbolic",
-    "sym_int": "_symbolic",
-    "sym_ite": "_symbolic",
-    "sym_max": "_symbolic",
-    "sym_min": "_symbolic",
-    "sym_not": "_symbolic",
-    "sym_sqrt": "_symbolic",
-    "sym_sum": "_symbolic",
-    "typename": "functional",
-    "unravel_index": "_numeric",
-    "use_deterministic_algorithms": "_settings",
-    "vmap": "func",
-}
+_SUBMODULES = {name for name, home in _HOME.items() if home == __name__}
 
-_LEGACY = [
-    "BFloat16Tensor",
-    "BoolTensor",
-    "ByteTensor",
-    "CharTensor",
-    "DoubleTensor",
-    "FloatTensor",
-    "HalfTensor",
-    "IntTensor",
-    "LongTensor",
-    "ShortTensor",
-    "cuda_available",
-    "layout",
-    "sparse_bsc",
-    "sparse_bsr",
-    "sparse_coo",
-    "sparse_csc",
-    "sparse_csr",
-    "strided",
-]
-_HOME.update({name: "_legacy" for name in _LEGACY})
-_SECOND_NAMES = """
-adaptive_avg_pool1d adaptive_max_pool1d addmv_ affine_grid_generator alias_copy alpha_dropout_
-as_strided_ as_strided_copy batch_norm binary_cross_entropy_with_logits ccol_indices_copy
-col_indices_copy cond conv_tbc convolution cosine_embedding_loss crow_indices_copy ctc_loss
-detach_ detach_copy diagonal_copy dropout_ dsmm embedding_bag embedding_renorm_ empty_permuted
-expand_copy feature_alpha_dropout_ feature_dropout feature_dropout_ frobenius_norm from_file gcd_
-grid_sampler grid_sampler_2d grid_sampler_3d gru gru_cell hinge_embedding_loss hsmm hspmm
-indices_copy instance_norm is_distributed is_signed kl_div lcm_ ldexp_ lobpcg lstm lstm_cell
-margin_ranking_loss max_pool1d_with_indices narrow_copy native_batch_norm native_channel_shuffle
-native_dropout native_group_norm native_layer_norm nuclear_norm permute_copy poisson_nll_loss
-range rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell row_indices_copy saddmm select_copy slice_copy
-smm split_copy split_with_sizes_copy spmm squeeze_copy sspaddmm t_copy to_dlpack transpose_copy
-triplet_margin_loss unbind_copy unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes
-unsqueeze_copy values_copy view_copy while_loop xlogy_
-""".split()  # noqa: SIM905
-_HOME.update({name: "_second_names" for name in _SECOND_NAMES})
 
 __all__ = sorted({
     *(name for name in vars(_C) if not name.startswith("_") and name not in _tensor.NOT_PUBLIC),
-    *_SUBMODULES,
     *(name for name in _HOME if not name.startswith("_") and name != "range"),
     "__version__",
     "cdouble",
@@ -441,10 +345,10 @@ __all__ = sorted({
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"genesis.{name}")
     if name in _HOME:
-        value = getattr(importlib.import_module(f"genesis.{_HOME[name]}"), name)
+        if name in _SUBMODULES:
+            return importlib.import_module(f"genesis.{name}")
+        value = getattr(importlib.import_module(_HOME[name]), name)
         globals()[name] = value
         return value
     if name[0] == "_" and name.startswith("_foreach_"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from genesis import _C
 from genesis._C import Tensor
@@ -269,6 +269,9 @@ _CLASSES = {
     }.items()
 }  # fmt: skip
 globals().update({kind.__name__: kind for kind in _CLASSES.values()})
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> type[TypedStorage]: ...
 
 
 def class_of(dtype: _C.dtype) -> type[TypedStorage]:
