@@ -48,7 +48,7 @@ class Args {
 
   // Whether an argument is of a class that overrides functions.
   bool overridden() const { return overridden_; }
-  // Whether anything stands between these arguments and the operator.
+  // Whether the call needs dispatch().
   bool intercepted() const { return overridden_ || meta_given_ || anything_on(); }
   // Whether the operator runs on the meta device: as its argument `device` says, else where its tensors are, else by
   // default. Raises if tensors are on different devices.
@@ -200,7 +200,7 @@ Args::Args(const Operator& op, PyObject* x, PyObject* y, bool overridden) : op_(
   overridden_ = overridden;
 }
 
-// Adds a callable to the module and/or to the type; raises if there is one of that name. The operator lives for ever.
+// Adds a callable to the module and/or to the type; raises if the name exists. The operator is never destroyed.
 Operator* publish(std::string_view typed, Call* entry, PyObject* (*body)(Args&), int where, const char* doc,
                   Traits traits);
 // All operators in the order of their definition.
@@ -208,8 +208,8 @@ const std::vector<Operator*>& operators();
 // The operator that has a method of this name.
 const Operator& operator_named(const char* name);
 
-// What stands between the arguments and the operator, then the operator. `function` is what the user called if that is
-// neither the function nor the method; it may be null.
+// Applies overrides, autocast and observers, then calls the operator. `function` is the callable that the user called
+// if it is neither the function nor the method; it may be null.
 PyObject* dispatch(const Operator& op, Args& a, const Invocation& call, PyObject* function = nullptr);
 
 template <FixedString Text, auto F>

@@ -1,9 +1,9 @@
-// What may stand between a call and its operator: overrides (__torch_function__), autocast, observers.
+// Dispatch of a call: overrides (__torch_function__), autocast, observers, devices, vmap.
 //
-// Every call, of a function, of a method or by a Python operator, parses its arguments and then reads one word of its
-// thread. It is zero unless something of this is on, and then the operator runs at once. Overrides by the class of an
-// argument are found while the arguments are parsed: tensors of the exact type have none, other types are looked up in
-// a small table of types that are known to have none.
+// Every call of a function, method or Python operator parses its arguments and then checks one thread-local word. If
+// none of these features is active, the word is zero and the operator runs immediately. Overrides by the class of an
+// argument are detected while the arguments are parsed: plain tensors have none, and other types are looked up in a
+// small table of types without overrides.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace genesis::py {
 
 enum DispatchBit : uint32_t {
   kUnknown = 1,          // a new thread: the bits that hold for all threads have not been read
-  kObserve = 2,          // somebody looks on (observe.cpp)
+  kObserve = 2,          // an observer is active (observe.cpp)
   kAutocastBlock = 4,    // an autocast block is open
   kAutocastFlag = 8,     // genesis.enable_autocast is set
   kModes = 16,           // a mode of overrides is entered (overrides.cpp)
-  kMapping = 32,         // a function runs under vmap, which says what random numbers are (batched.cpp)
+  kMapping = 32,         // a function runs under vmap, which determines random numbers (batched.cpp)
   kMeta = 64,            // there are tensors on the meta device
   kDefaultDevice = 128,  // tensors are made on another device than the CPU unless a call says where
 };
@@ -44,7 +44,7 @@ inline bool anything_on() {
 #else
 inline bool anything_on() { return dispatch_word != 0; }
 #endif
-// Whether a bit is set; for what is no operator.
+// Whether a bit is set; for calls that are not operators.
 inline bool dispatch_bit(uint32_t bits) { return anything_on() && (read_dispatch_word() & bits); }
 constexpr uint32_t kAutocast = kAutocastBlock | kAutocastFlag;
 
@@ -58,11 +58,11 @@ struct Devices {
   void add(PyObject* o, int depth = 0);
 };
 [[noreturn]] void fail_devices(const char* op);
-// Before tensors are made on the meta device: from now on, calls look where their arguments are.
+// Called before tensors are created on the meta device: from now on, calls check the devices of their arguments.
 void note_meta_tensors();
-// Where tensors are made if a call does not say (device.cpp).
+// Whether tensors are created on the meta device by default (device.cpp).
 bool meta_by_default();
-// The device of the arguments of what is no operator: indexing, iteration.
+// Whether an argument is on the meta device; for calls that are not operators (indexing, iteration).
 inline bool any_on_meta(std::span<PyObject* const> args) {
   Devices seen;
   if (dispatch_bit(kMeta))
@@ -77,7 +77,7 @@ struct KnownType {
   unsigned version;  // of its attributes
 };
 inline KnownType plain_types[64];
-// Looks at the attributes of a type, and remembers it if it has no override.
+// Checks the attributes of a type, and stores it in the table if it has no override.
 bool find_override(PyTypeObject* type);
 inline bool type_overrides(PyTypeObject* type) {
   if (type == TensorType) return false;
@@ -88,7 +88,7 @@ inline bool type_overrides(PyTypeObject* type) {
 }
 // Whether the class of an object has __torch_function__ or __genesis_function__.
 inline bool overrides(PyObject* o) { return type_overrides(Py_TYPE(o)); }
-// Whether this thread heeds overrides by the class of an argument.
+// Whether overrides by the class of an argument are on in this thread.
 bool class_overrides_on();
 
 // A call as it came from Python: self (may be null), positional arguments, then the values of the keywords.
@@ -100,9 +100,9 @@ struct Invocation {
 };
 Object tuple_of(const Invocation& call);  // self and the positional arguments
 Object dict_of(const Invocation& call);   // the keyword arguments
-// The call handed to a mode, to the classes of its arguments, or to the batching rules; null without an error if none
-// of them is concerned. `function` is what the user called. `name` is the operator or the attribute; null for a
-// function that is written in Python, whose operators are batched one by one.
+// Passes the call to a mode, to the classes of its arguments, or to the batching rules; null without an error if none
+// of them applies. `function` is the callable that the user called. `name` is the operator or the attribute; null for a
+// function that is written in Python, whose operators are batched individually.
 PyObject* call_override(PyObject* function, const Invocation& call, const char* name);
 
 // For slots and properties of Tensor, which have a name but no signature: f(), unless an argument overrides it.
@@ -119,7 +119,7 @@ inline bool is_batched(PyObject* o) { return Py_TYPE(o) == BatchedType && Batche
 bool known_without_values(const char* name);
 // Raises for a batched tensor, whose values differ from one element of the batch to the next.
 void require_values(const Tensor& t, const char* name);
-// The call handed to the batching rules.
+// Passes the call to the batching rules.
 PyObject* call_batched(PyObject* function, PyObject* args, PyObject* kwargs);
 
 }  // namespace genesis::py

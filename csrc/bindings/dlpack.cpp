@@ -107,7 +107,7 @@ PyObject* make_capsule(const Tensor& t, bool copied) {
     m.flags = (t->storage->writable ? 0 : Versioned::kReadOnly) | (copied ? Versioned::kCopied : 0);
   }
   const Object capsule(PyCapsule_New(&m, Managed::name, [](PyObject* c) {
-    // Nobody took it: the name is still the first one.
+    // The capsule was not consumed: it still has its first name.
     if (auto* unused = static_cast<Managed*>(
             PyCapsule_IsValid(c, Managed::name) ? PyCapsule_GetPointer(c, Managed::name) : nullptr))
       unused->deleter(unused);

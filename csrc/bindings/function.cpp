@@ -154,7 +154,7 @@ void FunctionNode::take(PyObject* item, uint32_t number, int at, Grads& grads) {
   if (!is_tensor(item))
     throw_type_error(str(op, "Backward: gradient ", at, " must be a Tensor or None, got ", Py_TYPE(item)->tp_name));
   const Edge& edge = edge_space_[static_cast<int>(number)];
-  if (!edge.node) return;  // nobody wants it
+  if (!edge.node) return;  // not needed
   const Tensor& g = unwrap(item);
   require<DTypeError>(is_differentiable(g.dtype()), op, "Backward: gradient ", at, " must be floating, got ",
                       g.dtype());
@@ -275,7 +275,7 @@ bool shares_memory(const Tensor& t, const Tensors& list) {
   return false;
 }
 
-// Somebody else's tensor, which forward only found and returned: its place in the graph must stay as it is.
+// A tensor that forward did not create, but only returned: its grad_fn must not change.
 bool belongs_elsewhere(const Tensor& y, const FunctionNode& node) {
   if (y->grad_fn) return static_cast<Node*>(y->grad_fn.get())->sequence < node.sequence;
   const TensorMeta* m = meta_if_any(y);

@@ -70,7 +70,7 @@ class FunctionNode final : public Node {
   [[noreturn]] void fail(const std::string& text) const { genesis::fail<GraphError>(op, "Backward: ", text); }
 
   Object cls;
-  Object attributes;  // the context's, on their way out: a chain of contexts must not be destroyed recursively
+  Object attributes;  // of the context while it is destroyed: a chain of contexts must not be destroyed recursively
   InlineVec<Argument, 4> arguments;
   InlineVec<Output, 1> outputs;
   bool materialize = true;

@@ -7,7 +7,7 @@ namespace genesis::py {
 
 namespace {
 
-bool observe_all = false;  // somebody wants to see the calls of all modules
+bool observe_all = false;  // calls of all modules are observed
 PyObject *name_hooked, *name_forward, *name_call_impl;
 
 PyObject* call_named(PyObject* self, PyObject* name, PyObject* args, PyObject* kwargs) {

@@ -79,7 +79,7 @@ class Object {
   PyObject* o_ = nullptr;
 };
 
-// Sleeps for ever. Before Python 3.14, a daemon thread that wants the interpreter lock while the interpreter shuts down
+// Never returns. Before Python 3.14, a daemon thread that requests the lock while the interpreter shuts down
 // is ended by pthread_exit, which unwinds the stack: that would end the process at the first noexcept function, and
 // drop references without the lock. So the thread is stopped where that is seen.
 [[noreturn]] void stop_thread();

@@ -42,7 +42,7 @@ ops::Out Args::given_out(int i) {
   if (!is_tensor(slot_[i])) fail(i, "a Tensor");
   const Tensor& t = unwrap(slot_[i]);
   if (t.numel() == 0) return {};
-  // An input that lies across the memory of the result would be overwritten before it is read.
+  // An input that overlaps the memory of the result would be overwritten before it is read.
   bool clear = true;
   each_tensor(slot_, [&](const Tensor& x) {
     const bool elsewhere = x->storage != t->storage || x.same(t);

@@ -29,7 +29,7 @@ PyObject* new_generator(PyTypeObject* type) {
   PyObject* o = type->tp_alloc(type, 0);
   if (!o) throw_python();
   auto* self = reinterpret_cast<PyGenerator*>(o);
-  self->own = Generator{.seed = 0};  // fixed, as in PyTorch: a generator of one's own is reproducible
+  self->own = Generator{.seed = 0};  // fixed, as in PyTorch: a generator that the user creates is reproducible
   self->used = &self->own;
   return o;
 }

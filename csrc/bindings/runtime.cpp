@@ -12,7 +12,7 @@
 
 namespace genesis::py {
 
-// Whether Ctrl-C waits to be handled, and by nobody but the usual handler, which raises KeyboardInterrupt: an operation
+// Whether Ctrl-C is pending and will be handled by the default handler, which raises KeyboardInterrupt: an operation
 // cannot be given up for a handler that returns. It is run when the operation is left (errors.cpp).
 static bool interrupted() {
   static PyObject* module = PyImport_ImportModule("_signal");

@@ -1,4 +1,4 @@
-// Tape: while it records, floating tensors are watched whether or not they require grad, and it notes what happens.
+// Tape: while it is active, it records operations on floating tensors, whether or not they require grad.
 //
 // The graph is the engine's; a tape holds no part of it. It knows tensors by their place in the graph (the sequence
 // number of a node and which of its outputs), which is never used twice, and looks at them through weak references.
@@ -140,7 +140,7 @@ Tape& get(PyObject* o) { return *reinterpret_cast<PyTape*>(o)->tape; }
 
 // ---- gradients ----------------------------------------------------------------------------------------------------
 
-// Gradients of leaves, and of those results that somebody still holds.
+// Gradients of leaves, and of results that still exist.
 class Collected final : public engine::Sink {
  public:
   struct Entry {

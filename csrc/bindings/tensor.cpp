@@ -119,7 +119,7 @@ PyObject* compare_slot(PyObject* x, PyObject* y, int op) {
 
 // ---- slots that are no operators ------------------------------------------------------------------------------------
 
-// f(), which is Tensor.name(*args), unless somebody overrides it; observers see it as `op`, or not if that is null.
+// f(), which is Tensor.name(*args), unless it is overridden; observers see it as `op`, or not if that is null.
 template <class F>
 PyObject* slot_call(const char* name, const char* op, std::initializer_list<PyObject*> args, F&& f) {
   if (!slot_overridden(*args.begin()) && !(args.size() > 1 && overrides(args.begin()[args.size() - 1]))) [[likely]]
@@ -336,7 +336,7 @@ Tensor adjoint(const Tensor& t) {
   require(t.dim() == 2 || t.dim() == 0, "H: needs a matrix, got shape ", t.shape(), "; use mT");
   return transposed(t);
 }
-// The getter and the setter of a property, whose name is the closure, unless somebody overrides them.
+// The getter and the setter of a property, whose name is the closure, unless they are overridden.
 template <auto Get>
 PyObject* getter(PyObject* o, void* name) {
   if (slot_overridden(o)) [[unlikely]] {

@@ -1,4 +1,4 @@
-// Long calls into libraries that cannot be stopped.
+// Long library calls that cannot be interrupted.
 #pragma once
 
 #include <functional>

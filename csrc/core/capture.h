@@ -22,7 +22,7 @@ class Observer {
 // Null unless a capture is under way, and null while a kernel runs. Interpreter lock held.
 inline constinit Observer* observer = nullptr;
 
-// Ends a capture, if there is one: the function runs on, but no plan is made of it.
+// Ends a capture, if there is one: the function continues, but no plan is made.
 inline void interrupt(const char* reason) {
   if (observer) [[unlikely]]
     observer->interrupt(reason);

@@ -1,5 +1,5 @@
 // Arithmetic of sizes that raises where int64 would overflow. Arguments of a call (paddings, dilations, repeats, ...)
-// may be any integers; whatever is computed from them before a result is allocated goes through here.
+// may be any integers; sizes that are computed from them before a result is allocated use these functions.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Intrusive reference counts that can be handed over to Python.
+// Intrusive reference counts that Python can take over.
 //
-// A Counted object starts with a count of its own. When a Python object is made for it, that object takes over: its
-// count becomes the count, and it stays the same Python object for life. Counts change only with the interpreter
+// A Counted object starts with its own count. Once a Python object is created for it, the count of the Python object is
+// used instead, and the two objects stay together until they are destroyed. Counts change only with the interpreter
 // lock held, so they are plain integers; kernels and pool threads see raw views, never these objects.
 #pragma once
 

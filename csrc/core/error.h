@@ -1,4 +1,4 @@
-// Errors name the operation, the argument, what came, and the way out. Python sees each kind as classes that both
+// Errors name the operation, the argument, what was passed, and how to fix it. In Python, each kind is a class that
 // NumPy and PyTorch users catch (bindings/errors.cpp): a ShapeError is a ValueError and a RuntimeError at once.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Which dtype two dtypes make. PyTorch's rules, computed from the kinds and sizes in the table of dtypes.
+// Type promotion: PyTorch's rules, computed from the kinds and sizes in the table of dtypes.
 #pragma once
 
 #include "core/dtype.h"

@@ -26,7 +26,7 @@ struct Scalar {
   Scalar(T value) : kind(std::is_same_v<T, bool> ? Bool : Int), i(static_cast<int64_t>(value)) {}
   Scalar(std::complex<double> value) : kind(Complex), f(value.real()), imaginary(value.imag()) {}
 
-  // A complex number is no real one: these raise.
+  // These raise for a complex number.
   double to_double() const {
     if (kind == Float) return f;
     if (kind == Complex) [[unlikely]]

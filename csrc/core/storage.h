@@ -1,5 +1,5 @@
-// A block of memory that tensors share. Every in-place write bumps its version, and says who wrote, so that a
-// backward pass can tell when a tensor that it saved has been changed.
+// A block of memory that tensors share. Every in-place write increments its version and stores the name of the
+// operation, so that a backward pass detects when a saved tensor has been changed.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace genesis {
 
-// Somebody who needs the contents of a storage as they are now: asked to copy them before the next write. A member of
-// the storage's list from construction to destruction, or until it was asked.
+// An object that needs the present contents of a storage: copy() is called before the next write. It is in the list of
+// the storage from construction to destruction, or until copy() was called.
 class Keeper {
  public:
   explicit Keeper(struct Storage& storage);
@@ -30,16 +30,16 @@ struct Storage {
   int64_t refs = 0;
   uint32_t version = 0;
   bool writable = true;          // false for read-only NumPy memory
-  bool meta = false;             // of the meta device: `data` is no address of memory, it only tells storages apart
+  bool meta = false;             // on the meta device: `data` is not a valid address, it only distinguishes storages
   const char* writer = nullptr;  // the operation that wrote last
   char* data = nullptr;
   size_t nbytes = 0;
   void (*free)(Storage*) = nullptr;  // frees memory and header
-  void* owner = nullptr;             // whoever owns borrowed memory
+  void* owner = nullptr;             // the owner of borrowed memory
   Keeper* keepers = nullptr;
 
   static Storage* allocate(size_t nbytes);
-  // Memory of somebody else's: `done(owner)` is called when the last tensor is gone.
+  // Memory that another object owns: `done(owner)` is called when the last tensor is destroyed.
   static Storage* borrow(void* data, size_t nbytes, void* owner, void (*done)(void* owner));
 
   // Of the meta device.

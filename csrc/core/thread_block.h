@@ -1,6 +1,6 @@
-// Memory that each thread keeps from call to call, on the heap. What is declared thread_local lies in a segment that
-// the loader fits into a small reserve shared with other libraries opened at run time (PyTorch's OpenMP among them), so
-// kernels, which exist once for each instruction set, keep only an address there, or nothing.
+// Scratch memory of each thread, kept from call to call. It is on the heap: the loader reserves only little space for
+// thread_local variables of libraries that are opened at run time, and shares it among them. Kernels, which are
+// compiled once for each instruction set, therefore have at most a pointer there.
 #pragma once
 
 #include <cstdint>

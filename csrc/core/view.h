@@ -1,4 +1,4 @@
-// What a kernel sees of a tensor: raw memory and its geometry, never a tensor, never a reference count.
+// The part of a tensor that a kernel uses: address, dtype, shape and strides, without reference counts.
 #pragma once
 
 #include <cstdint>

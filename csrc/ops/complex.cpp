@@ -99,7 +99,7 @@ Tensor view_as_real(const Tensor& x) {
                 [](const Tensor& dy, const Saved&) { return Grads{complex_of_pairs(contiguous(dy))}; });
 }
 
-// Where nobody else sees x, the result is a tensor of its own, not a view.
+// If nothing else refers to x, the result is a plain tensor, not a view.
 static Tensor pairs_as_complex(const Tensor& x, bool view) {
   require<DTypeError>(x.dtype() == DType::Float32 || x.dtype() == DType::Float64,
                       "view_as_complex: the tensor must be float32 or float64, got ", x.dtype());

@@ -32,7 +32,7 @@ Tensor complex(const Tensor& re, const Tensor& im, Out out = {});
 Tensor polar(const Tensor& size, const Tensor& angle, Out out = {});
 Tensor isreal(const Tensor& x);
 
-// view_as_complex of a tensor that nobody else sees.
+// view_as_complex of a tensor that nothing else refers to.
 Tensor complex_of_pairs(const Tensor& x);
 // f applied to a complex tensor seen as pairs of real numbers: for what is linear over the reals. f returns new memory
 // and keeps the last dimension.

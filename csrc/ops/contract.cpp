@@ -96,7 +96,7 @@ Labelled read_operand(const std::string& equation, const std::string& part, cons
   return x;
 }
 
-// x and y as one tensor that has the labels of both, less those that nobody needs any more.
+// The product of x and y: it has the labels of both, without those that are not needed any more.
 Labelled multiply(Labelled x, Labelled y, const std::vector<int>& needed) {
   const auto is_needed = [&](int l) { return std::find(needed.begin(), needed.end(), l) != needed.end(); };
   const auto alone = [&](const Labelled& a, const Labelled& b) {

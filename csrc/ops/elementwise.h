@@ -128,8 +128,8 @@ Tensor record_zip(const char* op, Tensor z, const Operand& a, const Operand& b, 
                 });
 }
 
-// In-place forms of operators of one, two and three operands. Where an argument is x itself (x *= x), it is the
-// stand-in for x in the graph that the operator must see.
+// In-place forms of operators of one, two and three operands. If an argument is x itself (x *= x), the operator must
+// receive the substitute for x in the graph instead.
 template <auto Op, Overlap Allowed = Overlap::None>
 Tensor inplace_map(const char* op, const Tensor& x) {
   return inplace(op, x, {}, [](const Tensor& input, Out out) { return Op(input, out); }, Allowed);

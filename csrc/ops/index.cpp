@@ -151,7 +151,7 @@ Resolved resolve(const Tensor& x, std::span<const Tensor> indices) {
   return r;
 }
 
-// What the kernels want to know: the table without the indexed dimensions, the values with the list as one dimension.
+// The arguments of the kernels: the table without the indexed dimensions, the values with the list as one dimension.
 struct Access {
   Dims table_shape, table_strides, values_shape, values_strides;
   Tensor offsets;  // in memory, where the indexed dimensions are not as one
@@ -267,7 +267,7 @@ Tensor spread(const Tensor& dy, const Tensor& places, const Layout& layout) {
 
 // x with zeros at the places.
 Tensor without(const Tensor& x, const Tensor& places, const Layout& layout) {
-  // A gradient that is ours alone is changed where it lies.
+  // A gradient that nothing else refers to is changed in place.
   Tensor y = x;
   if (grad_mode.enabled || !x.exclusive()) {
     const WithGradMode off(false);
@@ -403,7 +403,7 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
         const Tensor lost = accumulate || !watched(v) ? Tensor() : overwritten(places, layout);
         return record("index_put", y, inputs(input, v), save(places, lost),
                       [layout, accumulate](const Tensor& dy, const Saved& saved) {
-                        // The values first: the gradient may be changed where it lies.
+                        // The values first: the gradient may be changed in place.
                         Tensor dv = saved.needs(1) ? take(dy, saved[0], layout) : Tensor();
                         if (const Tensor lost = saved[1]; lost.defined() && dv.defined()) dv = masked_fill(dv, lost, 0);
                         if (!saved.needs(0)) return Grads{Tensor(), dv};

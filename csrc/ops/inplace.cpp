@@ -108,7 +108,7 @@ static void replace_in_base(const Tensor& base, const Tensor& view, const Tensor
                         [whole, part, dtype = view.dtype()](const Tensor& dy, const Saved& saved) {
                           const auto at_part = [&](const Tensor& t) { return part_of(t, whole, part, dtype); };
                           Tensor inside, outside;
-                          // A gradient that is ours alone is changed where it lies: a loop that fills a tensor row by
+                          // A gradient without other references is changed in place: a loop that fills a tensor row by
                           // row stays linear.
                           const bool reuse = !grad_mode.enabled && dy.exclusive() && dy.strides() == whole.strides;
                           const Tensor g = reuse ? dy : with_geometry(dy, whole);
@@ -127,7 +127,7 @@ Tensor finish_inplace(const char* op, const Tensor& x, Tensor input, Tensor resu
           " and cannot be stored in a tensor of shape ", x.shape());
   require_castable(op, result.dtype(), x.dtype());
   if (input->count() > 1 || input->foreign()) {
-    // Somebody saved the stand-in: it keeps the old values, in memory of its own.
+    // The substitute was saved: it gets new memory with the old values.
     Tensor old;
     {
       const WithGradMode off(false);

@@ -1,8 +1,8 @@
 // In-place forms. x.op_() computes op(x) and makes x's memory, and x's place in the graph, those of the result.
 //
-// Outside the graph, the operator writes straight into x. Inside it, it runs out of place on a stand-in that carries
-// x's history, the result is copied into x, and x takes over the result's node. If the operator saved its input, the
-// stand-in gets a copy of the old values, since x's are about to change. If x is a view, its base is given a new
+// Outside the graph, the operator writes straight into x. Inside it, it runs out of place on a substitute that has
+// x's history, the result is copied into x, and x gets the node of the result. If the operator saved its input, the
+// substitute gets a copy of the old values, since x's are about to change. If x is a view, its base is given a new
 // history too: the old base with this part replaced; other views of that base find out when they are used next.
 #pragma once
 

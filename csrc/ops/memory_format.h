@@ -11,7 +11,7 @@ enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, Channels
 // order and in no other, also with gaps; else Contiguous.
 MemoryFormat suggested_format(const Tensor& x);
 bool has_format(const Tensor& x, MemoryFormat format);  // of Preserve: any
-// x itself where it already lies so; else a copy, differentiable.
+// x itself if it already has this layout; else a differentiable copy.
 Tensor to_format(const char* op, const Tensor& x, MemoryFormat format);
 // The same, but the strides must tell the format, also where those of several would do.
 Tensor to_suggested_format(const char* op, const Tensor& x, MemoryFormat format);

@@ -106,9 +106,9 @@ struct LionOptions {
 };
 void lion_step(const TrainedList& list, const LionOptions& options);
 
-// value + t grad, grad being whatever direction is followed.
+// value + t grad, where grad is the direction of the step.
 void follow(const TrainedList& list, double t);
-// value + weight (grad - value), grad being whatever is averaged.
+// value + weight (grad - value), where grad is the tensor that is averaged.
 void average(const TrainedList& list, double weight);
 // Multiplies gradients in place; whether all products are finite.
 bool unscale(const std::vector<Tensor>& grads, double factor);

@@ -25,7 +25,7 @@ Dims with_planes(const Tensor& x, int spatial, const Dims& size) {
 Dims spatial_size(const Tensor& x, int spatial) { return Dims(x.shape().end() - spatial, x.shape().end()); }
 int64_t num_planes(const Tensor& x, int spatial) { return numel(Dims(x.shape().begin(), x.shape().end() - spatial)); }
 
-// How x lies, and the results with it: channels last, if x has a batch and lies so. The kernels run vectors along the
+// The layout of x and of the results: channels last if x has a batch and this layout. The kernels run vectors along the
 // channels, so few of them are computed as planes.
 struct Layout {
   static constexpr int64_t kFewChannels = 8;

@@ -106,7 +106,7 @@ static void regenerate(const Tensor& view) {
   move_to_place_of(part_of(base, geometry(base), geometry(view), view.dtype()), view);
 }
 
-// In the same layout, unless much lies between the elements.
+// In the same layout, unless there are large gaps between the elements.
 static Tensor cloned_values(const Tensor& t) {
   const WithGradMode off(false);
   const Geometry g = geometry(t);

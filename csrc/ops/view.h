@@ -48,7 +48,7 @@ Tensor basic_index_alias(const Tensor& x, const BasicIndex& index);
 Tensor squeeze(const Tensor& x);
 Tensor squeeze(const Tensor& x, const Dims& dims);
 Tensor unsqueeze(const Tensor& x, int64_t dim);
-// -1 stands for whatever makes the number of elements right.
+// -1 is replaced by the size that gives the right number of elements.
 Tensor view(const Tensor& x, const Dims& shape);     // raises where a copy would be needed
 Tensor reshape(const Tensor& x, const Dims& shape);  // copies where needed
 Tensor view_dtype(const Tensor& x, DType dtype);     // the same bytes as another type; no gradient

@@ -17,7 +17,7 @@ void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* 
 }
 
 // Whether each output sees the one input at its own position, and too few rows are made to repay gathering that input:
-// the fewer channels it has, the better it is read where it lies.
+// the fewer channels it has, the better it is read in place.
 template <class T>
 bool plain(const Correlation<T>& x) {
   const int64_t few = x.channels <= 64 ? 64 : 32;

@@ -52,7 +52,7 @@ struct Run {
     const int64_t at = begin + panel * width;
     return at / outputs != (at + columns(panel) - 1) / outputs;
   }
-  // What the next channel, a plane on, will be read from is fetched meanwhile: the hardware does not foresee that jump.
+  // Prefetches the data of the next channel, which is one plane further on: the hardware does not predict that jump.
   void gather(const T* source, const int64_t* offsets, int64_t k, int64_t plane, T* dst) const {
     for (int64_t p = 0; p < k; ++p, dst += width) {
       const T* row = source + offsets[p];

@@ -32,26 +32,26 @@ struct Loop {
   Inner inner;
   const void* params;
 
-  // How operands are met along the innermost dimension.
-  bool direct[kMaxOperands];  // where they lie, or as a single value
+  // How operands are read along the innermost dimension.
+  bool direct[kMaxOperands];  // in place, or as a single value
   bool buffered = false;      // not all are direct
   unsigned scalars = 0;       // bit k: a single value
-  bool fetch = false;         // the output is far away, and fetched before it is written
-  bool stream = false;        // the output goes around the cache
+  bool fetch = false;         // the output is not in cache, and is prefetched before it is written
+  bool stream = false;        // the output bypasses the cache
   bool plain = false;         // the inner loop runs on the operands themselves
   bool short_rows = false;
 };
 
-constexpr int64_t kShortRow = 48;              // that is worth moving, to be met with others
-constexpr int64_t kShortStillRow = kTile / 4;  // the same, where all but conversions stay where they are
-// Of an output this large, little is still in L2 from when it was last used. Intel's processors foresee what is read,
-// but hardly what is written: to wait for it line by line takes a tenth to a fifth of the time of an addition. On
-// AMD's, fetching it in pieces costs more than that (Zen 3: an eighth to a half of a light operation's time).
+constexpr int64_t kShortRow = 48;              // rows up to this length are copied into tiles of many rows
+constexpr int64_t kShortStillRow = kTile / 4;  // the same if operands are only converted
+// Little of an output this large is still in the L2 cache. Intel processors prefetch what is read, but hardly what is
+// written: waiting for each line takes a tenth to a fifth of the time of an addition. On AMD processors, prefetching in
+// pieces costs more than it saves (Zen 3: an eighth to a half of the time of a light operation).
 constexpr int64_t kFetchedBytes = int64_t{1} << 20;
 constexpr int64_t kSmall = 4096;  // elements; far below what is fetched or streamed
-constexpr int64_t kPiece = 1024;  // bytes of the output that are met at once
+constexpr int64_t kPiece = 1024;  // bytes of the output that are prefetched at once
 
-// Every operand is either one value or has the shape and layout of the output: one long dimension.
+// If every operand is a single value or has the shape and layout of the output: a loop over one dimension.
 bool flatten(Loop& loop, std::initializer_list<Operand> operands) {
   const View& out = operands.begin()->view;
   int64_t step = 1;
@@ -131,7 +131,7 @@ void plan(Loop& loop, std::initializer_list<Operand> operands) {
   loop.ndim = kept;
 }
 
-// Whether the rows of every operand lie one after another, or are one and the same.
+// Whether the rows of every operand are contiguous, or all the same row.
 bool rows_follow(const Loop& loop) {
   const int last = loop.ndim - 1;
   for (int k = 0; k < loop.n; ++k) {
@@ -148,7 +148,7 @@ bool follows_itself(const Loop& loop) {
   return true;
 }
 
-// What does not change from stretch to stretch.
+// Computes what is the same for all stretches.
 void prepare(Loop& loop, int64_t grain, bool fetches) {
   const int last = loop.ndim - 1;
   for (int k = 0; k < loop.n; ++k) {
@@ -168,14 +168,14 @@ void prepare(Loop& loop, int64_t grain, bool fetches) {
     for (int k = 1; k < loop.n; ++k) in_place |= loop.data[k] == loop.data[0];
     loop.stream = kStreams && !in_place && bytes >= kStreamedBytes;
     const bool far = !in_place && !loop.stream && follows_itself(loop);
-    // In pieces only where arithmetic does not cover the waiting, and no single values are laid out for each piece.
+    // In pieces only if the arithmetic does not hide the latency, and no single values are expanded for each piece.
     loop.fetch = far && grain >= kLightGrain && !foresees_writes() && (loop.n <= 3 || loop.scalars == 0);
     if (far && fetches && !loop.fetch) loop.scalars |= kFar;
     loop.plain &= !loop.stream;
   }
 }
 
-// The inner loop on operands where they lie.
+// The inner loop on the operands in place.
 void run_direct(const Loop& loop, char* const* data, int64_t n) {
   if (!loop.fetch) return loop.inner(data, loop.scalars, n, loop.params);
   const int last = loop.ndim - 1;

@@ -1,8 +1,8 @@
 // The loop under every pointwise kernel.
 //
 // A kernel supplies only an inner loop over contiguous memory in one compute type. This file walks the shapes: it
-// aligns broadcast operands, merges dimensions, splits the work over the pool, and hands the inner loop tiles. An
-// operand that is contiguous in the compute type is used where it lies; any other (strided, half precision, another
+// aligns broadcast operands, merges dimensions, splits the work over the pool, and passes tiles to the inner loop. An
+// operand that is contiguous in the compute type is used in place; any other (strided, half precision, another
 // dtype) is first gathered and converted into a small buffer that stays in cache, and the result is scattered back the
 // same way. A broadcast operand that does not move along a tile is passed as a single value.
 #pragma once
@@ -26,7 +26,7 @@ inline constexpr unsigned kFar = 1u << 31;
 inline constexpr int64_t kAhead = 2048;
 using Inner = void (*)(char* const* data, unsigned scalars, int64_t n, const void* params);
 
-// What an inner loop needs besides its operands. The size is -1 where a copy of it would not do.
+// Parameters of an inner loop. The size is -1 if they cannot be copied.
 struct Params {
   const void* data = nullptr;
   int64_t size = 0;
@@ -50,11 +50,11 @@ struct Operand {
 };
 
 // Operand 0 is the output: its shape is the shape of the loop; the others broadcast to it.
-// `grain` is how many elements are worth a thread, `fetches` whether the inner loop heeds kFar.
+// `grain` is the number of elements of a chunk, `fetches` whether the inner loop uses kFar.
 void elementwise(std::initializer_list<Operand> operands, Inner inner, Params params = {}, int64_t grain = kLightGrain,
                  bool fetches = false);
 
-// Told of every loop while a call is captured (plan/recorder.cpp), outside parallel regions.
+// Called for every loop while a call is captured (plan/recorder.cpp), outside parallel regions.
 using Note = void (*)(std::initializer_list<Operand> operands, Inner inner, Params params, int64_t grain);
 inline constinit Note note = nullptr;
 

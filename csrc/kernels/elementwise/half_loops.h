@@ -1,4 +1,4 @@
-// Inner loops on half precision where it lies: widened, computed and narrowed in registers. For operators that cost
+// Inner loops on half precision in place: widened, computed and narrowed in registers. For operators that cost
 // less than the way through a buffer that elementwise() would take; their functors also take vectors.
 #pragma once
 

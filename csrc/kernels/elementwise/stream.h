@@ -15,7 +15,7 @@ namespace genesis::kernels {
 // Other threads see it after stream_fence().
 inline constinit Kernel<void(void* dst, const void* src, int64_t bytes)> stream;
 
-// Of an output this large, little would still be in the cache when somebody reads it (measured: 4 MB gain nothing, 16
+// Little of an output this large would still be in the cache when it is read (measured: 4 MB gain nothing, 16
 // MB a fifth to two fifths).
 inline constexpr int64_t kStreamedBytes = int64_t{1} << 24;
 

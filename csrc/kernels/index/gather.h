@@ -1,6 +1,6 @@
 // Moving elements by index: the kernels under gather, scatter, index_select, index_add, embedding and the masked forms.
 //
-// Indices are int64. A kernel that returns false met one that is out of range, and stopped before using it. A view's
+// Indices are int64. A kernel that returns false found one that is out of range, and stopped before using it. A view's
 // strides may be 0, so one index for a whole row is an expanded index. Every destination receives its contributions in
 // the order of the index, whatever the number of threads.
 #pragma once

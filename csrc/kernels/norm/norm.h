@@ -2,7 +2,7 @@
 //
 // x, y and their gradients are contiguous and of one floating dtype; everything else is contiguous too. Statistics
 // (mean, rstd = 1 / sqrt(variance + eps)) are in the compute type of x. A View without data is an operand that does not
-// exist, or a result that nobody wants.
+// exist, or a result that is not needed.
 #pragma once
 
 #include "core/view.h"

@@ -254,7 +254,7 @@ void dropout_as(const View& y, const View& x, uint32_t* kept, Draw draw, double 
       }
       part.finish();
       if (kept) {
-        for (int64_t i = 0; i < part.m; i += 32) {  // words beyond part.m are there, if in vain
+        for (int64_t i = 0; i < part.m; i += 32) {  // words beyond part.m are computed but not used
           uint32_t bits = 0;
           for (uint32_t j = 0; j < 32; ++j) bits |= static_cast<uint32_t>(words_in_order[i + j] >= threshold) << j;
           kept[(part.first + i) / 32] = bits;

@@ -1,5 +1,5 @@
-// Rows of a batch do not depend on each other, so each thread takes some of them through all steps: nobody waits for
-// anybody. The weights are packed once for all steps. A row is computed the same way whatever rows come with it, so the
+// Rows of a batch are independent, so each thread computes all steps of some rows without synchronisation. The weights
+// are packed once for all steps. The computation of a row does not depend on the other rows of its block, so the
 // cut may follow the number of threads while the result does not.
 #include "kernels/recurrent/recurrent.h"
 

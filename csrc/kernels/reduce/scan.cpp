@@ -100,7 +100,7 @@ struct Running {
     }
   }
 #if defined(GENESIS_HALF_VECTORS)
-  // The same on a half type, where it lies.
+  // The same on a half type, in place.
   template <class S>
   static void row(A* carry, S* y, const S* x, int64_t n) {
     static_assert(kHalfLanes == 2 * w);
