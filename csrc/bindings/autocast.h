@@ -1,6 +1,6 @@
 // Mixed precision: inside an autocast block, or everywhere if genesis.enable_autocast is set, operators called from
-// Python cast their arguments, by name. Rules of the backward pass call operators directly and are not touched: they
-// run in the types that the forward pass used.
+// Python cast their arguments, by name. Rules of the backward pass call operators directly and are not affected: they
+// use the types of the forward pass.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Grad modes, backward, grad, and the methods of a tensor that concern its place in the graph.
+// Grad modes, backward, grad, and the methods of a tensor that concern the graph.
 #include <unordered_set>
 
 #include "bindings/args.h"

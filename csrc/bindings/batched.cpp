@@ -1,4 +1,4 @@
-// Tensors that vmap maps over. The rules are written in Python (genesis/func/_batching); this is how calls reach them.
+// Tensors that vmap maps over. This file passes calls to the batching rules in Python (genesis/func/_batching).
 //
 // A batched tensor is an object of one class, made here: `_value` is a tensor whose first dimension is the mapped one,
 // `_level` says which vmap maps it. The object itself has the shape and the dtype of one element of the batch, so that

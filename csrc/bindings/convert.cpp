@@ -1,4 +1,4 @@
-// Between tensors and Python's data: numbers, nested lists, bytes.
+// Conversion between tensors and Python data: numbers, nested lists, bytes.
 #include <cstring>
 
 #include "autograd/record.h"

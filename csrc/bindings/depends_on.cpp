@@ -1,4 +1,4 @@
-// Who is interested in a tensor: what transforms ask before they return a result, and checkpoints before they begin.
+// Queries about the graph: transforms use them before they return a result, and checkpoints before they begin.
 #include <algorithm>
 #include <unordered_set>
 

@@ -1,6 +1,6 @@
 // DLPack: memory shared with other array libraries, through a capsule that holds a C struct and its release function.
 //
-// Both forms are spoken: that of DLPack 1.x ("dltensor_versioned"), and the older one without version and flags
+// Both forms are supported: that of DLPack 1.x ("dltensor_versioned"), and the older one without version and flags
 // ("dltensor"), which cannot say that memory is read-only. The structs follow the published ABI
 // (https://dmlc.github.io/dlpack/latest/c_api.html).
 #include <cstring>

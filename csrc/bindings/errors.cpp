@@ -1,5 +1,5 @@
 // C++ exceptions as Python's. Shape errors are ValueError and RuntimeError at once, dtype errors TypeError and
-// RuntimeError, so that code written for NumPy's or for PyTorch's habits catches them.
+// RuntimeError, so that code written for NumPy or for PyTorch catches them.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Function: operations whose forward and backward are Python.
 //
-// The context that forward and backward receive is the node's Python object: `y.grad_fn is ctx`, so what a user puts
-// on it is seen by the cycle collector, and one object is made for each call. Read apply() first, then
+// The context that forward and backward receive is the node's Python object: `y.grad_fn is ctx`. Attributes of
+// the context are visible to the cycle collector, and each call creates one object. Read apply() first, then
 // FunctionNode::apply, which runs backward. The type of contexts is in function_context.cpp.
 #include "bindings/function.h"
 

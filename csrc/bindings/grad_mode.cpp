@@ -1,7 +1,7 @@
 // no_grad, enable_grad, set_grad_enabled, inference_mode: context managers that are also decorators.
 //
-// Entering and leaving cost two small calls, since models and optimizers do it all the time. What a decorator makes of
-// a function is written in Python (genesis/autograd/_decorate.py).
+// Entering and leaving must be fast, since models and optimizers do it often. Decorators are written in Python
+// (genesis/autograd/_decorate.py).
 #include <string>
 
 #include "autograd/mode.h"

@@ -1,5 +1,5 @@
-// What genesis.autograd.graph is made of: saved_tensors_hooks, the user's functions that pack what operations save and
-// unpack it for backward; and questions about the graph and the pass that runs.
+// The native part of genesis.autograd.graph: saved_tensors_hooks, functions of the user that pack and unpack saved
+// tensors; and queries about the graph and the running pass.
 #include "autograd/meta.h"
 #include "bindings/args.h"
 #include "bindings/module.h"

@@ -1,5 +1,5 @@
-// The call of an nn.Module: straight to its forward if there is no hook. In Python it would cost a frame, a tuple and
-// a dict for every layer.
+// The call of an nn.Module: calls forward directly if there are no hooks. In Python, this would take a frame, a tuple
+// and a dict for every layer.
 #include "bindings/args.h"
 #include "bindings/module.h"
 

@@ -1,4 +1,4 @@
-// The Python face of a graph node (x.grad_fn).
+// The Python type of graph nodes (x.grad_fn).
 #include "bindings/node.h"
 
 #include "autograd/meta.h"

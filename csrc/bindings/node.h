@@ -1,4 +1,4 @@
-// The Python object of a graph node, and what the context of a Function, which is one, shares with it.
+// The Python object of a graph node, and the functions that it shares with the context of a Function.
 #pragma once
 
 #include "autograd/node.h"

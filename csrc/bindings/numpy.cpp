@@ -1,5 +1,5 @@
-// Memory shared with NumPy and with everything else that speaks Python's buffer protocol. NumPy itself is found at run
-// time, when an array comes or is asked for: importing genesis does not import it.
+// Memory shared with NumPy and with other objects that support Python's buffer protocol. NumPy is imported when an
+// array is first passed or requested: importing genesis does not import it.
 #include <cstring>
 #include <utility>
 

@@ -1,7 +1,7 @@
-// The Python object of a tensor, and the way between the two.
+// The Python object of a tensor, and conversion between the two.
 //
-// `Tensor` is a CPython type of our own: wrapping a result costs one free-list pop. A TensorImpl gets its Python
-// object when it first comes into Python's sight and keeps it for life (core/counted.h), so identity, attributes and
+// `Tensor` is a CPython extension type: wrapping a result takes an object from a free list. A TensorImpl gets its
+// Python object when it is first returned to Python and keeps it (core/counted.h), so identity, attributes and
 // subclasses survive a trip through the graph.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Operations that an observer can look at.
+// Observed operations.
 #pragma once
 
 #include <initializer_list>

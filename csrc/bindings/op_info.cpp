@@ -1,5 +1,5 @@
-// op_info(): what is known about every bound function, for the stubs, the reference, the tests and the tools that need
-// to know which operators exist, what they take and what they return.
+// op_info(): the definition of every bound function, for stubs, reference pages, tests and tools that need to know
+// which operators exist, what they accept and what they return.
 #include <algorithm>
 
 #include "bindings/args.h"

@@ -1,4 +1,4 @@
-// out=: results that go to tensors which exist.
+// out=: results that are written to existing tensors.
 #include "autograd/meta.h"
 #include "bindings/args.h"
 #include "bindings/module.h"

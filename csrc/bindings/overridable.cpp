@@ -1,5 +1,5 @@
-// Functions written in Python that __torch_function__ can override, and whose errors name them. A wrapper in Python
-// would cost a frame for every call; this one looks at the types of the arguments and calls the function.
+// Wraps a function written in Python so that __torch_function__ can override it and errors name it. A wrapper in Python
+// would take a frame for every call; this one checks the types of the arguments and calls the function.
 #include "bindings/args.h"
 #include "bindings/module.h"
 

@@ -1,7 +1,7 @@
-// __torch_function__: classes that take over what functions do with their objects, and modes that take over everything.
+// __torch_function__: classes that override functions of their objects, and modes that override all functions.
 //
-// The rules are those of PyTorch's "Extending PyTorch". __genesis_function__ is another name of the method, and wins
-// where a class has both: every subclass of Tensor inherits __torch_function__, which keeps the subclass.
+// The rules are those of PyTorch's "Extending PyTorch". __genesis_function__ is another name of the method, and is used
+// if a class has both: every subclass of Tensor inherits __torch_function__, which preserves the subclass.
 #include <algorithm>
 #include <vector>
 

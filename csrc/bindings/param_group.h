@@ -1,5 +1,5 @@
-// What a step of an optimizer is called with: a group of parameters with its options, and the states of all parameters,
-// as the Python optimizer keeps them. Reading them anew in every step costs less than noticing when they were changed.
+// The arguments of an optimizer step: a group of parameters with its options, and the states of all parameters, as the
+// Python optimizer stores them. Reading them again in every step costs less than detecting changes.
 #pragma once
 
 #include <array>

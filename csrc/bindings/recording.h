@@ -1,7 +1,7 @@
-// What the profiler keeps: an event for each operation, backward node, pass, region and module that ran.
+// The data of the profiler: an event for each operation, backward node, pass, region and module that ran.
 //
-// Writing an event down must cost little beside the operation itself: events lie in chunks that never move, shapes in
-// one growing array, names are pointers. Everything becomes Python objects at the end only.
+// Storing an event must be cheap compared with the operation: events are in chunks that are never moved, shapes in one
+// growing array, names are pointers. They are converted to Python objects at the end only.
 #pragma once
 
 #include <chrono>

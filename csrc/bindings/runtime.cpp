@@ -1,4 +1,4 @@
-// Threads, memory, and what this build is.
+// Threads, memory, and properties of this build.
 #include <csignal>
 
 #include "autograd/node.h"

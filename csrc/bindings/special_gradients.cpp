@@ -1,4 +1,4 @@
-// Gradients of a class of Python's that adds them itself: sparse tensors (python/genesis/sparse).
+// Gradients of a Python class that implements their addition: sparse tensors (python/genesis/sparse).
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "engine/backward.h"

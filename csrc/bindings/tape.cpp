@@ -1,7 +1,7 @@
 // Tape: while it is active, it records operations on floating tensors, whether or not they require grad.
 //
-// The graph is the engine's; a tape holds no part of it. It knows tensors by their place in the graph (the sequence
-// number of a node and which of its outputs), which is never used twice, and looks at them through weak references.
+// A tape does not own any part of the graph. It identifies a tensor by the sequence number of its node and the index of
+// the output, which are never reused, and accesses tensors through weak references.
 #include <unordered_map>
 #include <unordered_set>
 

@@ -1,4 +1,4 @@
-// Methods that say what a tensor is, and those that give it another dtype.
+// Methods for properties of a tensor, and conversions of its dtype.
 #include "autograd/record.h"
 #include "bindings/args.h"
 #include "bindings/memory_format.h"

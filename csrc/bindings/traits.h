@@ -1,5 +1,5 @@
-// What is known about an operator besides its signature. Everything that treats operators by their sort reads it here:
-// autocast, FLOP counts, the colours of graphs, the pages of the reference, batching.
+// Properties of an operator in addition to its signature. Autocast, FLOP counts, the colours of graphs, the pages of
+// the reference and batching read them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Questions about dtypes and shapes, without computing anything.
+// Queries about dtypes and shapes.
 #include "bindings/args.h"
 #include "bindings/module.h"
 

@@ -1,4 +1,4 @@
-// Attention: every query takes a weighted mean of the values, weighted by how well it fits their keys.
+// Attention: for every query, the mean of the values, weighted by the similarity of the query and their keys.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Floating functions of two numbers. Integers are first made floating.
+// Floating-point functions of two numbers. Integers are converted first.
 #pragma once
 
 #include "ops/inplace.h"

@@ -1,4 +1,4 @@
-// Integers as bits, and as multiples. bool takes part where it makes sense; results have no gradient.
+// Integers as bits, and as multiples. bool is accepted where it makes sense; results have no gradient.
 #pragma once
 
 #include "ops/inplace.h"

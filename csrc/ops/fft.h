@@ -1,4 +1,4 @@
-// Discrete Fourier transforms along dimensions. python/genesis/fft.py makes torch.fft of them.
+// Discrete Fourier transforms along dimensions. python/genesis/fft.py builds the functions of torch.fft on them.
 #pragma once
 
 #include "ops/operand.h"

@@ -1,5 +1,5 @@
-// The regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), and how a gamma variate moves with its
-// shape parameter. All in double.
+// The regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), and the derivative of a gamma variate
+// with respect to its shape parameter. All in double.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Index arguments: checked before anything is read or written, and brought into the form that kernels take.
+// Index arguments: checked before anything is read or written, and converted to the form that kernels require.
 #pragma once
 
 #include "core/tensor.h"

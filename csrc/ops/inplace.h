@@ -1,4 +1,4 @@
-// In-place forms. x.op_() computes op(x) and makes x's memory, and x's place in the graph, those of the result.
+// In-place forms. x.op_() computes op(x) into the memory of x, and gives x the node of the result.
 //
 // Outside the graph, the operator writes straight into x. Inside it, it runs out of place on a substitute that has
 // x's history, the result is copied into x, and x gets the node of the result. If the operator saved its input, the

@@ -1,4 +1,4 @@
-// Matrix products. Strided and transposed operands are used where they lie.
+// Matrix products. Strided and transposed operands are used without a copy.
 #pragma once
 
 #include <string>

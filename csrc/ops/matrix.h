@@ -1,4 +1,4 @@
-// What the files of linear algebra share: checks of arguments, and constant matrices for their rules.
+// Shared by the files of linear algebra: checks of arguments, and constant matrices for their rules.
 #pragma once
 
 #include "kernels/linalg/lapack.h"

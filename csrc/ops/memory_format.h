@@ -1,4 +1,4 @@
-// The order in which the elements of images lie in memory: channels first (contiguous) or last.
+// The memory layout of images: channels first (contiguous) or last.
 #pragma once
 
 #include "ops/operand.h"

@@ -1,4 +1,4 @@
-// An argument that may be a tensor or a Python number, and what such arguments promote to.
+// An argument that may be a tensor or a Python number, and type promotion of such arguments.
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,5 @@
-// Optimizers that look at more than one element at a time. All parameters are updated in one call, outside any graph.
+// Optimizers whose update of an element depends on other elements. All parameters are updated in one call, outside any
+// graph.
 #pragma once
 
 #include <array>

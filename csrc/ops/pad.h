@@ -1,4 +1,4 @@
-// Values around a tensor.
+// Padding.
 #pragma once
 
 #include "core/scalar.h"

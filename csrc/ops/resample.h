@@ -1,4 +1,4 @@
-// Images of another size, and images cut into windows.
+// Resizing of images, and division of images into windows.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Rounding, and division with a whole quotient. Integers stay integers; dividing one by zero raises DivisionError.
+// Rounding, and division with an integer quotient. Integers stay integers; dividing one by zero raises DivisionError.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Looking values up in order, and counting them. No result has a gradient.
+// Searching in sorted values, and counting. No result has a gradient.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// A place in the graph that several tensors pass together, for hooks that need to see all their gradients at once.
+// A graph node that several tensors share, for hooks that need all their gradients at once.
 #pragma once
 
 #include <span>

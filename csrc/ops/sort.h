@@ -1,4 +1,4 @@
-// Order along a dimension. NaN is the largest value; equal values keep the order they came in.
+// Sorting along a dimension. NaN is the largest value; the sort is stable.
 #pragma once
 
 #include <optional>

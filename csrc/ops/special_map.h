@@ -1,4 +1,4 @@
-// What the files of special functions share: a function of doubles applied to every element, and its rule.
+// Shared by the files of special functions: a function of doubles applied to every element, and its rule.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// Differences, integrals, quantiles, covariance, distances: made of other operators, so without rules of their own.
+// Differences, integrals, quantiles, covariance, distances: composed of other operators, which provide the gradients.
 #pragma once
 
 #include <optional>

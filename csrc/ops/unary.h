@@ -1,4 +1,4 @@
-// Functions of one real number, elementwise. Integers are first made floating.
+// Elementwise functions of one number. Integers are converted to floating point first.
 #pragma once
 
 #include <numbers>
