@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import genesis
 import pytest
 from genesis import nn
+from genesis._compile import state
 
 
 def leaves(i: int) -> tuple[Any, Any]:
@@ -100,3 +102,12 @@ def test_an_argument_that_gets_another_shape_is_a_break():
         expected = x.mT + 1
         assert genesis.equal(compiled(x), expected) and x.shape == (3, 2)
     assert "changes the shape of an argument" in str(compiled.plan)
+
+
+@pytest.mark.parametrize("dtype", [genesis.float32, genesis.float64, genesis.complex64])
+def test_the_sign_of_nan_is_no_difference(dtype):
+    nan, other = (genesis.tensor([value, 1.0], dtype=dtype) for value in (math.nan, -math.nan))
+    assert state.bits(nan) != state.bits(other)
+    assert not state.differences({"x": state.bits(nan)}, {"x": state.bits(other)})
+    zeros = ({"x": state.bits(genesis.tensor([value, math.nan], dtype=dtype))} for value in (0.0, -0.0))  # fmt: skip
+    assert state.differences(*zeros) == ["x"]

@@ -108,4 +108,23 @@ class State:
 
 def differences(a: dict[str, Any], b: dict[str, Any]) -> list[str]:
     """The names whose bits differ."""
-    return [name for name in a.keys() | b.keys() if a.get(name) != b.get(name)]
+    return [name for name in a.keys() | b.keys() if not _same(a.get(name), b.get(name))]
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether bits are equal; every NaN is equal to every other, as its sign means nothing."""
+    if a == b:
+        return True
+    if type(a) is not tuple or type(b) is not tuple or a[:2] != b[:2]:
+        return False
+    dtype = a[0]
+    if not dtype.is_floating_point and not dtype.is_complex:
+        return False
+    return _without_nan_bits(a) == _without_nan_bits(b)
+
+
+def _without_nan_bits(value: tuple[Any, ...]) -> bytes:
+    t = genesis.frombuffer(bytearray(value[2]), dtype=value[0])
+    if t.is_complex():
+        t = genesis.view_as_real(t)
+    return _C._to_bytes(t.masked_fill(t.isnan(), float("nan")))
