@@ -373,7 +373,7 @@ class _PositiveSemidefinite(_Symmetric):
 
 class _PositiveDefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
-        symmetric = super().check(value)
+        symmetric = super().check(value) & value.isfinite().all(-1).all(-1)
         if not symmetric.all():
             return symmetric
         return (genesis.linalg.eigvalsh(value) > 0).all(-1)

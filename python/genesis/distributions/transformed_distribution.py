@@ -143,6 +143,3 @@ class TransformedDistribution(Distribution):
             if type(self) is TransformedDistribution
             else super().__repr__()
         )
-
-    def _shown_parameters(self) -> list[str]:
-        return []

@@ -41,7 +41,7 @@ class Uniform(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        return genesis.full_like(self.high, genesis.nan)
+        return genesis.nan * self.high
 
     @property
     def stddev(self) -> Tensor:
