@@ -21,6 +21,12 @@ from typing import Any
 from genesis import _C
 from genesis._C import Tensor
 from genesis._dtype_info import iinfo
+from genesis._masked_tensor import (
+    MaskedTensor,
+    as_masked_tensor,
+    is_masked_tensor,
+    masked_tensor,
+)
 from genesis._missing import explain
 
 __all__ = [
@@ -339,6 +345,8 @@ def normalize(
 
 for _name in __all__:
     globals()[_name] = _C._overridable(globals()[_name])
+
+__all__ += ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]
 
 
 explain(globals())

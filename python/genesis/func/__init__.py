@@ -18,6 +18,7 @@ from genesis.func._module import (
     replace_all_batch_norm_modules_,
     stack_module_state,
 )
+from genesis.func._rearrange import rearrange
 from genesis.func._reverse import grad, grad_and_value, hessian, hvp, jacrev, value_and_grad, vjp
 from genesis.func._vmap import debug_unwrap, functionalize, vmap
 
@@ -33,6 +34,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "value_and_grad",

@@ -60,9 +60,9 @@ ABSENT = [
         "use genesis.sparse_coo_tensor or genesis.sparse_csr_tensor",
     ),
     Absent(
-        "Nested and masked tensors",
-        "nested nested.* masked masked.* *to_padded_tensor",
-        "Genesis has no nested or masked tensors",
+        "Nested tensors",
+        "nested nested.* *to_padded_tensor",
+        "Genesis has no nested tensors",
         "pad with nn.utils.rnn.pad_sequence and keep a mask, or use nn.utils.rnn.PackedSequence",
     ),
     Absent(
@@ -163,12 +163,6 @@ ABSENT = [
         "special.* *polygamma_",
         "Genesis lacks this special function",
         "use scipy.special outside the graph, or in an autograd.Function",
-    ),
-    Absent(
-        "Named rearrangement",
-        "func.*",
-        "rearranging by names of dimensions belongs to einops",
-        "use einops.rearrange, which takes Genesis tensors",
     ),
     Absent(
         "Control flow for compilers",
