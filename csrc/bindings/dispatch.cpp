@@ -1,5 +1,7 @@
 #include "bindings/dispatch.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -18,9 +20,20 @@ struct Words {
   std::vector<uint32_t*> list;
   uint32_t everywhere = 0;
 };
+Words* make_words();
 Words& words() {
-  static auto* w = new Words;  // threads may end after static objects are gone
+  static Words* const w = make_words();  // never destroyed: threads may end after static objects are gone
   return *w;
+}
+Words* make_words() {
+  // A fork waits until no thread that ends holds the mutex. The words of other threads do not exist in the child: the
+  // memory of their stacks is used again or given back there.
+  pthread_atfork([] { words().mutex.lock(); }, [] { words().mutex.unlock(); },
+                 [] {
+                   std::erase_if(words().list, [](const uint32_t* word) { return word != &dispatch_word; });
+                   words().mutex.unlock();
+                 });
+  return new Words;
 }
 
 struct Registration {

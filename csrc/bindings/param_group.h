@@ -4,6 +4,8 @@
 
 #include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "autograd/meta.h"
 #include "bindings/args.h"
@@ -70,8 +72,21 @@ class Group {
     return PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, text) == 0;
   }
 
-  // Every parameter that has a gradient, with its state, which is made where it is missing.
+  // Every parameter that has a gradient, with its state, which is made where it is missing. Making it can be
+  // interrupted; what follows, up to the end of this object, can not.
   ops::TrainedList collect(std::initializer_list<Slot> numbers, std::initializer_list<Slot> arrays) const {
+    try {
+      ops::TrainedList list = find(numbers, arrays);
+      completes_.begin();
+      return list;
+    } catch (...) {
+      forget_made();
+      throw;
+    }
+  }
+
+ private:
+  ops::TrainedList find(std::initializer_list<Slot> numbers, std::initializer_list<Slot> arrays) const {
     const Object params(PySequence_Fast(option(key<"params">()), "expected a list of parameters"));
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(params.get());
     ops::TrainedList list;
@@ -101,9 +116,14 @@ class Group {
     }
     return list;
   }
-
- private:
-  const Completes completes_;  // a step is not left half-way
+  // Takes back the states made so far: if they stayed, the first step would not be known as one later.
+  void forget_made() const noexcept {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    for (const auto& [values, key] : made_)
+      if (PyDict_DelItem(values.get(), key) < 0) PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+  }
   // A complex parameter is updated as the real numbers that are its parts.
   static void as_real(ops::Trained& t, int states) {
     if (!is_complex(t.value.dtype())) [[likely]]
@@ -136,8 +156,9 @@ class Group {
     if (!value && PyErr_Occurred()) throw_python();
     return value == Py_None ? nullptr : value;
   }
-  static Tensor store(PyObject* values, PyObject* key, Tensor t) {
+  Tensor store(PyObject* values, PyObject* key, Tensor t) const {
     const Object made(wrap(t));
+    made_.emplace_back(Object::borrow(values), key);
     if (PyDict_SetItem(values, key, made.get()) < 0) throw_python();
     return t;
   }
@@ -170,6 +191,8 @@ class Group {
 
   const char* name_;
   PyObject *group_, *state_;
+  mutable std::vector<std::pair<Object, PyObject*>> made_;  // states, each by its dict and key
+  mutable Completes completes_{false};                      // a step is not left half-way
 };
 
 // A bound function that takes a step, under the eyes of an observer if there is one.

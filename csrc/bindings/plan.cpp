@@ -145,7 +145,7 @@ class Compiled {
   }
 };
 
-Compiled* capturing = nullptr;
+thread_local constinit Compiled* capturing = nullptr;  // of this thread
 PyObject* interrupt_callback = nullptr;
 
 void tell_interrupt(const char* reason) {

@@ -19,8 +19,12 @@ class Observer {
   ~Observer() = default;
 };
 
-// Null unless a capture is under way, and null while a kernel runs. Interpreter lock held.
-inline constinit Observer* observer = nullptr;
+// The capture of this thread; null while a kernel runs. One per thread: kernels of other threads, which look here, run
+// without the interpreter lock, and what other threads compute is no part of the capture.
+inline thread_local constinit Observer* observer = nullptr;
+
+// The capture of any thread, which must know what other threads free. Interpreter lock held.
+inline constinit Observer* any_observer = nullptr;
 
 // Ends a capture, if there is one: the function continues, but no plan is made.
 inline void interrupt(const char* reason) {

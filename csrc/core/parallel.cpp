@@ -216,8 +216,10 @@ bool join() {
   return false;
 }
 
+// Sequentially consistent, like wake_workers: notify_one() looks whether anybody waits, and must not do so before the
+// value has changed.
 void leave() {
-  if (pool.gate.fetch_sub(1, std::memory_order_acq_rel) == (kWaiting | 1)) pool.gate.notify_one();
+  if (pool.gate.fetch_sub(1) == (kWaiting | 1)) pool.gate.notify_one();
 }
 
 void close_gate() {

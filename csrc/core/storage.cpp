@@ -14,14 +14,14 @@ static constexpr size_t kTogether = 4096;
 static_assert(sizeof(Storage) <= kHeader);
 
 static void free_together(Storage* s) {
-  if (capture::observer) [[unlikely]]
-    capture::observer->freed(*s);
+  if (capture::any_observer) [[unlikely]]
+    capture::any_observer->freed(*s);
   deallocate(s, kHeader + s->nbytes);
 }
 
 static void free_apart(Storage* s) {
-  if (capture::observer) [[unlikely]]
-    capture::observer->freed(*s);
+  if (capture::any_observer) [[unlikely]]
+    capture::any_observer->freed(*s);
   deallocate(s->data, s->nbytes);
   Pool<sizeof(Storage)>::give(s);
 }
@@ -71,8 +71,8 @@ Storage* Storage::borrow(void* data, size_t nbytes, void* owner, void (*done)(vo
   s->done = done;
   s->free = [](Storage* storage) {
     auto* b = static_cast<Borrowed*>(storage);
-    if (capture::observer) [[unlikely]]
-      capture::observer->freed(*storage);
+    if (capture::any_observer) [[unlikely]]
+      capture::any_observer->freed(*storage);
     b->done(b->owner);
     Pool<sizeof(Borrowed)>::give(b);
   };

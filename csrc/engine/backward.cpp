@@ -278,10 +278,10 @@ void Pass::run_leaf(AccumulateGrad& node, Grads& grads) {
     const auto hooks = m->post_accumulate_hooks;
     for (const Ref<Hook>& hook : hooks)
       if (hook->object()) hook->call(leaf);
-    const Tensor& kept = m->grad;
-    require<GraphError>(!kept.defined() || kept.shape() == leaf.shape(),
-                        "register_post_accumulate_grad_hook: the hook left a gradient of shape ", kept.shape(),
-                        " with a tensor of shape ", leaf.shape(), "; do not resize it");
+    if (const Tensor& kept = m->grad; kept.defined())
+      require<GraphError>(kept.shape() == leaf.shape(),
+                          "register_post_accumulate_grad_hook: the hook left a gradient of shape ", kept.shape(),
+                          " with a tensor of shape ", leaf.shape(), "; do not resize it");
   }
   Grads none;
   run_after(node, none, seen);

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/parallel.h"
+
 namespace genesis::plan {
 
 const void* Constants::keep(const void* data, int64_t bytes) {
   auto& piece = pieces_.emplace_back(static_cast<size_t>(bytes + 7) / 8 + 1);
-  std::memcpy(piece.data(), data, static_cast<size_t>(bytes));
+  if (bytes > 0) std::memcpy(piece.data(), data, static_cast<size_t>(bytes));
   return piece.data();
 }
 
@@ -43,7 +45,6 @@ bool on_stack(const void* p) {
 class Recorder final : public capture::Observer {
  public:
   std::unique_ptr<Recording> recording = std::make_unique<Recording>();
-  std::thread::id thread = std::this_thread::get_id();
   Call* open = nullptr;
   int loops = 0;  // of the open call
   bool paused = false;
@@ -55,7 +56,7 @@ class Recorder final : public capture::Observer {
   }
 
   void allocated(Storage& s) override {
-    if (paused || std::this_thread::get_id() != thread) return;
+    if (paused) return;
     add(s, s.data, static_cast<int64_t>(s.nbytes), false);
   }
   void freed(Storage& s) override {
@@ -71,7 +72,7 @@ class Recorder final : public capture::Observer {
     }
   }
   void interrupt(const char* reason) override {
-    if (paused || std::this_thread::get_id() != thread || !recording->broken.empty()) return;
+    if (paused || !recording->broken.empty()) return;
     recording->broken = reason;
     if (on_interrupt) on_interrupt(reason);
   }
@@ -91,7 +92,7 @@ class Recorder final : public capture::Observer {
   }
 };
 
-Recorder* recorder = nullptr;
+thread_local constinit Recorder* recorder = nullptr;  // of the capture of this thread
 
 class Arguments final : public capture::Arguments {
  public:
@@ -142,11 +143,12 @@ class Arguments final : public capture::Arguments {
 
 void note_loop(std::initializer_list<kernels::Operand> operands, kernels::Inner inner, kernels::Params params,
                int64_t grain) {
-  if (std::this_thread::get_id() != recorder->thread) return;
   Call& call = *recorder->open;
   ++recorder->loops;
   call.loop.reset();
-  if (recorder->loops > 1 || params.size < 0 || call.checked) return;
+  // Inside a parallel region the interpreter lock may be free, so that blocks cannot be looked up, and the loop is a
+  // part of the call only.
+  if (recorder->loops > 1 || params.size < 0 || call.checked || in_parallel_region()) return;
   auto loop = std::make_unique<PointwiseLoop>();
   loop->inner = inner;
   loop->params = params.data ? recorder->recording->constants.keep(params.data, params.size) : nullptr;
@@ -175,7 +177,7 @@ void note_loop(std::initializer_list<kernels::Operand> operands, kernels::Inner 
 
 void begin() {
   recorder = new Recorder;
-  capture::observer = recorder;
+  capture::observer = capture::any_observer = recorder;
 }
 uint32_t add_external(const Storage* storage, const char* data, int64_t bytes) {
   Recording& r = *recorder->recording;
@@ -186,7 +188,7 @@ uint32_t add_external(const Storage* storage, const char* data, int64_t bytes) {
   return recorder->add(*storage, data, bytes, true);
 }
 std::unique_ptr<Recording> finish() {
-  capture::observer = nullptr;
+  capture::observer = capture::any_observer = nullptr;
   kernels::note = nullptr;
   std::unique_ptr<Recording> recording = std::move(recorder->recording);
   if (default_generator().seed != recording->seed) {
@@ -221,7 +223,7 @@ using plan::recorder;
 static CallInfo pending;  // of the open call
 
 void* begin(const CallInfo& info) {
-  if (!recorder || recorder->paused || std::this_thread::get_id() != recorder->thread) return nullptr;
+  if (recorder->paused) return nullptr;
   plan::Call& call = recorder->recording->calls.emplace_back();
   call.name = info.name;
   call.fn = info.fn;

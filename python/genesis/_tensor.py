@@ -374,7 +374,14 @@ def _set_(
     stride: Any = None,
 ) -> Tensor:
     """Shows the memory of another tensor (or of a storage), all of it or a part; none if absent."""
+    if self.grad_fn is not None:
+        raise RuntimeError(
+            "set_: this tensor is part of a graph, whose gradients would not fit other memory; "
+            "detach() it first"
+        )
     if source is None:
+        if size is not None or stride is not None:
+            raise TypeError("set_: size and stride need a source")
         self.data = _C.empty(0, dtype=self.dtype)
         return self
     if isinstance(source, Tensor):

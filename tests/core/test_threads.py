@@ -5,6 +5,7 @@ import os
 import pickle
 import select
 import signal
+import threading
 
 import genesis
 import numpy as np
@@ -124,6 +125,65 @@ def test_a_forked_child_computes_the_same():
         same, matmul = _in_child(child)
         assert same
         assert matmul == _bits(PROGRAMS["matmul"], 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.timeout(120)
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_does_not_use_the_stacks_of_threads_that_it_lacks():
+    def compute_in_threads(n):
+        here = threading.Barrier(n + 1)
+
+        def work():
+            genesis.ones(3) + 1
+            here.wait()
+            here.wait()
+
+        threads = [threading.Thread(target=work) for _ in range(n)]
+        for thread in threads:
+            thread.start()
+        here.wait()
+        return here, threads
+
+    def end(here, threads):
+        here.wait()
+        for thread in threads:
+            thread.join()
+
+    def child():
+        for _ in range(3):
+            end(*compute_in_threads(8))  # the C library gives back the stacks of the others
+        with genesis.autograd.detect_anomaly():  # tells all threads
+            return genesis.ones(3).exp().tolist()
+
+    running = compute_in_threads(60)
+    try:
+        assert _in_child(child) == genesis.ones(3).exp().tolist()
+    finally:
+        end(*running)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.timeout(120)
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_transforms_while_the_parent_plans_a_transform():
+    stop = threading.Event()
+
+    def plan():
+        n = 200_000
+        while not stop.is_set():
+            genesis.fft.fft(genesis.ones(n))
+            n += 1
+
+    thread = threading.Thread(target=plan)
+    thread.start()
+    try:
+        for i in range(10):
+            first = _in_child(lambda i=i: genesis.fft.fft(genesis.ones(150 + i)).real[0].item())
+            assert first == pytest.approx(150 + i)
+    finally:
+        stop.set()
+        thread.join()
 
 
 @pytest.mark.timeout(120)

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 ANY = ""
 BACKWARD = r"^backward$|\.backward\(|autograd\.grad\("
-VIEW_MADE_LEAF = r"(avg_pool1d|max_pool1d|repeat_interleave|interpolate|autograd\.grad)\(.*\n(.|\n)*requires_grad_\("
+VIEW_MADE_LEAF = r"(tensordot|avg_pool1d|max_pool1d|repeat_interleave|interpolate|autograd\.grad)\(.*\n(.|\n)*requires_grad_\("
 WRITES = r"_\(|\] [-+*/]?= |^\w+ [-+*/]= |\n\w+ [-+*/]= "
+RESHAPES = "(unsqueeze|squeeze|transpose|t|swapaxes|swapdims|as_strided)_"
 EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("does not raise", r"abs|hypot|logaddexp|remainder|fmod|atan2|clamp|lerp|isclose|copysign|addc|logit|dist|_loss|norm|prod|@|tensordot|outer|cross_entropy|sign", r"not implemented for '(Bool|Int|Long)'", ANY, "more dtypes are supported"),
     ("does not raise", r"isclose\(", r"\w+ did not match \w+", ANY, "dtypes are promoted"),
@@ -32,27 +33,33 @@ EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("gradient", ANY, ANY, r"trapezoid\((.|\n)*(normalize|cosine_similarity)\(", "PyTorch's trapezoid() of one element is x - x, and numbers of 1e12 do not cancel in its gradient"),
     ("does not raise", ANY, "does not require grad", r"\.unique\(|searchsorted\(", "PyTorch marks results that have no gradient"),
     ("raises", BACKWARD + r"|retain_grad", "does not require grad|was not used", r"\.unique\(", "the values of unique() require no grad"),
+    ("does not raise", r"(min|max|median|mode)\(", "Expected reduction dim -?\\d to have non-zero size", ANY, "extremes of no lines are a tensor of no elements, as in NumPy"),
     ("does not raise", r"\.roll\(", "has no dimensions", ANY, "a 0-d tensor has dimensions 0 and -1"),
     ("does not raise", "index_put_", "shape mismatch: value tensor of shape .1, ", ANY, "leading dimensions of size 1 are dropped, as in an assignment"),
     ("does not raise", "detach_", "Can't detach views", ANY, "outside any graph there is nothing to detach from"),
     ("does not raise", "backward", "moved into the graph interior", ANY, "a leaf that was detached and written is in the graph like any tensor"),
-    ("gradient", r"\.requires_grad_\(", ANY, ANY, "PyTorch loses the history of views of a view that was made a leaf, when their base is written"),
-    ("gradient", ANY, ANY, r"(\w_\(|\] = )(.|\n)*\.detach_\(", "PyTorch derives the history of a written view again from its base, which was detached"),
+    ("gradient", r"\.requires_grad_\(", ANY, r"\.requires_grad_\((.|\n)*(" + WRITES + ")", "PyTorch loses the history of views of a view that was made a leaf, when their base is written"),
+    ("gradient", ANY, ANY, rf"(\w_\(|\] = )(.|\n)*\.detach_\(|\.detach_\((.|\n)*({WRITES})", "PyTorch derives the history of a written view again from its base, which was detached"),
     ("gradient", ANY, "nan", r"logcumsumexp\(", "PyTorch's gradient of logcumsumexp drops NaN"),
-    ("does not raise", "^backward$", r"isDifferentiableType\(grad.scalar_type\(\)\) INTERNAL ASSERT", r"dtype=L\.int|\.(int|long|bool)\(|arg(max|sort)|nonzero|isclose|[<>=]= | [<>] |sort\(|searchsorted", "an error of PyTorch, with integers that require grad"),
+    ("does not raise", "^backward$", r"isDifferentiableType\(grad.scalar_type\(\)\) INTERNAL ASSERT", r"dtype=L\.int|\.(int|long|bool)\(|arg(max|sort)|nonzero|isclose|[<>=!]= | [<>] |sort\(|searchsorted", "an error of PyTorch, with integers that require grad"),
+    ("does not raise", ANY, "Autograd not support dtype: (Long|Int|Bool)", r"\] = |_\(", "an error of PyTorch, with integers that require grad"),
+    ("does not raise", r"(\w+)\[.*\] = \1$", "leaf Variable that requires grad", ANY, "a tensor that is assigned to itself is not written"),
     ("does not raise", r"\.sum\(\)\.backward\(", "does not require grad", ANY, "backward() outside any graph warns"),
     ("does not raise", "^backward$", "can't be cast to the desired output type|(Negation|Subtraction), the `-` operator, (on|with) a bool", ANY, "an integer or bool operand has no gradient here, and PyTorch fails to compute it"),
     ("raises", ANY, "share one memory location", r"\.(unfold|as_strided)\(|expand\(|autograd\.grad\(", "refused where PyTorch's result depends on the order of writes"),
     ("raises", BACKWARD, "saved for its gradient was changed in place", r"\.data\b", "writes through .data are noticed"),
-    ("gradient", ANY, ANY, r"(\w+) = \w+\.data\n(.|\n)*\b\1(\.\w+_\(|\[.*\] [-+*/]?= | [-+*/]= )", "PyTorch does not notice writes through .data"),
+    ("gradient", ANY, ANY, rf"= \w+\.data\n(.|\n)*({WRITES})", "PyTorch does not notice writes through .data"),
     ("raises", BACKWARD, "saved for its gradient was changed in place", r"(\] = |\.(fill|zero|copy)_\()(.|\n)*autograd\.grad\(.*create_graph", "the gradient of what was overwritten is zero, and PyTorch's requires no grad"),
+    ("raises", BACKWARD, f"was changed in place by '{RESHAPES}'", rf"\.{RESHAPES}\(", "a change of shape in place counts as a write, as in PyTorch, whose operators save other tensors"),
+    ("gradient", ANY, ANY, rf"as_strided\((.|\n)*\.{RESHAPES}\(", "after a change of shape in place, as_strided() is derived from the base again, and has gradients outside the view it was taken of"),
+    ("raises", BACKWARD, "'matmul' saved for its gradient was changed in place", r"tensordot\(", "PyTorch's tensordot() copies its first operand where a dimension has size 1"),
     ("raises", r"\.mT", "at least 2 dimensions", ANY, "deprecated in PyTorch: it returns the tensor as it is"),
     ("raises", r"tensordot|matmul| @ ", "bool has no products", ANY, "PyTorch has such products for some shapes only"),
     ("raises", ANY, "a view of a leaf tensor that requires grad", VIEW_MADE_LEAF, "PyTorch's result is a view there"),
     ("raises", r"\.retain_grad\(", "does not require grad", r"dtype=L\.(u?int|bool)", "in PyTorch an integer tensor requires grad once such a value was assigned to it"),
     ("raises", ANY, "a leaf tensor that requires grad|a leaf Variable", r"\.unique\(", "the values of unique() require no grad, so requires_grad_() makes a leaf of them"),
     ("requires_grad", ANY, ANY, r"\.unique\(", "the values of unique() require no grad"),
-    ("requires_grad", "autograd.grad.*create_graph", ANY, r"\[.*\] = |\.(fill|zero|copy)_\(", "the gradient of what was overwritten is zero in both"),
+    ("requires_grad", ANY, ANY, r"(\[.*\] = |\.(fill|zero|copy)_\()(.|\n)*autograd\.grad\(.*create_graph", "the gradient of what was overwritten is zero in both"),
     ("requires_grad", ANY, ANY, VIEW_MADE_LEAF, "PyTorch's result is a view there"),
     ("gradient None", ANY, ANY, r"\.unique\(", "the values of unique() require no grad"),
 ]  # fmt: skip
@@ -63,7 +70,7 @@ LAYOUT = [
     ("shared memory", ANY, ANY),
     ("does not raise", r"\.(view|as_strided)\(", "view size is not compatible"),
     ("raises", r"\.(view|as_strided)\(", ANY),
-    ("value", "as_strided", ANY),
+    ("raises", BACKWARD, "saved for its gradient was changed in place"),
     ("dtype or shape", ANY, ANY),
 ]
 
@@ -84,6 +91,8 @@ def explanation(found: Disagreement, steps: list[str]) -> str:
         ):
             return "results may have other strides"
     program = "\n".join(steps)
+    if found.other_strides and found.kind == "value" and "as_strided(" in program:
+        return "results may have other strides"
     for kind, step, text, whole, reason in EXPLAINED:
         if (
             kind == found.kind

@@ -90,8 +90,9 @@ class Plan:
 
 
 def train(library: Any, text: str, optimizer: str, scheduler: str, state: dict[str, np.ndarray] | None,
-          x: np.ndarray, steps: int) -> tuple[dict[str, np.ndarray], list[float]]:  # fmt: skip
-    """Parameters and buffers afterwards, and the losses."""
+          x: np.ndarray, steps: int, noise: float = 0.0) -> tuple[dict[str, np.ndarray], list[float]]:  # fmt: skip
+    """Parameters and buffers afterwards, and the losses. With `noise`, gradients that are zero but for
+    rounding are so much of the largest one."""
     names = {"nn": library.nn, "optim": library.optim}
     model = eval(text, names)
     if state is not None:
@@ -110,6 +111,11 @@ def train(library: Any, text: str, optimizer: str, scheduler: str, state: dict[s
         loss = (model(library.tensor(x)) ** 2).mean()
         if loss.requires_grad:
             loss.backward()
+        if noise:
+            gradients = [p.grad for p in model.parameters() if p.grad is not None]
+            largest = max((float(g.abs().max()) for g in gradients if g.numel()), default=0.0)
+            for g in gradients:
+                g[g.abs() < 1e-5 * largest] = noise * largest
         return loss
 
     for _ in range(steps):

@@ -360,3 +360,31 @@ def test_the_gradient_of_median_goes_to_the_median():
     x = genesis.tensor([1.0, 2.0, 3.0], requires_grad=True)
     (got,) = genesis.autograd.grad(x.median(), x, genesis.tensor(float("nan")))
     assert got.isnan().tolist() == [False, True, False]
+
+
+def test_a_first_step_without_memory_for_its_states_makes_none():
+    def train():
+        layer = genesis.nn.Linear(3, 2)
+        genesis.nn.init.ones_(layer.weight)
+        optimizer = genesis.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9, dampening=0.5)
+        layer(genesis.ones(1, 3)).sum().backward()
+        return layer, optimizer
+
+    layer, optimizer = train()
+    optimizer.step()
+    expected = layer.weight.tolist()
+    failures = 0
+    for n in range(12):
+        layer, optimizer = train()
+        genesis._C._fail_allocations(n, n + 1)
+        try:
+            optimizer.step()
+        except MemoryError:
+            failures += 1
+            assert not any(optimizer.state[p] for p in layer.parameters())
+            genesis._C._fail_allocations(-1, -1)
+            optimizer.step()  # still the first one, without dampening
+        finally:
+            genesis._C._fail_allocations(-1, -1)
+        assert layer.weight.tolist() == expected
+    assert failures > 0

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import threading
+import warnings
 
 import genesis
 import numpy as np
@@ -117,3 +118,123 @@ def test_random_numbers_and_training():
             optimizer.step()
 
     together(*[work] * THREADS)
+
+
+def test_plans_run_while_others_are_captured():
+    genesis.set_num_threads(2)
+    x = genesis.linspace(0, 1, 40_000)
+    shared = genesis.compile(lambda x: (x.sin() * 2 + 1).tanh().sum())
+    expected = [shared(x) for _ in range(3)][-1]
+
+    def replay():
+        return all(shared(x) == expected for _ in range(10 * ROUNDS))
+
+    def capture():
+        for i in range(ROUNDS):
+            own = genesis.compile(lambda x, i=i: (x.cos() + i).exp().sum())
+            first = own(x)
+            assert all(own(x) == first for _ in range(3))
+            assert own.plan is not None
+        return True
+
+    assert all(together(replay, capture, replay, capture))
+
+
+def test_a_capture_contains_nothing_of_other_threads():
+    captured = threading.Event()
+    stop = threading.Event()
+    w = nn.Parameter(genesis.zeros(3))
+    optimizer = genesis.optim.SGD([w], lr=1.0)
+
+    def steps():
+        count = 0
+        while not stop.is_set():
+            w.grad = genesis.ones(3)
+            optimizer.step()
+            count += 1
+            captured.set()
+        return count
+
+    def capture():
+        captured.wait()
+
+        def f(x):
+            captured.clear()
+            captured.wait()  # a step of the other thread
+            return x.exp() + 1
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                for _ in range(3):
+                    own = genesis.compile(f)
+                    results = [own(genesis.ones(5)) for _ in range(3)]
+                    assert all((r == results[0]).all() for r in results)
+                    assert own.plan is not None
+        finally:
+            stop.set()
+
+    count, _ = together(steps, capture)
+    assert w.tolist() == [-count] * 3
+
+
+def test_memory_is_taken_and_given_back():
+    def work():
+        kept = []
+        for i in range(60 * ROUNDS):
+            kept.append(genesis.full((1 + 37 * i % 5000,), float(i)))
+            if len(kept) > 20:
+                del kept[:: 2 + i % 3]
+        return all((t == t[0]).all() for t in kept)
+
+    def release():
+        for _ in range(20 * ROUNDS):
+            genesis.memory.empty_cache()
+            genesis.memory.allocated()
+        return True
+
+    assert all(together(work, release, work, work))
+
+
+def test_kernels_with_memory_and_tables_of_their_own():
+    genesis.set_num_threads(3)
+    values = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
+    x = genesis.tensor(values)
+    images = genesis.from_numpy(np.random.default_rng(1).normal(size=(4, 8, 20, 20)))
+    weights = genesis.ones(8, 8, 3, 3, dtype=genesis.float64)
+    lstm = nn.LSTM(64, 64)
+
+    def work():
+        return [
+            genesis.fft.fft(genesis.ones(3 * 7 * 11 * 13 + number)).abs().sum().item()
+            for number in range(ROUNDS)
+        ] + [
+            genesis.linalg.solve(x, x).sum().item(),
+            genesis.linalg.svd(x)[1].sum().item(),
+            F.conv2d(images, weights, padding=1).sum().item(),
+            F.conv2d(images.float(), weights.float(), padding=1).sum().item(),
+            F.scaled_dot_product_attention(x[None], x[None], x[None]).sum().item(),
+            lstm(x[:, None])[0].sum().item(),
+            x.sort()[0].cumsum(0).sum().item(),
+            x[x > 0].sum().item(),
+            genesis.einsum("ij,kj->ik", x, x).sum().item(),
+            x.half().softmax(-1).sum().item(),
+        ]
+
+    results = together(*[work] * THREADS)
+    assert all(result == results[0] for result in results)
+
+
+def test_hooks_and_profiles():
+    def profiled():
+        with genesis.profiler.profile():
+            for _ in range(ROUNDS):
+                genesis.ones(100).exp().sum()
+
+    def trained():
+        x = genesis.ones(50, requires_grad=True)
+        x.register_hook(lambda g: g * 2)
+        for _ in range(5 * ROUNDS):
+            (x.sin() * 3).sum().backward()
+
+    together(profiled, trained, trained)

@@ -54,9 +54,9 @@ struct Operand {
 void elementwise(std::initializer_list<Operand> operands, Inner inner, Params params = {}, int64_t grain = kLightGrain,
                  bool fetches = false);
 
-// Called for every loop while a call is captured (plan/recorder.cpp), outside parallel regions.
+// Told of every loop of this thread while a call is captured (plan/recorder.cpp).
 using Note = void (*)(std::initializer_list<Operand> operands, Inner inner, Params params, int64_t grain);
-inline constinit Note note = nullptr;
+inline thread_local constinit Note note = nullptr;
 
 // float16 and bfloat16 compute in float32, small integers in int32, bool in uint8.
 constexpr DType compute_type(DType t) { return info(t).compute; }

@@ -65,19 +65,18 @@ struct Plan {
   }
 };
 
-// Plans are made once. They are few, and small beside what they transform.
+// Plans are kept: they are few, and small beside what they transform. Nobody waits for the lock, since in the child of
+// a fork it may be locked for good by a thread that does not exist there: the plan is then made for this call alone.
 template <class P>
 std::shared_ptr<const P> plan_of(int64_t n) {
-  static std::mutex mutex;
-  static std::unordered_map<int64_t, std::shared_ptr<const P>> plans;
-  const std::lock_guard lock(mutex);
-  auto& plan = plans[n];
-  if (!plan) {
-    if (plans.size() > 64) {
-      plans.clear();
-      return plans[n] = std::make_shared<P>(n);
-    }
-    plan = std::make_shared<P>(n);
+  static constinit std::mutex mutex;
+  static auto* const plans = new std::unordered_map<int64_t, std::shared_ptr<const P>>;
+  if (const std::unique_lock lock(mutex, std::try_to_lock); lock)
+    if (const auto found = plans->find(n); found != plans->end()) return found->second;
+  auto plan = std::make_shared<const P>(n);
+  if (const std::unique_lock lock(mutex, std::try_to_lock); lock) {
+    if (plans->size() >= 64) plans->clear();
+    plans->emplace(n, plan);
   }
   return plan;
 }

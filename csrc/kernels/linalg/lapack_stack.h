@@ -62,7 +62,8 @@ int cols(const View& stack) { return static_cast<int>(stack.shape[stack.ndim - 1
 template <class T, class F>
 void tiles(const Matrix<T>& m, F f) {
   constexpr int64_t kTile = 16;
-  for (int64_t jb = 0; jb < m.cols; jb += kTile)
+  Pace pace;
+  for (int64_t jb = 0; jb < m.cols; jb += kTile, pace.spend(kTile * m.rows))
     for (int64_t ib = 0; ib < m.rows; ib += kTile)
       for (int64_t j = jb; j < std::min(jb + kTile, m.cols); ++j)
         for (int64_t i = ib; i < std::min(ib + kTile, m.rows); ++i) f(i, j, m.data[i * m.row_step + j * m.col_step]);
@@ -101,7 +102,7 @@ LapackFailure each(int64_t n, double operations, Memory memory, Read read, Compu
   const bool abandonable = operations >= kLong && may_be_interrupted();
   const Unlocked unlocked;
   parallel_for(n, grain, [&](int64_t begin, int64_t end) {
-    auto own = std::make_shared<Memory>(memory);
+    auto own = n == 1 ? std::make_shared<Memory>(std::move(memory)) : std::make_shared<Memory>(memory);
     for (int64_t i = begin; i < end; ++i) {
       int info;
       read(*own, i);

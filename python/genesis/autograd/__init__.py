@@ -141,6 +141,8 @@ def grad(
     >>> grad(g, x)
     (tensor(2.),)
     """
+    if isinstance(only_inputs, Tensor) or isinstance(is_grads_batched, Tensor):
+        raise TypeError("grad: only_inputs and is_grads_batched must be bools, got a Tensor")
     if not only_inputs:
         raise ValueError("grad: only_inputs=False is not supported; call backward() instead")
     rows = _batch_size(grad_outputs) if is_grads_batched else 0
@@ -188,6 +190,11 @@ def _any_batched(cls: type[Any], *groups: Any) -> bool:
 
 def _batch_size(grad_outputs: _Grads) -> int:
     """How many gradients each of ``grad_outputs`` holds."""
+    if not isinstance(grad_outputs, (Tensor, list, tuple, type(None))):
+        raise TypeError(
+            "grad: grad_outputs must be a tensor, a sequence of tensors or None, got "
+            f"{type(grad_outputs).__name__}"
+        )
     batches = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs or ())
     for g in batches:
         if g is not None and not isinstance(g, Tensor):

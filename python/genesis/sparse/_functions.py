@@ -504,7 +504,8 @@ def mm(x: Tensor, y: Tensor, reduce: str = "sum") -> Any:
         raise TypeError(f"mm: mat1 is {x.dtype} but mat2 is {y.dtype}; convert one of them")
     if isinstance(x, SparseTensor):
         return _sparse_by_sparse(x, y) if isinstance(y, SparseTensor) else _sparse_by_dense(x, y)
-    assert isinstance(y, SparseTensor)
+    if not isinstance(y, SparseTensor):
+        raise TypeError("smm: mat1 or mat2 must be sparse; use mm() for two dense matrices")
     return _sparse_by_dense(transpose(y), x.T).T
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -73,8 +74,11 @@ def assert_close(
             f"assert_close: give both rtol and atol or neither, got rtol={rtol}, atol={atol}"
         )
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if isinstance(value, Tensor):
-            raise TypeError(f"assert_close: {name} must be a number, got a Tensor; use item()")
+        if value is not None and not isinstance(value, numbers.Real):
+            raise TypeError(
+                f"assert_close: {name} must be a number, got {type(value).__name__}"
+                + ("; use item()" if isinstance(value, Tensor) else "")
+            )
         if value is not None and not value >= 0:
             raise ValueError(f"assert_close: {name} must not be negative, got {value}")
     given = None if rtol is None or atol is None else (float(rtol), float(atol))

@@ -69,10 +69,10 @@ def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
     >>> skip_init(genesis.nn.Linear, 2, 3)
     Linear(in_features=2, out_features=3, bias=True)
     """
-    if not isinstance(module_cls, type):
-        raise TypeError(
-            f"skip_init: module_cls must be a class of modules, got {type(module_cls).__name__}"
-        )
+    from genesis.nn import Module
+
+    if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
+        raise TypeError(f"skip_init: module_cls must be a class of modules, got {module_cls!r}")
     return module_cls(*args, **kwargs)
 
 
