@@ -44,6 +44,8 @@ EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("does not raise", "^backward$", r"isDifferentiableType\(grad.scalar_type\(\)\) INTERNAL ASSERT", r"dtype=L\.int|\.(int|long|bool)\(|arg(max|sort)|nonzero|isclose|[<>=!]= | [<>] |sort\(|searchsorted", "an error of PyTorch, with integers that require grad"),
     ("does not raise", ANY, "Autograd not support dtype: (Long|Int|Bool)", r"\] = |_\(", "an error of PyTorch, with integers that require grad"),
     ("does not raise", r"(\w+)\[.*\] = \1$", "leaf Variable that requires grad", ANY, "a tensor that is assigned to itself is not written"),
+    ("gradient", ANY, ANY, r"(?m)(expand|unfold|as_strided)\((.|\n)*^(\w+)\[.*\] = \3$", "a tensor that is assigned to itself is not written; PyTorch adds up the gradients of elements that overlap"),
+    ("does not raise", r"\w_\(", "a leaf Variable that requires grad is being used", rf"\.(reshape|view|flatten)\((.|\n)*({WRITES})", "a view of a tensor that got a history later has one too"),
     ("does not raise", r"\.sum\(\)\.backward\(", "does not require grad", ANY, "backward() outside any graph warns"),
     ("does not raise", "^backward$", "can't be cast to the desired output type|(Negation|Subtraction), the `-` operator, (on|with) a bool", ANY, "an integer or bool operand has no gradient here, and PyTorch fails to compute it"),
     ("raises", ANY, "share one memory location", r"\.(unfold|as_strided)\(|expand\(|autograd\.grad\(", "refused where PyTorch's result depends on the order of writes"),
