@@ -30,6 +30,8 @@ EXPLAINED: list[tuple[str, str, str, str, str]] = [
     ("does not raise", ANY, "single memory location", r"expand\(|unfold\(|as_strided\(|broadcast_tensors\(|L\.autograd\.grad\(|diagonal\(", "what overlaps is copied first"),
     ("does not raise", r"(index_add_|index_put_)\(|\] = ", "some elements of the input tensor and the written-to tensor refer to a single memory location", ANY, "what overlaps is copied first"),
     ("does not raise", r"repeat_interleave\(2, (-1|0)\)", "Dimension out of range", ANY, "a 0-d tensor has dimensions 0 and -1 here too"),
+    ("value", r"sqrt\(", ANY, r"(normalize|norm)\((.|\n)*autograd\.grad\(", "the gradient of a normalised number is zero but for rounding, whose root is large"),
+    ("gradient", ANY, ANY, r"norm\(\)(.|\n)*cosine_similarity\(", "the gradient of a normalised number is zero but for rounding, and that of cosine_similarity() of zeros is 1e8"),
     ("gradient", ANY, ANY, r"trapezoid\((.|\n)*(normalize|cosine_similarity)\(", "PyTorch's trapezoid() of one element is x - x, and numbers of 1e12 do not cancel in its gradient"),
     ("does not raise", ANY, "does not require grad", r"\.unique\(|searchsorted\(", "PyTorch marks results that have no gradient"),
     ("raises", BACKWARD + r"|retain_grad", "does not require grad|was not used", r"\.unique\(", "the values of unique() require no grad"),
