@@ -40,7 +40,7 @@ void KeptValues::copy() {
 
 Tensor stand_in(const Tensor& x) {
   Tensor t = alias(x);
-  // Of a leaf that is its accumulator: gradients must arrive at x itself, not at the stand-in.
+  // For a leaf this is its accumulator: gradients must arrive at x itself, not at the substitute.
   if (const Edge edge = gradient_edge(x); edge.node) {
     t->grad_fn = Ref<Counted>(edge.node.get());
     t->output_index = edge.index;
@@ -76,15 +76,15 @@ void move_to_place_of(const Tensor& from, const Tensor& x) {
   if (Node* node = node_of(x); retains && node) node->extras().retained.push_back({x->output_index, x.impl()});
 }
 
-bool watched_by_tape(const Tensor& x) {
+bool recorded_by_tape(const Tensor& x) {
   if (!is_differentiable(x.dtype()) || x->inference) return false;
   for (const Recorder* r = grad_mode.recorder; r; r = r->outer)
     if (r->watches(x)) return true;
   return false;
 }
 
-// Whether the node that made x takes part in what is recorded now. A result that only tapes watched does so as long as
-// one of them records; to others it is a value without history.
+// Whether the node that created x belongs to the current graph. For a result that only tapes recorded, this holds as
+// long as one of these tapes records; otherwise it is a value without history.
 static bool has_history(const Tensor& x) {
   if (requires_grad(x)) return true;
   for (const Recorder* r = grad_mode.recorder; r; r = r->outer)
@@ -95,12 +95,12 @@ static bool has_history(const Tensor& x) {
 Edge gradient_edge(const Tensor& x) {
   Edge edge;
   edge.dtype = x.dtype();
-  if (!x->grad_fn && !x->extras && !watched(x)) return edge;
+  if (!x->grad_fn && !x->extras && !needs_grad(x)) return edge;
   if (Node* node = grad_fn(x); node && has_history(x)) {
     edge.node = Ref<Node>(node);
     edge.index = x->output_index;
-  } else if (x->requires_grad || (grad_mode.recorder && watched_by_tape(x))) {
-    // Not for a view that requires grad only as its base does: it was made outside the graph and collects nothing.
+  } else if (x->requires_grad || (grad_mode.recorder && recorded_by_tape(x))) {
+    // Not for a view that requires grad only because its base does: it was made outside the graph and has no gradient.
     TensorMeta& m = meta(x);
     if (!m.accumulator) m.accumulator = new (Pool<sizeof(AccumulateGrad)>::take()) AccumulateGrad(x);
     edge.node = Ref<Node>(m.accumulator);
@@ -127,7 +127,7 @@ void set_requires_grad(const Tensor& x, bool value) {
                       "requires_grad_: requires_grad can only be turned off on a leaf, and this tensor of "
                       "shape ",
                       x.shape(), " was computed; use detach()");
-  if (value && !requires_grad(x) && x->grad_fn && !grad_mode.recorder) {  // only tapes watched it: a leaf from now on
+  if (value && !requires_grad(x) && x->grad_fn && !grad_mode.recorder) {  // only a tape recorded it: a leaf from now on
     x->grad_fn = Ref<Counted>();
     x->output_index = 0;
   }
@@ -144,7 +144,7 @@ void detach_inplace(const Tensor& x) {
 }
 
 Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook) {
-  require<GraphError>(watched(x) || x->grad_fn,
+  require<GraphError>(needs_grad(x) || x->grad_fn,
                       "register_hook: the tensor does not require grad, so no gradient will reach it; "
                       "call requires_grad_() first");
   if (Node* node = grad_fn(x)) node->extras().output_hooks.push_back({x->output_index, hook});
@@ -153,9 +153,9 @@ Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook) {
 }
 
 void retain_grad(const Tensor& x) {
-  require<GraphError>(watched(x), "retain_grad: the tensor does not require grad");
+  require<GraphError>(needs_grad(x), "retain_grad: the tensor does not require grad");
   Node* node = grad_fn(x);
-  if (!node || meta(x).retains_grad) return;  // a leaf keeps its gradient anyway
+  if (!node || meta(x).retains_grad) return;  // a leaf always keeps its gradient
   meta(x).retains_grad = true;
   node->extras().retained.push_back({x->output_index, x.impl()});
 }

@@ -5,7 +5,7 @@
 
 namespace genesis {
 
-// The end of a path through the graph: adds what arrives to the leaf's gradient (the engine does it).
+// The node of a leaf: the engine adds the gradients that arrive here to the gradient of the leaf.
 class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(Tensor leaf) : Node("accumulate_grad"), leaf(std::move(leaf)) {}
@@ -19,7 +19,7 @@ class AccumulateGrad final : public Node {
   void free() noexcept override;
 };
 
-// Of a tensor that a node alone holds (record.h, kept()): gives it a copy of its memory before somebody writes to that.
+// For a tensor that only a node holds (kept() in record.h): gives it a copy of its memory before the memory is written.
 class KeptValues final : public Keeper {
  public:
   explicit KeptValues(TensorImpl* tensor) : Keeper(*tensor->storage), tensor_(tensor) {}
@@ -37,11 +37,11 @@ struct TensorMeta final : TensorExtras {
   std::vector<Ref<Hook>> post_accumulate_hooks;
   TensorImpl* self = nullptr;
   bool retains_grad = false;
-  bool frozen = false;  // a Function made it and it shows an input's memory: not to be written inside the graph
+  bool frozen = false;  // output of a Function that shares memory with an input: in-place writes are errors
 
-  // Of a view: the tensor whose memory it shows, and the state that it had when the view's grad_fn was made: the
-  // version of its memory, and how often its own place in the graph had changed. When either has moved on and the base
-  // requires grad, the view's grad_fn is made anew from the base.
+  // For a view: its base, and the state of the base when the grad_fn of the view was created: the version of its memory
+  // and its generation (how often its grad_fn had been replaced). If either has changed and the base requires grad, the
+  // grad_fn of the view is created again from the base.
   Tensor base;
   uint32_t base_version = 0;
   uint32_t base_generation = 0;
@@ -54,17 +54,17 @@ struct TensorMeta final : TensorExtras {
 TensorMeta& meta(const Tensor& t);
 inline TensorMeta* meta_if_any(const Tensor& t) { return static_cast<TensorMeta*>(t->extras.get()); }
 
-// The operation that re-makes the gradient function of a view whose base was written; set by ops/shape.cpp, which
+// Creates the grad_fn of a view again after its base was written; set by ops/shape.cpp, which
 // knows how to differentiate as_strided.
 inline void (*regenerate_view)(const Tensor& view) = nullptr;
 // A copy of a tensor's values outside the graph; set by ops/view.cpp, which can copy.
 inline Tensor (*clone_values)(const Tensor& t) = nullptr;
 
-// The node that wants x's gradient: the one that made x, or the accumulator of a leaf. Null if x is outside any graph
-// and no tape watches it.
+// The node that receives the gradient of x: the one that created x, or the accumulator of a leaf. Null if x is outside
+// any graph and no tape records it.
 Edge gradient_edge(const Tensor& x);
 
-// Whether x requires grad. The flag alone does not tell: a view requires grad as soon as its base does.
+// Whether x requires grad. The flag is not enough: a view requires grad as soon as its base does.
 inline bool requires_grad(const Tensor& x) {
   if (x->requires_grad) return true;
   if (!x->extras) [[likely]]
@@ -73,10 +73,12 @@ inline bool requires_grad(const Tensor& x) {
   return base.defined() && base->requires_grad && base->storage == x->storage;
 }
 
-bool watched_by_tape(const Tensor& x);
-inline bool watched(const Tensor& x) { return requires_grad(x) || (grad_mode.recorder && watched_by_tape(x)); }
+// Whether a tape of this thread records operations on x, which need not require grad.
+bool recorded_by_tape(const Tensor& x);
+// Whether a gradient of x may be asked for: it requires grad, or a tape records it.
+inline bool needs_grad(const Tensor& x) { return requires_grad(x) || (grad_mode.recorder && recorded_by_tape(x)); }
 // Whether an operation on x is to be recorded now.
-inline bool tracked(const Tensor& x) { return grad_mode.enabled && watched(x); }
+inline bool tracked(const Tensor& x) { return grad_mode.enabled && needs_grad(x); }
 
 // The base of a view, or the tensor itself.
 inline Tensor base_of(const Tensor& x) {
@@ -86,18 +88,18 @@ inline Tensor base_of(const Tensor& x) {
 // Declares `view` to be a view of x's memory.
 void mark_view(const Tensor& view, const Tensor& x);
 
-// A view whose base an operator made and nobody else holds is a tensor of its own: makes it one.
+// Turns a view into a plain tensor if an operator created its base and nothing else refers to the base.
 void forget_hidden_base(const Tensor& view);
-// Another tensor on x's memory, at x's place in the graph.
+// Another tensor with the memory and the grad_fn of x.
 Tensor stand_in(const Tensor& x);
 
 // requires_grad_(), with its checks.
 void set_requires_grad(const Tensor& x, bool value);
-// Takes x out of its graph (detach_).
+// Removes x from its graph (detach_).
 void detach_inplace(const Tensor& x);
 // The node that made x, brought up to date if x is a view whose base was written.
 Node* grad_fn(const Tensor& x);
-// Gives x the place in the graph that `from` has. A gradient that x retains is retained there.
+// Gives x the grad_fn of `from`. If x retains its gradient, it retains the one that arrives there.
 void move_to_place_of(const Tensor& from, const Tensor& x);
 
 Ref<Hook> add_hook(const Tensor& x, Ref<Hook> hook);

@@ -11,7 +11,7 @@ class SavedHooks;  // autograd/node.h
 struct GradMode {
   bool enabled = true;                // no_grad, enable_grad, set_grad_enabled
   bool inference = false;             // inference_mode: results can never enter a graph
-  Recorder* recorder = nullptr;       // the innermost tape that records: floating tensors are watched
+  Recorder* recorder = nullptr;       // the innermost tape; it records all floating tensors
   SavedHooks* saved_hooks = nullptr;  // the innermost pair of hooks that packs what is saved
   uint32_t thread = 0;                // this thread's number from 1 on, 0 until it first records
 };

@@ -5,9 +5,9 @@
 
 namespace genesis {
 
-// A long chain must not recurse: a node whose last reference goes while another is being destroyed waits in line.
+// Destroying a long chain must not recurse: a node that is released while another is being destroyed is queued.
 void Node::destroy() noexcept {
-  // The line goes through the nodes themselves, since there may be no memory for a list: no pass has them any more.
+  // The queue uses fields of the nodes, as there may be no memory for a list. No pass uses these nodes any more.
   thread_local Node* waiting = nullptr;
   thread_local bool draining = false;
   if (draining) {
@@ -64,8 +64,8 @@ static NodeExtras::PackedSlot* packed_slot(const Node& node, const SavedTensor& 
   return nullptr;
 }
 
-// Unpacked once for each run of the rule, however often the rule looks at it. The hook may run anything, also a pass
-// that releases this node: nothing of the slot is held meanwhile.
+// Unpacked once for each run of the rule, however often the rule reads it. The hook may run any code, including a pass
+// that releases this node, so no reference into the slot is kept while it runs.
 static Tensor unpack(const Node& node, const SavedTensor& s) {
   NodeExtras::PackedSlot* p = packed_slot(node, s);
   if (!p || p->unpacked.defined()) return p ? p->unpacked : Tensor();

@@ -1,5 +1,5 @@
-// What an operation leaves behind: a Node, which knows how to turn the gradient of its outputs into gradients of its
-// inputs.
+// A node of the graph: it records an operation, and computes the gradients of its inputs from the gradients of its
+// outputs.
 //
 // A node is one pooled allocation (autograd/record.h makes them): the rule, the edges to the nodes that made the
 // inputs, and the saved tensors. Edges and saved tensors are reached through pointers into the same block.
@@ -20,10 +20,10 @@ using Grads = InlineVec<Tensor, 4>;
 
 // Where the gradient of one input goes. Broadcasting and casts are undone on the way, by the engine.
 struct Edge {
-  Ref<Node> node;      // null: nobody wants this gradient
+  Ref<Node> node;      // null: this gradient is not needed
   uint32_t index = 0;  // which output of `node`
   DType dtype = DType::Float32;
-  std::unique_ptr<Dims> shape;  // set where the operation broadcast this input: sum down to it
+  std::unique_ptr<Dims> shape;  // if the operation broadcast this input: the shape to sum the gradient to
 };
 
 // A tensor kept for the backward pass, with the version that it had.
@@ -35,11 +35,11 @@ struct SavedTensor {
   uint32_t output_index = 0;
 };
 
-// Python callables, behind an interface: the engine does not see Python. object() is for the cycle collector, and null
-// once the hook was removed: it then stays where it is and does nothing.
+// A Python callable behind an interface, as the engine does not use Python. object() is for the cycle collector. It is
+// null after the hook was removed: the hook then stays in its list and does nothing.
 class Hook : public Counted {
  public:
-  // Returns the gradient to go on with, or an undefined tensor to keep `grad`.
+  // Returns the gradient to use instead of `grad`, or an undefined tensor to keep `grad`.
   virtual Tensor call(const Tensor& grad) = 0;
   virtual void* object() const = 0;
 };
@@ -50,7 +50,7 @@ class NodeHook : public Counted {
   virtual void* object() const = 0;
 };
 
-// What a pair of saved-tensor hooks made of a tensor, and the pair in force.
+// The result of packing a tensor with saved-tensor hooks, and the innermost pair of hooks.
 class Packed : public Counted {
  public:
   virtual Tensor unpack() = 0;
@@ -64,7 +64,7 @@ class SavedHooks {
   ~SavedHooks() = default;
 };
 
-// What few nodes have.
+// Rarely used state of a node.
 struct NodeExtras {
   struct OutputHook {
     uint32_t index;
@@ -72,7 +72,7 @@ struct NodeExtras {
   };
   struct Retained {
     uint32_t index;
-    TensorImpl* tensor;  // not owned; the tensor takes itself off this list when it dies
+    TensorImpl* tensor;  // not owned; its destructor removes it from this list
   };
   struct PackedSlot {
     uint32_t slot;  // of saved()
@@ -93,7 +93,7 @@ struct NodeExtras {
   }
 };
 
-// What an output looked like, for those who look at the graph: node and tensor know nothing of each other otherwise.
+// Shape and dtype of an output, for tools that show the graph: a node does not refer to its output tensors.
 struct OutputInfo {
   static constexpr uint8_t kUnknown = 255;
   uint32_t sizes[6];
@@ -127,7 +127,7 @@ class Node : public Counted {
   void forget_unpacked();  // what unpack hooks made for the rule that has just run
   virtual std::string name() const;
   virtual bool is_leaf() const { return false; }
-  // Shows the cycle collector the Python objects that this node owns beyond its extras.
+  // For the cycle collector: visits the Python objects that this node owns in addition to its extras.
   virtual int traverse(int (*)(void* object, void* arg), void*) const { return 0; }
   void destroy() noexcept final;
 
@@ -145,7 +145,7 @@ class Node : public Counted {
   uint32_t num_outputs = 1;
   OutputInfo output_info;  // of the first output
   bool released = false;   // saved tensors are gone: a second backward is an error
-  bool taped = false;      // only tapes watched its inputs: its outputs require grad while one of these records
+  bool taped = false;      // only a tape records it: its outputs require grad while that tape records
 
   // Scratch space of the backward pass that runs (engine/backward.cpp).
   uint32_t pass_slot = 0;
@@ -173,11 +173,11 @@ class Node : public Counted {
   static inline uint64_t next_sequence = 1;
 };
 
-// The inputs, by bit, whose gradients the rule that runs in this thread would compute in vain: the pass is after other
-// tensors (engine/backward.cpp). Inputs past the last bit are always computed.
+// A bit for each input whose gradient the running rule need not compute, as the pass does not use it
+// (engine/backward.cpp). Gradients of inputs beyond the last bit are always computed.
 inline thread_local constinit uint64_t unwanted_inputs = 0;
 
-// What a rule sees of its node: the saved tensors, checked, and which gradients are wanted.
+// The view that a rule has of its node: the saved tensors, with version checks, and which gradients are needed.
 class Saved {
  public:
   explicit Saved(const Node& node) : node_(node) {}

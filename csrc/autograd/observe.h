@@ -1,7 +1,7 @@
-// Those who look on while operations run: the profiler, the checks for NaN, anomaly mode (bindings/observe.cpp).
+// Observers of operations: the profiler, the checks for NaN, anomaly mode (bindings/observe.cpp).
 //
-// There is one place where forward operations are seen (the call from Python, bindings/observed.h) and one for backward
-// (engine/backward.cpp). `observer` is null unless somebody looks, so an operation pays a load and a branch.
+// Forward operations are observed in one place (the call from Python, bindings/observed.h), backward nodes in another
+// (engine/backward.cpp). `observer` is null unless an observer is active, so that a node pays for a load and a branch.
 #pragma once
 
 #include "autograd/node.h"
@@ -14,14 +14,14 @@ class Observer {
   virtual void end_pass() noexcept = 0;
   virtual void begin_node(const Node& node) = 0;
   virtual void end_node() noexcept = 0;
-  // node.apply(dy), looked at.
+  // Calls node.apply(dy) and observes it.
   virtual Grads apply(Node& node, Grads&& dy) = 0;
 
  protected:
   ~Observer() = default;
 };
 
-// Read and written with the interpreter lock held. What it points to lives for ever.
+// Read and written with the interpreter lock held. The object is never destroyed.
 inline constinit Observer* observer = nullptr;
 
 class ObservedPass {

@@ -4,7 +4,7 @@
 
 namespace genesis {
 
-// Hands the tensor to the hooks in force; they see it outside the graph, and its edge stays with us.
+// Passes the tensor, detached, to the innermost hooks, and keeps its edge.
 static void pack(Node& node, size_t index, const ToSave& what) {
   const WithGradMode off(false);
   const Tensor& t = *what.tensor;
@@ -35,7 +35,7 @@ void fill(Node& node, size_t index, const ToSave& what) {
   if (what.kept) meta(slot.tensor).kept = std::make_unique<KeptValues>(slot.tensor.impl());
 }
 
-// Whether gradients of this edge reach only what tapes watch.
+// Whether gradients of this edge lead only to tensors that tapes record.
 static bool taped(const Edge& edge) {
   if (!edge.node) return true;
   if (edge.node->is_leaf()) return !static_cast<const AccumulateGrad&>(*edge.node).leaf->requires_grad;

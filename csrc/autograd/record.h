@@ -8,9 +8,9 @@
 //   }
 //
 // Three rules keep this safe. A rule captures plain values only (numbers, Dims); tensors go through save(), so that
-// the engine can free them and check that nobody wrote to them. The operator's own result is saved as output(y): its
+// the engine can free them and check that they were not written. The operator's own result is saved as output(y): its
 // storage is kept, not the tensor, since y -> node -> y would be a cycle. Rules are written in differentiable
-// operations, so that the gradient of a gradient needs nothing more.
+// operations, so that higher derivatives need no further code.
 // broadcast(x, y) in place of inputs(x, y) says that the engine must sum each gradient down to its input's shape.
 // A rule with several outputs takes `const Grads& dy`, with undefined tensors where no gradient arrived.
 #pragma once
@@ -31,7 +31,7 @@ struct Inputs {
   bool tracked() const {
     if (!grad_mode.enabled) return false;
     for (const Tensor* t : tensors)
-      if (t->defined() && watched(*t)) return true;
+      if (t->defined() && needs_grad(*t)) return true;
     return false;
   }
 };
@@ -53,8 +53,8 @@ struct ToSave {
       : tensor(&t), output(output), kept(kept), index(index) {}
 };
 inline ToSave output(const Tensor& y, uint32_t index = 0) { return {y, true, false, index}; }
-// Saves x so that it may be written afterwards: the node then gets a copy of the old values. For what PyTorch does not
-// need for the gradient, since it keeps a tensor of its own; the copy is made only if somebody does write.
+// Saves x so that it may be written afterwards: the node then gets a copy of the old values. Used where PyTorch saves
+// another tensor and so permits the write. The copy is made only if x is written.
 inline ToSave kept(const Tensor& x) { return {x, false, true, 0}; }
 inline ToSave kept_output(const Tensor& y, uint32_t index = 0) { return {y, true, true, index}; }
 template <class... T>
@@ -92,7 +92,7 @@ class RuleNode final : public Node {
   std::array<SavedTensor, M> saved_space_;
 };
 
-// The same for as many inputs as there happen to be (cat, stack, index_put).
+// The same for a variable number of inputs (cat, stack, index_put).
 template <class Rule>
 class ListNode final : public Node {
  public:
@@ -171,7 +171,7 @@ Tensor record_list(const char* op, Tensor y, std::span<const Tensor> in, std::sp
   return y;
 }
 
-// For results that have no gradient (comparisons, argmax): only inference mode leaves a mark.
+// For results without a gradient (comparisons, argmax): marks those that are made in inference mode.
 inline Tensor untracked(Tensor y) {
   if (grad_mode.inference) y->inference = true;
   return y;

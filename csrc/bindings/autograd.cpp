@@ -70,7 +70,7 @@ static std::vector<Tensor> input_list(PyObject* o, const char* what) {
 
 static void require_wanted(const char* caller, const std::vector<Tensor>& wanted) {
   for (size_t i = 0; i < wanted.size(); ++i)
-    require<GraphError>(wanted[i].defined() && watched(wanted[i]), caller, ": input ", i,
+    require<GraphError>(wanted[i].defined() && needs_grad(wanted[i]), caller, ": input ", i,
                         " does not require grad, so nothing can be differentiated with respect to it");
 }
 
@@ -78,7 +78,7 @@ static void require_wanted(const char* caller, const std::vector<Tensor>& wanted
 static PyObject* tensor_backward(Args& a) {
   // backward(input, gradient, retain_graph, create_graph, inputs, out_grad)
   const Tensor& root = a.tensor(0);
-  if (!watched(root)) {
+  if (!needs_grad(root)) {
     require<GraphError>(!exact_torch, "element 0 of tensors does not require grad and does not have a grad_fn");
     const std::string text =
         str("backward: nothing was computed, since this tensor of shape ", root.shape(),

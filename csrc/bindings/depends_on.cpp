@@ -37,7 +37,7 @@ static bool depends_on_other_leaves(const std::vector<Tensor>& roots, const std:
 static const Family family([] {
   def<"_depends_on_other_leaves(Tensor[] tensors, Tensor[] leaves) -> bool",
       [](Args& a) { return depends_on_other_leaves(a.tensors(0), a.tensors(1)); }>(kFunction);
-  def<"_watched(Tensor tensor) -> bool", [](Args& a) { return watched(a.tensor(0)); }>(kFunction);
+  def<"_needs_grad(Tensor tensor) -> bool", [](Args& a) { return needs_grad(a.tensor(0)); }>(kFunction);
 });
 
 }  // namespace genesis::py

@@ -195,10 +195,10 @@ bool is_tensor_list(PyObject* o) {
 }
 
 bool asks_for_gradient(PyObject* o) {
-  if (is_tensor(o)) return watched(unwrap(o));
+  if (is_tensor(o)) return needs_grad(unwrap(o));
   if (!is_tensor_list(o)) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
-    if (PyObject* t = PySequence_Fast_ITEMS(o)[i]; t != Py_None && watched(unwrap(t))) return true;
+    if (PyObject* t = PySequence_Fast_ITEMS(o)[i]; t != Py_None && needs_grad(unwrap(t))) return true;
   return false;
 }
 
@@ -255,7 +255,7 @@ Tensors take_arguments(FunctionNode& node, const Call& call, bool& tracked) {
       flat.push_back(Tensor());
     }
     for (uint32_t i = 0; i < a.count; ++i)
-      if (const Tensor& t = flat[static_cast<int>(a.first + i)]; t.defined() && watched(t)) a.needs_grad = true;
+      if (const Tensor& t = flat[static_cast<int>(a.first + i)]; t.defined() && needs_grad(t)) a.needs_grad = true;
     tracked = tracked || a.needs_grad;
     node.arguments.push_back(a);
   }

@@ -158,7 +158,7 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
     const ops::Value v = value_of(value, x.dtype());
     // A parameter may be changed in place by what is outside the graph, also in part.
     const Tensor* from = std::get_if<Tensor>(&v);
-    const bool untracked = x->parameter && x->requires_grad && !x->grad_fn && !(from && watched(*from));
+    const bool untracked = x->parameter && x->requires_grad && !x->grad_fn && !(from && needs_grad(*from));
     const WithGradMode mode(grad_mode.enabled && !untracked);
     if (index.arrays.empty()) ops::basic_put_(x, index.basic, v);
     else ops::index_put_(index.whole ? x : ops::basic_index(x, index.basic), index.arrays, v, false);

@@ -31,8 +31,8 @@ bool takes(PyObject* o) {
 PyObject* intercept(const Operator& op, Args& a, PyObject* x, PyObject* y, const char* reflected) {
   PyObject* args[] = {x, y};
   if (y && !is_tensor(x) && is_tensor(y)) std::swap(args[0], args[1]);
-  const bool turned = args[0] != x;
-  const Object function = turned && reflected
+  const bool swapped = args[0] != x;
+  const Object function = swapped && reflected
                               ? Object(PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), reflected))
                               : Object::borrow(op.method);
   return dispatch(op, a, {nullptr, args, y ? 2 : 1, nullptr}, function.get());

@@ -1,4 +1,4 @@
-// What a tensor is: a storage seen through a shape and strides. Autograd's state hangs off it, opaque to this layer.
+// A tensor: a storage with a shape and strides. It also holds the state of autograd, which is opaque to this layer.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace genesis {
 
-// Base of what autograd hangs on a tensor (autograd/meta.h) beside the node that made it.
+// Base class of the state that autograd stores in a tensor (autograd/meta.h) in addition to grad_fn.
 struct TensorExtras {
   virtual ~TensorExtras() = default;
 };
@@ -28,8 +28,8 @@ class TensorImpl final : public Counted {
   void destroy() noexcept override;
   // Derives numel and contiguity from shape and strides.
   void geometry_changed();
-  // Takes over the memory and the shape of another, as x.data = y does. A kernel of another thread may be computing on
-  // this tensor: its memory stays until then, and so does its shape, which the kernel reads where it lies.
+  // Takes the memory and the shape of another tensor, as x.data = y does. A kernel in another thread may be using this
+  // tensor: its old memory and shape stay valid until that kernel has finished.
   void take_contents(const TensorImpl& from);
 
   Storage* storage;
@@ -76,8 +76,8 @@ class Tensor {
   bool contiguous() const { return impl_->contiguous; }
   int64_t offset() const { return (impl_->data - impl_->storage->data) / itemsize(impl_->dtype); }
   bool meta() const { return impl_->storage->meta; }
-  // The elements, to be read or written here and now, which no plan of a capture would repeat. Raises on the meta
-  // device.
+  // The elements, to be read or written immediately. A capture ends here, as its plan could not repeat the access.
+  // Raises on the meta device.
   template <class T>
   T* data() const {
     if (on_meta) [[unlikely]]
@@ -85,13 +85,13 @@ class Tensor {
     capture::interrupt("an operation reads or writes values outside a kernel");
     return address<T>();
   }
-  // Where the elements are, to be handed to a kernel.
+  // The address of the elements, as an argument of a kernel.
   template <class T>
   T* address() const {
     return reinterpret_cast<T*>(impl_->data);
   }
   View view() const { return {impl_->data, impl_->dtype, dim(), impl_->shape.data(), impl_->strides.data()}; }
-  // Ours alone and without overlaps: nobody else sees this tensor or its memory, so it may be written at will.
+  // Whether nothing else refers to this tensor or its memory and elements do not overlap, so that it may be written.
   bool exclusive() const {
     return !impl_->foreign() && impl_->count() == 1 && impl_->storage->refs == 1 && impl_->contiguous &&
            !impl_->requires_grad && impl_->storage->owner == nullptr;

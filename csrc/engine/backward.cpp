@@ -2,11 +2,11 @@
 //
 // 1. discover() walks from the roots, iteratively, and counts how many gradients each node will receive; with
 //    particular tensors wanted, it also marks the nodes that lead to them.
-// 2. run() takes nodes whose gradients have all arrived, newest first, calls their rule, and hands the results on.
+// 2. run() takes nodes whose gradients have all arrived, newest first, calls their rule, and passes the results on.
 //    The order depends on the graph alone, so a sum of gradients is always taken in the same order.
 //
 // The bookkeeping of a node is a Slot. The node remembers the number of its slot; only when another pass is under way
-// (a backward inside a hook, or in another thread) is a map used instead, since the node has room for one pass.
+// (a backward inside a hook, or in another thread) is a map used instead, since a node has fields for one pass only.
 #include "engine/backward.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace genesis::engine {
 
 namespace {
 
-// Where a pass begins or ends. What only a tape recorded counts here also after the tape has stopped.
+// Where a pass begins or ends. This includes tensors that only a tape recorded, also after the tape has stopped.
 Edge recorded_edge(const Tensor& x) {
   Node* node = grad_fn(x);
   if (!node) return gradient_edge(x);
@@ -209,7 +209,7 @@ class Shown {
 Tensor call_hook(Hook& hook, Tensor grad, bool create_graph) {
   if (!hook.object()) return grad;  // removed, perhaps by the hook before it
   capture::interrupt("a hook of a tensor runs");
-  if (!create_graph && !grad.exclusive() && !grad->foreign()) grad = ops::clone(grad);  // a buffer of the hook's own
+  if (!create_graph && !grad.exclusive() && !grad->foreign()) grad = ops::clone(grad);  // the hook may write to it
   const Shown shown(Grads{grad});
   Tensor replaced = hook.call(grad);
   shown.require_same("register_hook: the hook");
@@ -259,7 +259,7 @@ void Pass::run_tensor_hooks(Node* node, Grads& grads) {
     Tensor& grad = grads[static_cast<int>(h.index)];
     if (grad.defined()) grad = call_hook(*h.hook, grad, options_.create_graph);
   }
-  for (size_t i = 0; i < extras->retained.size(); ++i) {  // tensors take themselves off the list when they die
+  for (size_t i = 0; i < extras->retained.size(); ++i) {  // the destructor of a tensor removes it from the list
     const Tensor tensor(extras->retained[i].tensor);
     Tensor& grad = grads[static_cast<int>(extras->retained[i].index)];
     if (grad.defined()) accumulate_grad(tensor, grad, options_.create_graph);
@@ -268,7 +268,7 @@ void Pass::run_tensor_hooks(Node* node, Grads& grads) {
 
 void Pass::run_leaf(AccumulateGrad& node, Grads& grads) {
   const Tensor leaf = node.leaf;
-  // A gradient arrives at a watched tensor of a tape too, but only those that require grad keep it.
+  // A tape also receives gradients of tensors that do not require grad, but only those that do keep theirs.
   if (!leaf->requires_grad) return;
   run_before(node, grads);
   const bool hooked = node.extras_if_any() && !node.extras_if_any()->post_hooks.empty();
@@ -411,7 +411,7 @@ std::vector<Tensor> Pass::run() {
 uint64_t current_pass() { return Pass::current ? Pass::current->id() : 0; }
 bool runs(Node* node) { return Pass::current && Pass::current->runs(node); }
 
-// The first gradient of a leaf, which it keeps: a buffer of its own, laid out as the leaf is.
+// The first gradient of a leaf: a buffer that nothing else shares, with the layout of the leaf.
 static Tensor first_grad(const Tensor& leaf, Tensor&& grad) {
   auto lies_as = [&](const Tensor& other) {
     for (int d = 0; d < grad.dim(); ++d)
@@ -427,7 +427,7 @@ static Tensor first_grad(const Tensor& leaf, Tensor&& grad) {
 
 void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph) {
   if (grad.dtype() != leaf.dtype()) grad = ops::cast(grad, leaf.dtype());
-  // Two threads may bring gradients to the same leaf: reading the old sum and storing the new one is one step.
+  // Two threads may add gradients to the same leaf: reading the old sum and storing the new one must be atomic.
   const KeepLocked locked;
   TensorMeta& m = meta(leaf);
   if (special(grad, m.grad)) [[unlikely]] {

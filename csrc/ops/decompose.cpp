@@ -151,8 +151,8 @@ Eigen linalg_eigh(const Tensor& a, bool upper) {
                    const Tensor eye = identity(w.size(-1), w.dtype());
                    // 1 / (w_j - w_i): infinite where eigenvalues coincide and their vectors are arbitrary.
                    const Tensor gaps = unsqueeze(w, -2) - unsqueeze(w, -1) + eye;
-                   const Tensor turn = matmul(vt, dv);
-                   Tensor inner = (turn - adjoint(turn)) * off_diagonal(w.size(-1), w.dtype()) / gaps * 0.5;
+                   const Tensor rotation = matmul(vt, dv);
+                   Tensor inner = (rotation - adjoint(rotation)) * off_diagonal(w.size(-1), w.dtype()) / gaps * 0.5;
                    if (dw.defined()) inner = inner + scale_rows(dw, eye);
                    return Grads{matmul(v, matmul(inner, vt))};
                  });
@@ -180,10 +180,10 @@ Eigen linalg_eig(const Tensor& a) {
                    Tensor inner = dw.defined() ? scale_rows(dw, eye) : Tensor();
                    if (dv.defined()) {
                      // Vectors have length 1: what would change that does not count.
-                     const Tensor turn = matmul(vh, dv);
-                     const Tensor lengths = real(diagonal(turn, 0, -2, -1));
+                     const Tensor rotation = matmul(vh, dv);
+                     const Tensor lengths = real(diagonal(rotation, 0, -2, -1));
                      const Tensor gaps = conj(unsqueeze(w, -2) - unsqueeze(w, -1)) + eye;
-                     const Tensor across = (turn - scale_cols(matmul(vh, v), lengths)) / gaps;
+                     const Tensor across = (rotation - scale_cols(matmul(vh, v), lengths)) / gaps;
                      inner = add_defined(inner, across * off_diagonal(w.size(-1), w.dtype()));
                    }
                    return Grads{linalg_solve(vh, matmul(inner, vh), true)};
@@ -208,11 +208,11 @@ static Tensor svd_backward(const Tensor& u, const Tensor& s, const Tensor& vh, c
   const Tensor eye = identity(k, s.dtype()), ut = adjoint(u), v = adjoint(vh);
   const Tensor s2 = s * s, gaps = unsqueeze(s2, -2) - unsqueeze(s2, -1) + eye;
   const Tensor apart = off_diagonal(k, s.dtype());
-  const auto turn = [&](const Tensor& x) { return (x - adjoint(x)) * apart / gaps; };
+  const auto rotation = [&](const Tensor& x) { return (x - adjoint(x)) * apart / gaps; };
   Tensor inner = ds.defined() ? scale_rows(ds, eye) : Tensor();
-  if (du.defined()) inner = add_defined(inner, scale_cols(turn(matmul(ut, du)), s));
-  if (dvh.defined()) inner = add_defined(inner, scale_rows(s, turn(matmul(vh, adjoint(dvh)))));
-  if (is_complex(u.dtype())) {  // the angles of a pair of vectors turn against each other
+  if (du.defined()) inner = add_defined(inner, scale_cols(rotation(matmul(ut, du)), s));
+  if (dvh.defined()) inner = add_defined(inner, scale_rows(s, rotation(matmul(vh, adjoint(dvh)))));
+  if (is_complex(u.dtype())) {  // the angles of a pair of vectors rotation against each other
     const Tensor inside = du.defined() ? matmul(ut, du) : matmul(vh, adjoint(dvh));
     const Tensor angles = imag(diagonal(inside, 0, -2, -1)) / s;
     inner = inner + scale_rows(mul(angles, std::complex<double>(0, du.defined() ? 1 : -1)), eye);

@@ -400,7 +400,7 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
                              layout.distinct && !shows_twice(x));
       },
       [&, &places = places, &layout = layout](const Tensor& input, const Tensor& y) {
-        const Tensor lost = accumulate || !watched(v) ? Tensor() : overwritten(places, layout);
+        const Tensor lost = accumulate || !needs_grad(v) ? Tensor() : overwritten(places, layout);
         return record("index_put", y, inputs(input, v), save(places, lost),
                       [layout, accumulate](const Tensor& dy, const Saved& saved) {
                         // The values first: the gradient may be changed in place.
@@ -419,7 +419,7 @@ Tensor index_put(const Tensor& x, std::span<const Tensor> indices, const Value& 
 
 void basic_put_(const Tensor& x, const BasicIndex& index, const Value& value) {
   const Tensor* tensor = std::get_if<Tensor>(&value);
-  const bool graph = grad_mode.enabled && (watched(x) || watched(base_of(x)) || (tensor && watched(*tensor)));
+  const bool graph = grad_mode.enabled && (needs_grad(x) || needs_grad(base_of(x)) || (tensor && needs_grad(*tensor)));
   const Tensor part = graph ? basic_index(x, index) : basic_index_alias(x, index);
   if (!tensor) {
     fill_(part, std::get<Scalar>(value));

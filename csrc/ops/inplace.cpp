@@ -76,23 +76,23 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
   require<GraphError>(!x->inference || grad_mode.inference, op,
                       ": a tensor made in inference_mode cannot be changed in place outside it; clone() it first");
   if (!grad_mode.enabled) return false;
-  bool others_watched = false;
-  for (const Tensor* t : others) others_watched = others_watched || (t->defined() && watched(*t));
+  bool others_need_grad = false;
+  for (const Tensor* t : others) others_need_grad = others_need_grad || (t->defined() && needs_grad(*t));
   const Tensor base = shared_base(x);
-  if (!others_watched && !watched(x) && !watched(base)) return false;
+  if (!others_need_grad && !needs_grad(x) && !needs_grad(base)) return false;
   for (const Tensor* t : {&x, &base})
     require<GraphError>(
         !(meta_if_any(*t) && meta_if_any(*t)->frozen), op,
         ": this tensor was returned by a Function and shows the memory of another, so writing to it would bypass the "
         "backward of the Function; clone() it first, or return a clone from forward");
-  // What a tape alone watches is no leaf: its gradient arrives at the tape.
-  const bool taped = !base->requires_grad && watched(base);
+  // A tensor that only a tape records is not a leaf: its gradient goes to the tape.
+  const bool taped = !base->requires_grad && needs_grad(base);
   const bool leaf = requires_grad(x) && !taped && !grad_fn(base);
   if (!leaf) {
     if (allowed != Overlap::Filled) require_writable(op, x);  // its gradient would be counted twice
     return true;
   }
-  if (base->parameter && !exact_torch && !others_watched && x.same(base)) return false;
+  if (base->parameter && !exact_torch && !others_need_grad && x.same(base)) return false;
   fail<GraphError>(op,
                    x.same(base) ? ": a leaf tensor that requires grad (a leaf Variable)"
                                 : ": a view of a leaf tensor that requires grad (a leaf Variable)",

@@ -94,9 +94,9 @@ Tensor integer_conv_transpose(const Tensor& y, const Tensor& w, const Tensor& bi
   for (int d = 0; d < 3; ++d) places = slice(places, 2 + d, 0, spread[2 + d], s.stride[d]);
   copy_(places, with_sizes(y, s.out));
   const Tensor groups = reshape(w, {s.groups, s.out_channels, s.in_channels, s.kernel[0], s.kernel[1], s.kernel[2]});
-  const Tensor turned = flip(transpose(groups, 1, 2), {3, 4, 5});
+  const Tensor flipped = flip(transpose(groups, 1, 2), {3, 4, 5});
   const Tensor taps =
-      reshape(turned, {s.groups * s.in_channels, s.out_channels, s.kernel[0], s.kernel[1], s.kernel[2]});
+      reshape(flipped, {s.groups * s.in_channels, s.out_channels, s.kernel[0], s.kernel[1], s.kernel[2]});
   return with_bias(correlate(apart, taps, s.groups, g), bias, shape);
 }
 

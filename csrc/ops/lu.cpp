@@ -177,8 +177,8 @@ Tensor linalg_lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, 
   };
   const Tensor order = row_order(op, pivots, lu.size(-1), adjoint);
   if (!adjoint) return solve(lu, solve(lu, take_rows(b, order), false, true), true, false);
-  const Tensor turned = ops::adjoint(lu);
-  return take_rows(solve(turned, solve(turned, b, false, false), true, true), order);
+  const Tensor adjoint_lu = ops::adjoint(lu);
+  return take_rows(solve(adjoint_lu, solve(adjoint_lu, b, false, false), true, true), order);
 }
 
 LU lu_unpack(const Tensor& lu, const Tensor& pivots, bool unpack_data, bool unpack_pivots) {

@@ -100,10 +100,10 @@ void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alph
 Tensor with_turned_rows(const Tensor& y) {
   Dims shape = y.shape();
   shape.insert(shape.size() - 1, 2);
-  const Tensor both = empty(shape, y.dtype()), turned = select(both, -2, 1);
+  const Tensor both = empty(shape, y.dtype()), rotated = select(both, -2, 1);
   kernels::copy(select(both, -2, 0).view(), y.view());
-  kernels::neg(real(turned).view(), imag(y).view());
-  kernels::copy(imag(turned).view(), real(y).view());
+  kernels::neg(real(rotated).view(), imag(y).view());
+  kernels::copy(imag(rotated).view(), real(y).view());
   shape = y.shape();
   shape[shape.size() - 2] *= 2;
   return view_dtype(alias(both, shape, contiguous_strides(shape)), real_type(y.dtype()));

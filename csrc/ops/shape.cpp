@@ -353,17 +353,17 @@ Tensor repeat_interleave(const Tensor& x_in, const Tensor& counts, std::optional
 // ---- reversing and turning ------------------------------------------------------------------------------------------
 
 Tensor flip(const Tensor& x, const Dims& dims) {
-  InlineVec<bool, 8> turned(std::max(x.dim(), 1), false);
+  InlineVec<bool, 8> flipped(std::max(x.dim(), 1), false);
   for (int64_t dim : dims) {
     const int d = wrap_dim("flip", dim, x.dim());
-    require(!turned[d], "flip: dim ", d, " appears twice in ", dims);
-    turned[d] = true;
+    require(!flipped[d], "flip: dim ", d, " appears twice in ", dims);
+    flipped[d] = true;
   }
   // The source is read backwards: its last element first.
   Dims strides = x.strides();
   int64_t first = 0;
   for (int d = 0; d < x.dim(); ++d) {
-    if (!turned[d]) continue;
+    if (!flipped[d]) continue;
     first += (x.size(d) - 1) * strides[d];
     strides[d] = -strides[d];
   }

@@ -25,7 +25,7 @@ def _functional() -> Any:
 
 if TYPE_CHECKING:  # names that loops below define
 
-    def __getattr__(name: str) -> Callable[..., Any]: ...
+    def __getattr__(name: str) -> Any: ...
 
 
 # ---- functions of nn.functional ----------------------------------------------------------------

@@ -35,7 +35,7 @@ _public = exported(__all__)
 
 if TYPE_CHECKING:  # names that loops below define
 
-    def __getattr__(name: str) -> Callable[..., Any]: ...
+    def __getattr__(name: str) -> Any: ...
 
 
 # ---- copies of views ---------------------------------------------------------------------------

@@ -271,7 +271,7 @@ _CLASSES = {
 globals().update({kind.__name__: kind for kind in _CLASSES.values()})
 if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> type[TypedStorage]: ...
+    def __getattr__(name: str) -> Any: ...
 
 
 def class_of(dtype: _C.dtype) -> type[TypedStorage]:

@@ -331,7 +331,7 @@ void real_pairs(std::complex<T>* y, const Place& to, const T* x, const Place& fr
       for (int64_t k = 0; k < half; ++k) {
         const Z<T> a = z[k] * s, b = z[k == 0 ? 0 : n - k].conj() * s;
         parts.x[k] = a + b;
-        parts.spare[k] = (a - b).template turned<false>();
+        parts.spare[k] = (a - b).template rotated<false>();
       }
       write<T>(alternate(y, to, line, lines), parts.x, half);
       if (line + 1 < lines) write<T>(alternate(y, to, line + 1, lines), parts.spare, half);

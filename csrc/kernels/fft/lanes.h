@@ -37,7 +37,7 @@ struct Z {
   Z conj() const { return {re, -im}; }
   // Times -i; times i if Inverse.
   template <bool Inverse>
-  Z turned() const {
+  Z rotated() const {
     if constexpr (Inverse) return {-im, re};
     else return {im, -re};
   }

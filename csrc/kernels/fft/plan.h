@@ -89,7 +89,7 @@ template <class T, int P, bool Inverse>
     b[1] = a[0] - a[1];
   } else if constexpr (P == 4) {
     const Z<T> s = a[0] + a[2], d = a[0] - a[2], t = a[1] + a[3];
-    const Z<T> e = (a[1] - a[3]).template turned<Inverse>();
+    const Z<T> e = (a[1] - a[3]).template rotated<Inverse>();
     b[0] = s + t;
     b[1] = d + e;
     b[2] = s - t;
@@ -120,9 +120,9 @@ template <class T, int P, bool Inverse>
         even = even + sums[j] * cosine[(j + 1) * k % P];
         odd = odd + differences[j] * sine[(j + 1) * k % P];
       }
-      const Z<T> turned = odd.template turned<!Inverse>();  // i times the sum of sines
-      b[k] = even + turned;
-      b[P - k] = even - turned;
+      const Z<T> rotated = odd.template rotated<!Inverse>();  // i times the sum of sines
+      b[k] = even + rotated;
+      b[P - k] = even - rotated;
     }
   }
 }

@@ -241,8 +241,8 @@ class _Frame:
         # the places of tensors are empty: the node below keeps them
         self.leaves = [None if isinstance(x, Tensor) else x for x in leaves]
         self.places = [i for i, x in enumerate(leaves) if isinstance(x, Tensor)]
-        self.watched = [_C._watched(x) for x in tensors]
-        self.taped = _C._watched(_C.zeros(()))  # a tape watches every tensor
+        self.needs_grad = [_C._needs_grad(x) for x in tensors]
+        self.taped = _C._needs_grad(_C.zeros(()))  # true while a tape records every tensor
         self.inputs = CheckpointInputs.apply(_C.zeros((), requires_grad=True), *tensors).grad_fn
 
     def pack(self, tensor: Tensor) -> _Holder:
@@ -262,7 +262,7 @@ class _Frame:
 
     def run_again(self) -> None:
         leaves = list(self.leaves)
-        inputs = zip(self.places, self.inputs.saved_tensors, self.watched, strict=True)
+        inputs = zip(self.places, self.inputs.saved_tensors, self.needs_grad, strict=True)
         for place, tensor, watched in inputs:
             leaves[place] = tensor.detach().requires_grad_(watched)
         args, kwargs = tree_unflatten(leaves, self.spec)

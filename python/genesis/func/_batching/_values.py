@@ -53,8 +53,8 @@ def values(call: Call) -> Any:
     )
 
 
-@rule("_watched")
-def watched(call: Call) -> Any:
+@rule("_needs_grad")
+def needs_grad(call: Call) -> Any:
     """Whether the whole batch takes part in what is recorded."""
     with left(call.level):
         return call.op.func(call.args[0]._value)
