@@ -40,6 +40,7 @@ static Object describe(const Operator& op) {
   put(dict.get(), "function", (op.where & kFunction) != 0);
   put(dict.get(), "method", (op.where & kMethod) != 0);
   put(dict.get(), "tool", op.tool());
+  put(dict.get(), "overridable", op.overridable);
   put(dict.get(), "kind", text_of(name_of(op.traits.kind)));
   put(dict.get(), "autocast", text_of(name_of(op.traits.autocast)));
   put(dict.get(), "flops", text_of(name_of(op.traits.flops)));

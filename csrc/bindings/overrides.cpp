@@ -83,10 +83,20 @@ class Overloaded {
   std::vector<PyObject*> list_;
 };
 
-PyObject* ask(PyObject* owner, PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs) {
+// The method of a mode belongs to an object, that of a class to the class; as in PyTorch, others get a warning.
+void warn_of_plain_method(PyObject* owner, PyObject* method) {
+  if (!PyMethod_Check(method) || PyMethod_GET_SELF(method) != owner) return;
+  const std::string text =
+      str(Py_TYPE(owner)->tp_name, ".__torch_function__ is a plain method; define it as a classmethod");
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw_python();
+}
+
+PyObject* ask(PyObject* owner, PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs,
+              bool mode = false) {
   PyObject* name = name_of_override(Py_TYPE(owner));
   if (!name) throw_type_error(str(Py_TYPE(owner)->tp_name, " does not define __torch_function__"));
   const Object method(PyObject_GetAttr(owner, name));
+  if (!mode) warn_of_plain_method(owner, method.get());
   return PyObject_CallFunctionObjArgs(method.get(), function, types, args, kwargs, nullptr);
 }
 
@@ -107,7 +117,7 @@ PyObject* ask_all(PyObject* function, const Overloaded& found, PyObject* args, P
       Object mode = pop();
       ~Outside() { push(mode.get()); }
     } const outside;
-    PyObject* result = ask(outside.mode.get(), function, types.get(), args, kwargs);
+    PyObject* result = ask(outside.mode.get(), function, types.get(), args, kwargs, true);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
   }
@@ -249,12 +259,12 @@ PyObject* override_slot(const char* name, const char* part, std::span<PyObject* 
 static const Family family([] {
   torch_name = PyUnicode_InternFromString("__torch_function__");
   genesis_name = PyUnicode_InternFromString("__genesis_function__");
-  def<"_disabled_torch_function(Any func, Any types, Any args=(), Any? kwargs=None) -> Any", [](Args& a) {
+  def<"_disabled_torch_function_impl(Any func, Any types, Any args=(), Any? kwargs=None) -> Any", [](Args& a) {
     const WithoutClassOverrides plain;
     const Object args(PySequence_Tuple(a.has(2) ? a[2] : Object(PyTuple_New(0)).get()));
     return PyObject_Call(a[0], args.get(), a.has(3) ? a[3] : nullptr);
   }>(kFunction | kTool, "As __torch_function__ of a class: its objects are treated like plain tensors.");
-  disabled = PyObject_GetAttrString(current_module(), "_disabled_torch_function");
+  disabled = PyObject_GetAttrString(current_module(), "_disabled_torch_function_impl");
   def<"_keep_subclass(type cls, Any func, Any types, Any args=(), Any? kwargs=None) -> Any", keep_subclass>(
       kFunction | kTool, "What Tensor has for __torch_function__: func as of plain tensors, its results as `cls`.");
   def<"_has_override(Any objects) -> bool", [](Args& a) {
@@ -304,6 +314,7 @@ static const Family family([] {
       a.fail(1, "a subclass of Tensor");
     return wrap_as(reinterpret_cast<PyTypeObject*>(a[1]), same_data(a.tensor(0)));
   }>(kMethod | kTool, "The same data as an object of a subclass, within the graph.");
+  operators().back()->overridable = false;  // as in PyTorch: it creates the objects whose classes override
 });
 
 }  // namespace genesis::py

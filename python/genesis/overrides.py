@@ -235,9 +235,7 @@ def _native(with_tensors: bool) -> frozenset[Any]:
     return frozenset(
         getattr(_C, op["name"])
         for op in _C.op_info()
-        if op["function"]
-        and not (op["tool"] and op["name"].startswith("_"))
-        and _takes_tensors(op) == with_tensors
+        if op["function"] and op["overridable"] and _takes_tensors(op) == with_tensors
     )
 
 
@@ -256,7 +254,7 @@ def _members(with_tensors: bool) -> Iterator[tuple[Any, str, Any]]:
     for attribute, value in sorted(vars(Tensor).items()):
         op = methods.get(attribute)
         if op is not None:
-            if not (op["tool"] and attribute.startswith("_")):
+            if op["overridable"]:
                 yield Tensor, attribute, value
         elif inspect.isgetsetdescriptor(value):
             if attribute != "__dict__":
@@ -288,12 +286,12 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
 @functools.cache
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Functions without arguments that could override them: only a mode can.
+    """Functions without arguments that could override them, and ``Tensor.as_subclass``.
 
     >>> genesis.zeros in get_ignored_functions()
     True
     """
-    return {value for _, _, value in _members(False)}
+    return {Tensor.as_subclass, *(value for _, _, value in _members(False))}
 
 
 @functools.cache

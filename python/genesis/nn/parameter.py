@@ -39,7 +39,7 @@ class Parameter(Tensor):
     >>> w -= 0.1 * w.grad
     """
 
-    __torch_function__ = _C._disabled_torch_function  # results are plain tensors
+    __torch_function__ = _C._disabled_torch_function_impl  # results are plain tensors
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         data = _require_tensor("Parameter", _C.empty(0) if data is None else data)
@@ -63,7 +63,7 @@ class Buffer(Tensor):
     """
 
     persistent: bool
-    __torch_function__ = _C._disabled_torch_function  # results are plain tensors
+    __torch_function__ = _C._disabled_torch_function_impl  # results are plain tensors
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         if data is None:

@@ -11,7 +11,7 @@ from genesis._C import Tensor
 
 _TensorMeta: Any = type(Tensor)
 _TensorBase = TensorBase = Tensor
-_disabled_torch_function_impl = _native._disabled_torch_function
+_disabled_torch_function_impl = _native._disabled_torch_function_impl
 
 
 class DispatchKey(enum.Enum):
