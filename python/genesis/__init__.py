@@ -212,6 +212,8 @@ with lazy_imports(globals()) as _HOME:
     from genesis._second_names import unsafe_split_with_sizes as unsafe_split_with_sizes
     from genesis._second_names import unsqueeze_copy as unsqueeze_copy
     from genesis._second_names import values_copy as values_copy
+    from genesis._second_names import view_as_complex_copy as view_as_complex_copy
+    from genesis._second_names import view_as_real_copy as view_as_real_copy
     from genesis._second_names import view_copy as view_copy
     from genesis._second_names import while_loop as while_loop
     from genesis._second_names import xlogy_ as xlogy_

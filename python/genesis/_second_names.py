@@ -70,6 +70,8 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "unfold": lambda input, dimension, size, step: input.unfold(dimension, size, step),
     "unsqueeze": _C.unsqueeze,
     "view": lambda input, *args, **kwargs: input.view(*args, **kwargs),
+    "view_as_complex": _C.view_as_complex,
+    "view_as_real": _C.view_as_real,
     "indices": lambda input: input.indices(),
     "values": lambda input: input.values(),
     "crow_indices": lambda input: input.crow_indices(),

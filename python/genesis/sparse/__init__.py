@@ -16,7 +16,8 @@ are sparse. Operations that are not defined for them raise an error that suggest
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from genesis import _C
@@ -30,6 +31,7 @@ from genesis.sparse._tensor import SparseTensor, coalesce, construct, made_like,
 __all__ = [
     "SparseTensor",
     "addmm",
+    "as_sparse_gradcheck",
     "check_sparse_tensor_invariants",
     "log_softmax",
     "mm",
@@ -304,6 +306,60 @@ def spdiags(
 def spsolve(input: SparseTensor, other: Tensor, *, left: bool = True) -> Tensor:
     """X with input @ X = other, by a dense factorisation."""
     return _C.linalg_solve(input.to_dense(), other, left=left)
+
+
+def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
+    """``gradcheck``, for functions that take or return sparse tensors.
+
+    Sparse inputs are varied in all elements, or with ``masked=True`` in those that they store.
+
+    >>> check = genesis.sparse.as_sparse_gradcheck(genesis.autograd.gradcheck)
+    >>> x = genesis.tensor([[0.0, 1.0], [2.0, 3.0]], dtype=genesis.float64).to_sparse()
+    >>> check(lambda x: x @ genesis.ones(2, 1, dtype=genesis.float64), (x.requires_grad_(),))
+    True
+    """
+
+    @functools.wraps(gradcheck)
+    def check(func: Callable[..., Any], inputs: Any, *args: Any, **kwargs: Any) -> bool:
+        masked = kwargs.pop("masked", False)
+        given = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+        leaves: list[Any] = []
+        builds: list[Any] = []
+        for x in given:
+            build = None
+            if isinstance(x, SparseTensor) and x.requires_grad:
+                x, build = _as_leaf(x, masked)
+            leaves.append(x)
+            builds.append(build)
+
+        def dense(*values: Any) -> Any:
+            made = [v if b is None else b(v) for v, b in zip(values, builds, strict=True)]
+            result = func(*made)
+            several = isinstance(result, (tuple, list))
+            parts = [
+                y.to_dense() if isinstance(y, SparseTensor) else y
+                for y in (result if several else [result])
+            ]
+            return tuple(parts) if several else parts[0]
+
+        return gradcheck(dense, tuple(leaves), *args, **kwargs)
+
+    return check
+
+
+def _as_leaf(x: SparseTensor, masked: bool) -> tuple[Tensor, Callable[[Tensor], Any]]:
+    """The values of a sparse tensor as a leaf, and how it is made from them."""
+    kind, size = x.layout, tuple(x.shape)
+    coo = coalesce(_functions.to_layout(_functions.detach(x), sparse_coo))
+    index, values = coo.indices(), coo.values()
+    if not masked:
+        index = _C.ones(size[: index.shape[0]]).nonzero().T.contiguous()
+        values = coo.to_dense().reshape(index.shape[1], *values.shape[1:])
+
+    def build(data: Tensor) -> Any:
+        return _functions.to_layout(construct(index, data, size, sparse_coo, True), kind)
+
+    return values.detach().clone().requires_grad_(), build
 
 
 class check_sparse_tensor_invariants:
