@@ -69,7 +69,7 @@ def test_code_that_a_page_includes_is_there(page, file, text):
 
 def test_files_of_a_new_operator_are_counted():
     text = (ROOT / "docs/internals/adding-an-op.md").read_text()
-    composed, fused = text.split("## An operator with a kernel")
+    composed, fused = text.split("## A fused operator")
     assert [len(re.findall(r"^\*\*\d\. ", part, re.M)) for part in (composed, fused)] == [3, 7]
 
 
