@@ -11,6 +11,8 @@ from genesis.overrides import DisableTorchFunctionSubclass
 
 __all__ = ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]
 
+_grad: Any = Tensor.grad  # a property of the class
+
 
 class MaskedTensor(Tensor):
     """``data`` with a ``mask`` that is true where an element is specified.
@@ -30,7 +32,9 @@ class MaskedTensor(Tensor):
 
     def __new__(cls, data: Tensor, mask: Tensor, requires_grad: bool = False) -> MaskedTensor:
         _check(data, mask)
-        return _made(data.detach().clone(), mask.clone()).requires_grad_(requires_grad)
+        made = _made(data.detach().clone(), mask.clone())
+        made.requires_grad_(requires_grad)
+        return made
 
     def __init__(self, data: Tensor, mask: Tensor, requires_grad: bool = False) -> None:
         pass
@@ -43,7 +47,8 @@ class MaskedTensor(Tensor):
 
     def get_data(self) -> Tensor:
         """The data, as a plain tensor in the same graph."""
-        return _plain(self)
+        data: Tensor = _plain(self)
+        return data
 
     def get_mask(self) -> Tensor:
         """The mask."""
@@ -51,18 +56,18 @@ class MaskedTensor(Tensor):
 
     def to_tensor(self, value: Any) -> Tensor:
         """The data with ``value`` for elements that are not specified."""
-        return _plain(self).masked_fill(~self._masked_mask, value)
+        return self.get_data().masked_fill(~self._masked_mask, value)
 
     @property
-    def grad(self) -> Tensor | None:  # type: ignore[override]
+    def grad(self) -> Tensor | None:
         with DisableTorchFunctionSubclass():
-            found = Tensor.grad.__get__(self)  # type: ignore[attr-defined]
+            found = _grad.__get__(self)
         return None if found is None else _made(_plain(found), self._masked_mask)
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         with DisableTorchFunctionSubclass():
-            Tensor.grad.__set__(self, None if value is None else _plain(value))  # type: ignore[attr-defined]
+            _grad.__set__(self, None if value is None else _plain(value))
 
     def __repr__(self) -> str:
         data, mask = _plain(self).detach(), self._masked_mask
@@ -124,9 +129,9 @@ def _check(data: Any, mask: Any) -> None:
         )
 
 
-def _made(data: Tensor, mask: Tensor) -> Any:
+def _made(data: Tensor, mask: Tensor) -> MaskedTensor:
     with DisableTorchFunctionSubclass():
-        made = data.as_subclass(MaskedTensor)
+        made: MaskedTensor = data.as_subclass(MaskedTensor)
     made._masked_mask = mask
     return made
 

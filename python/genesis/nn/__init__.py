@@ -46,7 +46,7 @@ _KINDS = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm")
 _LATER = {"DataParallel": "parallel"}
 _LAZY = ["LazyLinear", *(f"Lazy{kind}{n}d" for kind in _KINDS for n in (1, 2, 3))]
 
-__all__ = [
+__all__: list[str] = [
     *modules.__all__,
     *_LAZY,
     "SGD",

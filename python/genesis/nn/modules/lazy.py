@@ -32,7 +32,7 @@ from genesis.nn.modules.linear import Linear
 from genesis.nn.modules.module import Module
 from genesis.nn.uninitialized import UninitializedBuffer, UninitializedParameter, is_lazy
 
-__all__ = [
+__all__: list[str] = [
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
     "LazyBatchNorm3d",

@@ -90,9 +90,10 @@ class _Layer(Module):
         like: dict[str, Any] = {"device": device, "dtype": dtype}
 
         def attention() -> MultiheadAttention:
-            return MultiheadAttention(
+            made: MultiheadAttention = MultiheadAttention(
                 d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **like
             )
+            return made
 
         self.self_attn = attention()
         if cross:
@@ -330,7 +331,10 @@ class Transformer(Module):
                   batch_first, norm_first, bias, device, dtype)  # fmt: skip
 
         def norm() -> LayerNorm:
-            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
+            made: LayerNorm = LayerNorm(
+                d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype
+            )
+            return made
 
         if custom_encoder is not None:
             self.encoder = custom_encoder
