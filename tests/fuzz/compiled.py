@@ -20,16 +20,29 @@ from tests.fuzz.programs import TOLERANCE, operation_of
 from tests.fuzz.target import Target
 
 CALLS = 4  # captured, compared by the library itself, replayed twice
-LEAF = re.compile(r"w\d = L\.tensor")
+LEAF = re.compile(r"w\d = ")
 # What the function and its arguments cannot do twice, and what ends every capture.
 LEFT_OUT = re.compile(r"\.data\b|\.grad = |requires_grad_|retain_grad|detach_|\.backward\(")
 
 
-class Products(Builder):
-    """Programs with more matrix products and repeated sums, which plans rewrite."""
+class Rewritten(Builder):
+    """Programs with more of what plans rewrite: matrix products, repeated sums, reduced rows."""
+
+    def build(self, length: int) -> list[str]:
+        if self.rng.random() < 0.3:
+            rows, columns = self.rng.randint(1, 8), self.rng.choice([255, 256, 300, 496])
+            values = f"L.arange({rows * columns}, dtype=L.{self.dtype}) * {self.rng.random():.3f}"
+            self.add(f"w9 = ({values}).sin().reshape({rows}, {columns}).requires_grad_()")
+        return super().build(length)
 
     def makers(self) -> list[Callable[[], str]]:
-        return [*super().makers(), self.product, self.product, self.repeated]
+        return [*super().makers(), self.product, self.product, self.repeated, self.rows, self.rows]
+
+    def rows(self) -> str:
+        x = self.pick(lambda t: t.dim() > 0 and t.shape[-1] > 200 and t.is_floating_point())
+        of = f"{x}.{self.rng.choice(['sum', 'mean', 'amax', 'amin', 'prod'])}(-1, keepdim=True)"
+        forms = [f"{x} - {of}", f"({x} * 0.5).exp() / ({of}.abs() + 1)", f"({x} - {of}) * {x}", of]
+        return f"{self.new()} = {self.rng.choice(forms)}"
 
     def product(self) -> str:
         x = self.pick(lambda t: t.dim() == 2 and t.is_floating_point())
@@ -161,7 +174,7 @@ class Compiled(Target):
         warnings.simplefilter("ignore")
 
     def case(self, rng: random.Random) -> Iterator[Finding]:
-        steps = Products(rng).build(rng.choice([4, 6, 8, 12, 18]))
+        steps = Rewritten(rng).build(rng.choice([4, 6, 8, 12, 18]))
         grads = rng.random() < 0.7
         self.counts[0] += len(steps)
         self.note("a compiled program(\n" + "\n".join(steps))
