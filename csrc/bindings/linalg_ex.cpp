@@ -144,8 +144,8 @@ static void older_names() {
       [](Args& a) {
         static PyTypeObject* const type = return_type("triangular_solve", {"solution", "cloned_coefficient"});
         const Tensor& m = a.tensor(1);
-        const bool turned = a.boolean(3);
-        const Tensor x = ops::linalg_solve_triangular(turned ? transposed(m) : m, a.tensor(0), a.boolean(2) != turned,
+        const bool transpose = a.boolean(3);
+        const Tensor x = ops::linalg_solve_triangular(transpose ? transposed(m) : m, a.tensor(0), a.boolean(2) != transpose,
                                                       true, a.boolean(4));
         return named(type, {x, ops::clone(m)});
       }>(kBoth, "X with A @ X = input for a triangle of A, and a copy of A. See linalg.solve_triangular().");

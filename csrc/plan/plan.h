@@ -94,6 +94,7 @@ class Plan {
   void merge_groups();
   void find_homes();
   void lower();
+  class Lowering;
   void lower_group(Group& group);
   void place_checks();
   bool takes_place(uint32_t born, uint32_t dying) const;

@@ -77,8 +77,8 @@ void half_gemm(const Problem<float, S>& problem) {
   if (gemm_by_rows(x)) return;
   // Vectors run along the longer side, unless that is the one to waste lanes.
   auto waste = [](int64_t n) { return static_cast<double>(ceil_div(n, kLanes<float>) * kLanes<float>) / n; };
-  const bool turned = x.n < 2 * kLanes<float> && x.m > x.n && waste(x.m) < waste(x.n);
-  cut_for_threads(turned ? x.transposed() : x, true, true, tiled<S>);
+  const bool transposes = x.n < 2 * kLanes<float> && x.m > x.n && waste(x.m) < waste(x.n);
+  cut_for_threads(transposes ? x.transposed() : x, true, true, tiled<S>);
 }
 
 }  // namespace

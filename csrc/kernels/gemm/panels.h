@@ -129,8 +129,8 @@ struct Problem {
   GemmMatrix<S> d = {c, c_row, c_col};
 
   Problem transposed() const {
-    const auto turned = [](const GemmMatrix<S>& x) { return GemmMatrix<S>{x.data, x.col_stride, x.row_stride}; };
-    return {n, m, k, alpha, beta, turned(b), turned(a), c, c_col, c_row, turned(d)};
+    const auto swapped = [](const GemmMatrix<S>& x) { return GemmMatrix<S>{x.data, x.col_stride, x.row_stride}; };
+    return {n, m, k, alpha, beta, swapped(b), swapped(a), c, c_col, c_row, swapped(d)};
   }
   Problem part(Range rows, Range cols) const {
     Problem y = *this;

@@ -222,15 +222,15 @@ bool fits_tile(const Problem<T>& x) {
 template <class T>
 void batched_tiles(int64_t begin, int64_t end, const Problem<T>& x, int64_t a_step, int64_t b_step, int64_t c_step) {
   constexpr int64_t lanes = kLanes<T>, width = kMaxVectors * lanes;
-  alignas(64) T turned[kTileDepth * width];  // B, if its rows are not contiguous
-  const bool turns = x.n > 1 && x.b.col_stride != 1, column_major = x.m == 1 || x.a.row_stride == 1;
+  alignas(64) T copied[kTileDepth * width];  // B, if its rows are not contiguous
+  const bool copies = x.n > 1 && x.b.col_stride != 1, column_major = x.m == 1 || x.a.row_stride == 1;
   const int64_t vectors = ceil_div(x.n, lanes), last = x.n - (vectors - 1) * lanes;
   Tile<T> t{.k = x.alpha == 0 ? 0 : x.k,
             .a = x.a.data,
             .a_row = x.a.row_stride,
             .a_k = x.a.col_stride,
-            .b = turned,
-            .b_k = turns ? width : x.b.row_stride,
+            .b = copied,
+            .b_k = copies ? width : x.b.row_stride,
             .c = x.c,
             .c_row = x.c_row,
             .alpha = x.alpha,
@@ -241,9 +241,9 @@ void batched_tiles(int64_t begin, int64_t end, const Problem<T>& x, int64_t a_st
   for (int64_t i = begin; i < end; ++i) {
     const T* const b = x.b.data + i * b_step;
     t.a = x.a.data + i * a_step, t.c = x.c + i * c_step;
-    if (turns)
+    if (copies)
       for (int64_t p = 0; p < t.k; ++p)
-        for (int64_t j = 0; j < x.n; ++j) turned[p * width + j] = b[p * x.b.row_stride + j * x.b.col_stride];
+        for (int64_t j = 0; j < x.n; ++j) copied[p * width + j] = b[p * x.b.row_stride + j * x.b.col_stride];
     else t.b = b;
     tile(t);
   }
