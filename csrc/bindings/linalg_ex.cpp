@@ -145,8 +145,8 @@ static void older_names() {
         static PyTypeObject* const type = return_type("triangular_solve", {"solution", "cloned_coefficient"});
         const Tensor& m = a.tensor(1);
         const bool transpose = a.boolean(3);
-        const Tensor x = ops::linalg_solve_triangular(transpose ? transposed(m) : m, a.tensor(0), a.boolean(2) != transpose,
-                                                      true, a.boolean(4));
+        const Tensor x = ops::linalg_solve_triangular(transpose ? transposed(m) : m, a.tensor(0),
+                                                      a.boolean(2) != transpose, true, a.boolean(4));
         return named(type, {x, ops::clone(m)});
       }>(kBoth, "X with A @ X = input for a triangle of A, and a copy of A. See linalg.solve_triangular().");
   def<"lu_solve(Tensor input, Tensor LU_data, Tensor LU_pivots, *, Tensor? out=None) -> Tensor", [](Args& a) {

@@ -1,5 +1,5 @@
-// Turns the calls of a group into instructions over tiles (tiles.h): where each operand comes from, and which slots hold
-// what lives in tiles only.
+// Turns the calls of a group into instructions over tiles (tiles.h): where each operand comes from, and which slots
+// hold what lives in tiles only.
 #include <algorithm>
 #include <map>
 #include <tuple>
