@@ -197,8 +197,8 @@ GENESIS_VEC float vatan2(float y, float x) {
   t = hi == 0.0f ? 0.0f : t;
   t = lo == vec::inf ? 1.0f : t;
   float p = vec::atan_poly(t);
-  float turned = vec::pio2_hi - (p - vec::pio2_lo);
-  p = steep ? turned : p;
+  float complement = vec::pio2_hi - (p - vec::pio2_lo);
+  p = steep ? complement : p;
   float mirrored = 2.0f * vec::pio2_hi - (p - 2.0f * vec::pio2_lo);
   p = (vec::bits(x) & vec::sign_bit) ? mirrored : p;
   p = ((x == x) & (y == y)) ? p : vec::nan;

@@ -1,6 +1,6 @@
 // Softmax, its logarithm, and their gradients. Each has two forms: for a line of contiguous elements, and for a tile of
 // neighbouring lines that advance together. Operands of another type, or strided, go through a buffer, and so do short
-// lines, which are turned there into tiles.
+// lines, which are transposed into tiles there.
 #include "kernels/norm/softmax.h"
 
 #include <cmath>
@@ -259,12 +259,12 @@ struct LogSoftmaxBackward {
   }
 };
 
-constexpr int64_t kShort = 72;   // longest line that is better turned
-constexpr int64_t kRoom = 4096;  // elements that are turned at once
+constexpr int64_t kShort = 72;   // longest line that is better transposed
+constexpr int64_t kRoom = 4096;  // elements that are transposed at once
 
 // Runs K over many short lines, some of them at a time: element i of line j goes to i * width + j.
 template <class K, class T>
-void run_turned(std::initializer_list<const View*> views, const Lines& lines) {
+void run_transposed(std::initializer_list<const View*> views, const Lines& lines) {
   const int64_t length = lines.length, width = std::min(kWidth, kRoom / length / 16 * 16);
   const int n = static_cast<int>(views.size());
   const View* view[3];
@@ -316,7 +316,7 @@ template <class K, class T>
 void run(std::initializer_list<const View*> views, int dim) {
   const Lines lines(views, dim, false, kWidth);
   if (lines.across == 1 && lines.length > 1 && lines.length <= kShort && lines.count >= 16)
-    return run_turned<K, T>(views, lines);
+    return run_transposed<K, T>(views, lines);
   const int n = static_cast<int>(views.size());
   const bool tiled = lines.across > 1;
   const View* view[3];

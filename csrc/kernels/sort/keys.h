@@ -55,7 +55,7 @@ struct Coding {
     const U bits = std::bit_cast<U>(x);
     if constexpr (kFloating) {
       const U magnitude = static_cast<U>(bits & ~kSign);
-      // A negative number grows as its magnitude falls: all its bits are turned over, else only the sign.
+      // A negative number grows as its magnitude falls: all its bits are inverted, else only the sign.
       const U negative = static_cast<U>(-static_cast<U>(bits >> (kBits - 1)));
       U key = static_cast<U>(bits ^ (negative | kSign));
       key = magnitude == 0 ? kSign : key;
