@@ -8,7 +8,7 @@ import pytest
 from genesis.func import _batching, vmap
 from genesis.func._batching import _shape, _tensor
 
-from tests.ops.op import assert_close, sample_cases, tensor, to_numpy
+from tests.ops.op import assert_close, function_of, sample_cases, tensor, to_numpy
 from tests.ops.table import OPS
 
 SIZE = 3
@@ -64,19 +64,6 @@ def _cases():
     return [pytest.param(op, s, id=i) for op, s, i in sample_cases(OPS)]
 
 
-def _function(op, sample):
-    form = next(iter(op.forms().values()))
-
-    def function(*leaves):
-        args, kwargs = op.with_leaves(sample, leaves)
-        if op.mutates:
-            args = (args[0] * 1, *args[1:])
-        outputs = op.run(form, args, kwargs)
-        return tuple(out for out in outputs if isinstance(out, genesis.Tensor))
-
-    return function
-
-
 def _place(dim, rank):
     """Where the mapped dimension goes in a batch of tensors of `rank` dimensions."""
     return min(dim, rank) if dim >= 0 else dim
@@ -94,7 +81,7 @@ def _check(op, sample, dim):
     arrays = op.leaves(sample)
     if not arrays:
         pytest.skip("no tensor to map over")
-    function = _function(op, sample)
+    function = function_of(op, sample)
     mapped = [0] if dim is None else range(len(arrays))
     batches, in_dims = [], []
     for k, array in enumerate(arrays):

@@ -405,6 +405,19 @@ def reductions(
     return make
 
 
+def function_of(op: Op, sample: Sample) -> Callable[..., tuple[Any, ...]]:
+    """A row as a function of the leaves of a sample that returns tensors."""
+    form = next(iter(op.forms().values()))
+
+    def function(*leaves: Any) -> tuple[Any, ...]:
+        args, kwargs = op.with_leaves(sample, leaves)
+        if op.mutates:
+            args = (args[0] * 1, *args[1:])
+        return tuple(y for y in op.run(form, args, kwargs) if isinstance(y, genesis.Tensor))
+
+    return function
+
+
 def sample_cases(ops: list[Op]) -> Iterator[tuple[Op, Sample, str]]:
     for op in ops:
         for i, sample in enumerate(op.all_samples()):

@@ -1,0 +1,222 @@
+"""genesis.compile: when a plan is used again, and what ends a capture."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import genesis
+import pytest
+from genesis import nn
+from genesis._compile.compiled import GraphBreak
+
+from tests.compiler.test_compile import bits, plans
+
+F = nn.functional
+
+
+class TestGuards:
+    def test_shapes(self) -> None:
+        f = genesis.compile(lambda x: x.sum(0) * 2)
+        for n in (2, 3, 2, 3, 2, 3):
+            x = genesis.randn(n, 4)
+            assert bits(f(x)) == bits(x.sum(0) * 2)
+            assert bits(f(x.T.contiguous().T)) == bits(x.T.contiguous().T.sum(0) * 2)
+        assert len(f.entries) == 4
+
+    def test_numbers(self) -> None:
+        f = genesis.compile(lambda x, a: x * a)
+        for i in range(20):
+            assert f(genesis.ones(2), i % 3 + 0.5).tolist() == [i % 3 + 0.5] * 2
+
+    def test_number_that_always_changes(self) -> None:
+        f = genesis.compile(lambda x, a: x * a + a)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for i in range(20):
+                assert f(genesis.ones(2), i + 0.5).tolist() == [2 * i + 1.0] * 2
+        assert f.eager is None
+
+    def test_globals_and_closures(self) -> None:
+        scale = 2.0
+        config = {"shift": 1.0}
+
+        def f(x: Any) -> Any:
+            return x * scale + config["shift"]
+
+        c = genesis.compile(f)
+        for _ in range(3):
+            assert c(genesis.ones(1)).item() == 3.0
+        scale = 3.0
+        assert c(genesis.ones(1)).item() == 4.0
+        config["shift"] = 5.0
+        assert c(genesis.ones(1)).item() == 8.0
+
+    def test_attributes(self) -> None:
+        class Scale(nn.Module):
+            factor = 2.0
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.shift = 1.0
+
+            def forward(self, x: Any) -> Any:
+                return x * self.factor + self.shift
+
+        m = Scale()
+        c = genesis.compile(m)
+        for _ in range(3):
+            assert c(genesis.ones(1)).item() == 3.0
+        m.shift = 2.0
+        assert c(genesis.ones(1)).item() == 4.0
+        Scale.factor = 4.0
+        assert c(genesis.ones(1)).item() == 6.0
+
+    def test_parameter_replaced(self) -> None:
+        m = nn.Linear(2, 2)
+        c = genesis.compile(m)
+        x = genesis.ones(1, 2)
+        for i in range(6):
+            if i == 3:
+                m.weight.data = genesis.ones(2, 2)
+            if i == 5:
+                m.weight = nn.Parameter(genesis.zeros(2, 2))
+            assert bits(c(x)) == bits(m(x))
+
+    def test_modes_and_threads(self) -> None:
+        c = genesis.compile(lambda x: x * 2)
+        threads = genesis.get_num_threads()
+        try:
+            for n in (1, 2, 1):
+                genesis.set_num_threads(n)
+                for _ in range(3):
+                    c(genesis.ones(3))
+            assert len(plans(c)) == 2
+        finally:
+            genesis.set_num_threads(threads)
+
+    def test_overlapping_arguments(self) -> None:
+        def f(x: Any, y: Any) -> Any:
+            x.add_(1)
+            return y * 2
+
+        c = genesis.compile(f)
+        for _ in range(3):
+            c(genesis.ones(3), genesis.ones(3))
+        x = genesis.ones(3)
+        assert c(x, x).tolist() == [4.0] * 3
+        assert c(x[:2], x[1:]).tolist() == [6.0, 4.0]
+
+    def test_slices_of_one_tensor(self) -> None:
+        data = genesis.randn(100, 4)
+        f = genesis.compile(lambda x: (x * 2).sum(0))
+        for i in range(0, 100, 10):
+            assert bits(f(data[i : i + 10])) == bits((data[i : i + 10] * 2).sum(0))
+        assert len(f.entries) == 1
+
+    def test_labels_out_of_range(self) -> None:
+        f = genesis.compile(lambda x, y: F.cross_entropy(x, y))
+        for _ in range(3):
+            f(genesis.randn(4, 3), genesis.randint(0, 3, (4,)))
+        with pytest.raises(IndexError, match="out of range"):
+            f(genesis.randn(4, 3), genesis.full((4,), 3))
+        x, y = genesis.randn(4, 3), genesis.tensor([0, -100, 1, -100])
+        assert bits(f(x, y)) == bits(F.cross_entropy(x, y))
+
+
+class TestBreaks:
+    @pytest.mark.parametrize(
+        ("f", "reason"),
+        [
+            (lambda x: x * x.sum().item(), "value of a tensor"),
+            (lambda x: x if x.sum() > 0 else -x, "value of a tensor"),
+            (lambda x: genesis.tensor(x.numpy() * 2), "array"),
+            (lambda x: (print(end=""), x * 2)[1], "print"),
+            (lambda x: x[x > 0], "memory|kernel|value"),
+            (lambda x: x.unique(), "memory|kernel|value"),
+        ],
+    )
+    def test_break(self, f: Any, reason: str) -> None:
+        x = genesis.tensor([1.0, -2.0, 3.0])
+        c = genesis.compile(f)
+        for _ in range(4):
+            assert bits(c(x)) == bits(f(x))
+        assert not plans(c)
+        explained = genesis.compiler.explain(f, x)
+        assert len(explained.breaks) == 1
+        import re
+
+        assert re.search(reason, explained.breaks[0].reason)
+        with pytest.raises(GraphBreak, match=reason):
+            genesis.compile(f, fullgraph=True)(x)
+
+    def test_line(self) -> None:
+        def f(x: Any) -> Any:
+            y = x * 2
+            return y.item()
+
+        (found,) = genesis.compiler.explain(f, genesis.ones(())).breaks
+        line = f.__code__.co_firstlineno + 2
+        assert found.where == f"{__file__}:{line}"
+
+    def test_side_effects(self) -> None:
+        calls: list[int] = []
+
+        def f(x: Any) -> Any:
+            calls.append(1)
+            return x * len(calls)
+
+        c = genesis.compile(f)
+        assert [c(genesis.ones(())).item() for _ in range(5)] == [1, 2, 3, 4, 5]
+        assert "changes" in str(c.eager)
+
+    def test_python_random(self) -> None:
+        import random
+
+        def f(x: Any) -> Any:
+            return x * random.random()
+
+        random.seed(0)
+        right = [random.random() for _ in range(5)]
+        random.seed(0)
+        c = genesis.compile(f)
+        assert [c(genesis.ones((), dtype=genesis.float64)).item() for _ in range(5)] == right
+
+    def test_hidden_counter(self) -> None:
+        import itertools
+
+        counter = itertools.count(1)
+        c = genesis.compile(lambda x: x * next(counter))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = [c(genesis.ones(())).item() for _ in range(4)]
+        assert found[0] == 1 and len(set(found)) == 4
+
+    def test_hooks(self) -> None:
+        w = genesis.ones(2, requires_grad=True)
+        seen = []
+        w.register_hook(lambda g: seen.append(1))
+
+        def f(x: Any) -> Any:
+            w.grad = None
+            (w * x).sum().backward()
+            return x * 2
+
+        c = genesis.compile(f)
+        for _ in range(4):
+            c(genesis.ones(2))
+        assert len(seen) == 4
+
+    def test_custom_function(self) -> None:
+        class Double(genesis.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return g * 2
+
+        c = genesis.compile(lambda x: Double.apply(x) + 1)
+        assert [c(genesis.ones(())).item() for _ in range(4)] == [3.0] * 4
+        assert not plans(c)
