@@ -328,16 +328,18 @@ Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::
                       dtype.value_or(DType::Float32));
   const Tensor x = cast(input, dtype.value_or(input.dtype()));
   const bool fused = p == 1 || p == 2 || p == std::numeric_limits<double>::infinity();
-  const bool half = x.dtype() == DType::Float16 || x.dtype() == DType::BFloat16;
-  if (half && !fused)
-    return cast(norm(cast(x, DType::Float32), p, dims, keepdim, {}), x.dtype());  // |x|^p overflows a half
+  const bool powers = !fused && p != 0 && !std::isinf(p);
+  if (powers && x.dtype() != DType::Float64)  // |x|^p leaves the range of the others
+    return cast(norm(cast(x, DType::Float64), p, dims, keepdim, {}), x.dtype());
   const Reduction r("norm", x, dims, keepdim);
   require(r.count > 0 || (p >= 0 && !std::isinf(p)), "norm: the ", p,
           "-norm of no elements is not defined, and the input has shape ", x.shape());
+  // Of one element, every norm but the count is its magnitude, whose powers may leave the dtype's range.
+  const bool single = r.count == 1 && p != 0;
   Tensor y;
-  if (fused) {
+  if (fused || single) {
     y = result(r, x.dtype(), 0);
-    if (r.count > 0) kernels::norm(r.view(y), x.view(), p);
+    if (r.count > 0) kernels::norm(r.view(y), x.view(), single ? std::numeric_limits<double>::infinity() : p);
   } else {
     const WithGradMode off(false);
     if (p == 0) y = sum(ne(x, 0.0), dims, keepdim, x.dtype());

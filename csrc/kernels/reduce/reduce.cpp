@@ -1,6 +1,7 @@
 // Sums, products, norms, and what else is one associative operation.
 #include "kernels/reduce/reduce.h"
 
+#include <atomic>
 #include <cmath>
 #include <type_traits>
 
@@ -72,6 +73,7 @@ struct Finish : Monoid<M> {
   Output y;
   double divisor = 1;
   bool root = false;
+  std::atomic<bool>* out_of_range = nullptr;  // set where a sum of squares overflows float32 or loses bits to underflow
   Finish(DType dtype, const View& y) : dtype(dtype), y(y) {}
 
   void store(const typename Monoid<M>::Acc& acc, int64_t at) const {
@@ -79,17 +81,17 @@ struct Finish : Monoid<M> {
       y.put(at, static_cast<int64_t>(acc.value));
     } else {
       const double value = divisor == 1 ? acc.value : acc.value / divisor;
+      if (out_of_range && (value < 1e-28 || std::isinf(value))) out_of_range->store(true, std::memory_order_relaxed);
       y.put(at, static_cast<typename M::Lane>(root ? std::sqrt(value) : value));
     }
   }
 };
 
 template <class Op, class Map = Same>
-void run(View y, View x, double divisor = 1, bool root = false) {
+void run(View y, View x, double divisor = 1) {
   const auto reduce_in = [&]<class M>(DType dtype) {
     Finish<M> r(dtype, y);
     r.divisor = divisor;
-    r.root = root;
     reduce(r, y, x);
   };
   if constexpr (std::is_same_v<Op, Add> && std::is_same_v<Map, Same>) {  // sums, of half types where they lie
@@ -103,6 +105,20 @@ void run(View y, View x, double divisor = 1, bool root = false) {
   if (t == DType::Float32) return reduce_in.template operator()<Floating<float, Op, Map>>(t);
   if (t == DType::Float64) return reduce_in.template operator()<Floating<double, Op, Map>>(t);
   if constexpr (std::is_same_v<Map, Same>) reduce_in.template operator()<Integer<Op>>(DType::Int64);
+}
+
+template <class T>
+void euclidean(View y, View x, std::atomic<bool>* out_of_range) {
+  Finish<Floating<T, Add, Square>> r(dtype_of<T>, y);
+  r.root = true;
+  r.out_of_range = out_of_range;
+  reduce(r, y, x);
+}
+// Squares of float32 are summed in float32, which is faster, and again in float64 where they leave its range.
+void euclidean(View y, View x) {
+  std::atomic<bool> out_of_range = compute_type(y.dtype) == DType::Float64;
+  if (!out_of_range) euclidean<float>(y, x, &out_of_range);
+  if (out_of_range) euclidean<double>(y, x, nullptr);
 }
 
 struct Or : Same {
@@ -145,7 +161,7 @@ void all(View y, View x) { reduce(Bits<And, bool>(y), y, x); }
 void count_nonzero(View y, View x) { reduce(Bits<Count, int64_t>(y), y, x); }
 void norm(View y, View x, double p) {
   if (p == 1) run<Add, Magnitude>(y, x);
-  else if (p == 2) run<Add, Square>(y, x, 1, true);
+  else if (p == 2) euclidean(y, x);
   else run<Larger, Magnitude>(y, x);
 }
 GENESIS_KERNEL(sum)
