@@ -7,6 +7,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis.optim._options import options_from_signature
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -27,6 +28,7 @@ class Adafactor(Optimizer):
     [0.9900000095367432, 0.9900000095367432]
     """
 
+    @options_from_signature()
     def __init__(
         self,
         params: Iterable[Any],
@@ -38,17 +40,7 @@ class Adafactor(Optimizer):
         *,
         foreach: bool | None = None,
         maximize: bool = False,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "weight_decay")

@@ -7,6 +7,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis.optim._options import options_from_signature
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -26,6 +27,10 @@ class Adagrad(Optimizer):
     [0.99, 0.99]
     """
 
+    @options_from_signature(
+        "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize "
+        "differentiable fused"
+    )
     def __init__(
         self,
         params: Iterable[Any],
@@ -39,19 +44,7 @@ class Adagrad(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
         fused: bool | None = None,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         names = ("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
@@ -99,6 +92,7 @@ class Adadelta(Optimizer):
     [0.9968, 0.9968]
     """
 
+    @options_from_signature("lr rho eps weight_decay maximize capturable foreach differentiable")
     def __init__(
         self,
         params: Iterable[Any],
@@ -111,18 +105,7 @@ class Adadelta(Optimizer):
         capturable: bool = False,
         maximize: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "eps", "weight_decay")
@@ -157,6 +140,9 @@ class RMSprop(Optimizer):
     [0.9, 0.9]
     """
 
+    @options_from_signature(
+        "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+    )
     def __init__(
         self,
         params: Iterable[Any],
@@ -170,20 +156,7 @@ class RMSprop(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "eps", "weight_decay", "momentum", "alpha")

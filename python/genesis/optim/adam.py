@@ -7,7 +7,8 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis.optim.optimizer import Optimizer, ParamGroup, betas_apart
+from genesis.optim._options import options_from_signature
+from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
 class Adam(Optimizer):
@@ -27,7 +28,10 @@ class Adam(Optimizer):
     [0.999, 0.999]
     """
 
-    @betas_apart
+    @options_from_signature(
+        "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused "
+        "decoupled_weight_decay"
+    )
     def __init__(
         self,
         params: Iterable[Any],
@@ -43,21 +47,7 @@ class Adam(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "eps", "weight_decay")
@@ -88,7 +78,7 @@ class AdamW(Adam):
     [0.4, 0.4]
     """
 
-    @betas_apart
+    @options_from_signature(decoupled_weight_decay=True)
     def __init__(
         self,
         params: Iterable[Any],
@@ -103,21 +93,7 @@ class AdamW(Adam):
         capturable: bool = False,
         differentiable: bool = False,
         fused: bool | None = None,
-    ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+    ) -> None: ...
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)

@@ -7,6 +7,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis.optim._options import options_from_signature
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -23,6 +24,10 @@ class NAdam(Optimizer):
     [0.9979, 0.9979]
     """
 
+    @options_from_signature(
+        "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach "
+        "capturable differentiable"
+    )
     def __init__(
         self,
         params: Iterable[Any],
@@ -37,20 +42,7 @@ class NAdam(Optimizer):
         maximize: bool = False,
         capturable: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "eps", "weight_decay", "momentum_decay")
@@ -86,6 +78,10 @@ class RAdam(Optimizer):
     [0.998, 0.998]
     """
 
+    @options_from_signature(
+        "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay "
+        "differentiable"
+    )
     def __init__(
         self,
         params: Iterable[Any],
@@ -99,19 +95,7 @@ class RAdam(Optimizer):
         maximize: bool = False,
         capturable: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "eps", "weight_decay")
@@ -148,6 +132,7 @@ class Adamax(Optimizer):
     [0.998, 0.998]
     """
 
+    @options_from_signature()
     def __init__(
         self,
         params: Iterable[Any],
@@ -160,18 +145,7 @@ class Adamax(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
         capturable: bool = False,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "eps", "weight_decay")

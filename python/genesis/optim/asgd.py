@@ -7,6 +7,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis.optim._options import options_from_signature
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -27,6 +28,7 @@ class ASGD(Optimizer):
     [0.98, 0.98]
     """
 
+    @options_from_signature()
     def __init__(
         self,
         params: Iterable[Any],
@@ -39,19 +41,7 @@ class ASGD(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
         capturable: bool = False,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "weight_decay")

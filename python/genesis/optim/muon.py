@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from genesis import _C
+from genesis.optim._options import options_from_signature
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -25,6 +26,7 @@ class Muon(Optimizer):
     True
     """
 
+    @options_from_signature()
     def __init__(
         self,
         params: Iterable[Any],
@@ -36,18 +38,7 @@ class Muon(Optimizer):
         eps: float = 1e-7,
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "weight_decay", "momentum")

@@ -509,23 +509,6 @@ def _adapted(value: Any, param: Tensor | None, key: str | None) -> Any:
     return copy.deepcopy(value)
 
 
-def betas_apart(init: Any) -> Any:
-    """Decorates ``__init__``: callers may write ``beta1=`` and ``beta2=`` for ``betas=``."""
-
-    @functools.wraps(init)
-    def joined(self: Any, *args: Any, **kwargs: Any) -> None:
-        if "beta1" in kwargs or "beta2" in kwargs:
-            if "betas" in kwargs or len(args) > 2:
-                raise TypeError(
-                    f"{type(self).__name__}: betas and beta1, beta2 are two names of the same "
-                    "options; pass one of them"
-                )
-            kwargs["betas"] = kwargs.pop("beta1", 0.9), kwargs.pop("beta2", 0.999)
-        init(self, *args, **kwargs)
-
-    return joined
-
-
 def __getattr__(name: str) -> Any:
     if name == "SGD":
         from genesis.optim.sgd import SGD

@@ -7,6 +7,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis.optim._options import options_from_signature
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -26,6 +27,7 @@ class SGD(Optimizer):
     [0.0, 0.0]
     """
 
+    @options_from_signature()
     def __init__(
         self,
         params: Iterable[Any],
@@ -39,19 +41,7 @@ class SGD(Optimizer):
         foreach: bool | None = None,
         differentiable: bool = False,
         fused: bool | None = None,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "momentum", "weight_decay")

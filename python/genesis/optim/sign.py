@@ -7,6 +7,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis.optim._options import options_from_signature
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -24,6 +25,7 @@ class Rprop(Optimizer):
     [0.99, 0.99]
     """
 
+    @options_from_signature("lr etas step_sizes foreach maximize differentiable capturable")
     def __init__(
         self,
         params: Iterable[Any],
@@ -35,17 +37,7 @@ class Rprop(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr")
@@ -83,6 +75,7 @@ class Lion(Optimizer):
     [0.5, 0.5]
     """
 
+    @options_from_signature()
     def __init__(
         self,
         params: Iterable[Any],
@@ -94,17 +87,7 @@ class Lion(Optimizer):
         foreach: bool | None = None,
         capturable: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, options)
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         self._require_not_negative(group, "lr", "weight_decay")

@@ -8,6 +8,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis.optim._options import options_from_signature
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
 
@@ -24,6 +25,7 @@ class SparseAdam(Optimizer):
     >>> optimizer.step()
     """
 
+    @options_from_signature()
     def __init__(
         self,
         params: Iterable[Any],
@@ -31,8 +33,7 @@ class SparseAdam(Optimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+    ) -> None: ...
 
     def check_options(self, group: ParamGroup) -> None:
         if not group["lr"] > 0 or not group["eps"] > 0:
