@@ -9,76 +9,93 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// How many steps are written out: narrow vectors do not hide the moving of pointers, least of all where another thread
+// How many steps of k are unrolled. Narrow vectors do not hide the pointer arithmetic, least of all when another thread
 // shares the core.
 constexpr int kSteps = kVectorBytes == 32 ? 4 : 1;
 
-template <class T, int rows, int vectors, Order order, bool masked>
-void tile(const Tile<T>& t) {
-  constexpr int lanes = kLanes<T>;
-  const Mask<T> mask(t.last);
-  const T* b = t.b;
-  Vec<T> sum[rows][vectors] = {};
-  auto step = [&](auto element, int64_t b_k) __attribute__((always_inline)) {
-    Vec<T> row[vectors];
-#pragma GCC unroll 8
-    for (int j = 0; j < vectors; ++j)
-      row[j] = masked && j == vectors - 1 ? load(b + j * lanes, mask) : load(b + j * lanes);
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-      const Vec<T> x = broadcast<T>(element(i));
-#pragma GCC unroll 8
-      for (int j = 0; j < vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
-    }
-    b += b_k;
-  };
+// The sums of a tile. The functions below are inlined into tile(), which keeps the sums in registers.
+template <class T, int rows, int vectors>
+using Sums = Vec<T>[rows][vectors];
 
-  // C and what lies ahead are fetched a little at a time: a burst would take the line buffers away from the loads.
-  int segment = 0;
+// Adds one step of k: the product of a column of A, `element(i)` for each row, and a row of B.
+template <bool masked, class T, int rows, int vectors, class Element>
+[[gnu::always_inline]] inline void add_step(Sums<T, rows, vectors>& sum, Element element, const T* b, Mask<T> mask) {
+  constexpr int lanes = kLanes<T>;
+  Vec<T> row[vectors];
+#pragma GCC unroll 8
+  for (int j = 0; j < vectors; ++j)
+    row[j] = masked && j == vectors - 1 ? load(b + j * lanes, mask) : load(b + j * lanes);
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+    const Vec<T> x = broadcast<T>(element(i));
+#pragma GCC unroll 8
+    for (int j = 0; j < vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+  }
+}
+
+// Prefetches C and the memory ahead, a little in each segment of k: a burst would occupy the line fill buffers that
+// the loads need.
+template <class T, int rows, int vectors>
+struct Prefetch {
+  const Tile<T>& t;
   const T* ahead = t.ahead;
-  auto fetch_ahead = [&]() __attribute__((always_inline)) {
+  int segment = 0;
+
+  [[gnu::always_inline]] void operator()() {
     if (segment < rows)
-      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.c + segment * t.c_row + j * lanes, 1);
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(t.c + segment * t.c_row + j * kLanes<T>, 1);
     ++segment;
     for (int64_t i = 0; i < t.ahead_lines; ++i) __builtin_prefetch(ahead + i * t.ahead_stride);
     ahead += t.ahead_step;
-  };
+  }
+};
 
-  if constexpr (order == Order::column_major) {
-    const T* a = t.a;
-    auto run = [&](auto a_k, auto b_k) __attribute__((always_inline)) {
-      for (int64_t left = t.k; left > 0; left -= kSegment) {
-        fetch_ahead();
-#pragma GCC unroll kSteps
-        for (int64_t p = std::min(left, kSegment); p > 0; --p, a += a_k) step([&](int i) { return a[i]; }, b_k);
-      }
-    };
-    constexpr std::integral_constant<int64_t, rows> a_packed;
-    constexpr std::integral_constant<int64_t, vectors * lanes> b_packed;
-    if (kSteps > 1 && !masked && t.a_k == a_packed && t.b_k == b_packed) run(a_packed, b_packed);
-    else run(t.a_k, t.b_k);
-  } else {
-    // Every third row has a pointer and its neighbours are reached by indexed addressing: a pointer for each would
-    // not fit the integer registers. The asm hides that the pointers are related, or the compiler would undo this.
-    // They are no array, which the compiler would keep in memory.
-    static_assert(rows <= 9);
-    const int64_t stride = t.a_row;
-    const T *a0 = t.a, *a3 = a0 + 3 * stride, *a6 = a0 + 6 * stride;
+template <bool masked, class T, int rows, int vectors>
+[[gnu::always_inline]] inline void add_column_major(const Tile<T>& t, Sums<T, rows, vectors>& sum, Mask<T> mask) {
+  const T *a = t.a, *b = t.b;
+  Prefetch<T, rows, vectors> prefetch{t};
+  auto run = [&](auto a_k, auto b_k) __attribute__((always_inline)) {
     for (int64_t left = t.k; left > 0; left -= kSegment) {
-      fetch_ahead();
+      prefetch();
 #pragma GCC unroll kSteps
-      for (int64_t p = std::min(left, kSegment); p > 0; --p) {
-        const auto element = [&](int i) {
-          const int64_t row = (i % 3) * stride;  // named: g++ 12 loses it between the branches when it sanitizes
-          return (i < 3 ? a0 : i < 6 ? a3 : a6)[row];
-        };
-        step(element, t.b_k);
-        ++a0, ++a3, ++a6;
-        asm("" : "+r"(a0), "+r"(a3), "+r"(a6));
-      }
+      for (int64_t p = std::min(left, kSegment); p > 0; --p, a += a_k, b += b_k)
+        add_step<masked>(sum, [&](int i) { return a[i]; }, b, mask);
+    }
+  };
+  constexpr std::integral_constant<int64_t, rows> a_packed;
+  constexpr std::integral_constant<int64_t, vectors * kLanes<T>> b_packed;
+  if (kSteps > 1 && !masked && t.a_k == a_packed && t.b_k == b_packed) run(a_packed, b_packed);
+  else run(t.a_k, t.b_k);
+}
+
+// Every third row has a pointer; its neighbours use indexed addressing, because one pointer per row would not fit the
+// integer registers. The asm hides from the compiler that the pointers are related; otherwise it would undo this. They
+// are separate variables because the compiler would keep an array in memory.
+template <bool masked, class T, int rows, int vectors>
+[[gnu::always_inline]] inline void add_row_major(const Tile<T>& t, Sums<T, rows, vectors>& sum, Mask<T> mask) {
+  static_assert(rows <= 9);
+  const int64_t stride = t.a_row;
+  const T *a0 = t.a, *a3 = a0 + 3 * stride, *a6 = a0 + 6 * stride, *b = t.b;
+  Prefetch<T, rows, vectors> prefetch{t};
+  for (int64_t left = t.k; left > 0; left -= kSegment) {
+    prefetch();
+#pragma GCC unroll kSteps
+    for (int64_t p = std::min(left, kSegment); p > 0; --p, b += t.b_k) {
+      const auto element = [&](int i) {
+        const int64_t row = (i % 3) * stride;  // a variable: g++ 12 with sanitizers loses the value in the branches
+        return (i < 3 ? a0 : i < 6 ? a3 : a6)[row];
+      };
+      add_step<masked>(sum, element, b, mask);
+      ++a0, ++a3, ++a6;
+      asm("" : "+r"(a0), "+r"(a3), "+r"(a6));
     }
   }
+}
 
+// C = alpha * sum + beta * D
+template <bool masked, class T, int rows, int vectors>
+[[gnu::always_inline]] inline void store_sums(const Tile<T>& t, const Sums<T, rows, vectors>& sum, Mask<T> mask) {
+  constexpr int lanes = kLanes<T>;
   auto write = [&](auto combine) __attribute__((always_inline)) {
     T* c = t.c;
     const T* d = t.d ? t.d : t.c;
@@ -96,6 +113,15 @@ void tile(const Tile<T>& t) {
       end ? store(c, fma(beta, load(d, mask), x), mask) : store(c, fma(beta, load(d), x));
     });
   }
+}
+
+template <class T, int rows, int vectors, Order order, bool masked>
+void tile(const Tile<T>& t) {
+  const Mask<T> mask(t.last);
+  Sums<T, rows, vectors> sum = {};
+  if constexpr (order == Order::column_major) add_column_major<masked>(t, sum, mask);
+  else add_row_major<masked>(t, sum, mask);
+  store_sums<masked>(t, sum, mask);
 }
 
 template <class T, Order order, bool masked, int index>
