@@ -10,6 +10,7 @@
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "ops/create.h"
+#include "ops/view.h"
 
 namespace genesis::py {
 
@@ -44,6 +45,32 @@ PyObject* make_batched(Args& a) {
       PyObject_GenericSetAttr(self.get(), level_name, a[1]) < 0)
     throw_python();
   return self.release();
+}
+
+/// The tensor whose elements `o` maps over; an error in Python if there is none.
+Object value_of(PyObject* o) { return Object(PyObject_GenericGetAttr(o, value_name)); }
+
+PyObject* physical(Args& a) {
+  Object x = Object::borrow(a[0]);
+  while (is_batched(x.get())) x = value_of(x.get());
+  return x.release();
+}
+
+PyObject* levels_of(Args& a) {
+  Object found(PyList_New(0));
+  for (Object x = Object::borrow(a[0]); is_batched(x.get()); x = value_of(x.get())) {
+    const Object level(PyObject_GenericGetAttr(x.get(), level_name));
+    if (PyList_Append(found.get(), level.get()) < 0) throw_python();
+  }
+  if (PyList_Reverse(found.get()) < 0) throw_python();
+  return found.release();
+}
+
+Tensor repeated(Args& a) {
+  const Tensor& x = a.tensor(0);
+  Dims shape = a.dims(1);
+  for (int d = 0; d < x.dim(); ++d) shape.push_back(x.size(d));
+  return ops::expand(x, shape);
 }
 
 }  // namespace
@@ -83,6 +110,12 @@ static const Family family([] {
   def<"_batched(Tensor value, Any level, Tensor? replaced=None) -> Tensor", make_batched>(
       kFunction | kTool,
       "The tensor whose elements along the first dimension of `value` vmap maps over; `replaced` with that value.");
+  def<"_physical(Any object) -> Any", physical>(
+      kFunction | kTool, "The plain tensor behind a batched one: dimensions of all levels, then its own.");
+  def<"_levels_of(Any object) -> list", levels_of>(kFunction | kTool,
+                                                   "The levels at which an object is batched, the outermost first.");
+  def<"_repeated(Tensor x, int[] sizes) -> Tensor", repeated>(kFunction | kTool,
+                                                              "`x` expanded by new first dimensions of these sizes.");
   def<"_is_batched(Any object) -> bool", [](Args& a) { return is_batched(a[0]); }>(
       kFunction | kTool, "Whether vmap maps over the object.");
   def<"_set_mapping(bool on) -> None", [](Args& a) -> PyObject* {

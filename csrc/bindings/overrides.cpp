@@ -250,7 +250,10 @@ PyObject* call_override(PyObject* function, const Invocation& call, const char* 
 
 PyObject* override_slot(const char* name, const char* part, std::span<PyObject* const> args) {
   const bool batched = std::any_of(args.begin(), args.end(), is_batched);
-  if (!dispatch_bit(kModes) && !batched && !class_overrides_on()) return nullptr;
+  if (!dispatch_bit(kModes) && !batched) {
+    if (!class_overrides_on()) return nullptr;
+    if (part && std::none_of(args.begin(), args.end(), overrides)) return nullptr;  // a property: no nested arguments
+  }
   Object function(PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), name));
   if (part) function = Object(PyObject_GetAttrString(function.get(), part));
   return call_override(function.get(), {nullptr, args.data(), static_cast<Py_ssize_t>(args.size()), nullptr}, name);

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 __all__ = ["TreeSpec", "tree_flatten", "tree_leaves", "tree_map", "tree_paths", "tree_unflatten"]
 
 
-@dataclass(frozen=True)
 class TreeSpec:
     """The shape of a tree: its kind of container, the keys of a dict, and what it contains.
 
@@ -21,15 +19,29 @@ class TreeSpec:
     {'a': *, 'b': (*, *)}
     """
 
-    kind: type[Any] | None  # None: a leaf
-    keys: tuple[Any, ...] = ()
-    children: tuple[TreeSpec, ...] = ()
+    __slots__ = ("children", "keys", "kind", "num_leaves")
 
-    @property
-    def num_leaves(self) -> int:
-        if self.kind is None:
-            return 1
-        return sum([1 if child is _LEAF else child.num_leaves for child in self.children])
+    def __init__(
+        self,
+        kind: type[Any] | None,  # None: a leaf
+        keys: tuple[Any, ...] = (),
+        children: tuple[TreeSpec, ...] = (),
+        num_leaves: int = 1,
+    ) -> None:
+        self.kind = kind
+        self.keys = keys
+        self.children = children
+        self.num_leaves = num_leaves
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TreeSpec):
+            return NotImplemented
+        return (
+            self.kind is other.kind and self.keys == other.keys and self.children == other.children
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.keys, self.children))
 
     def __repr__(self) -> str:
         if self.kind is None:
@@ -64,7 +76,8 @@ def tree_unflatten(leaves: Iterable[Any], spec: TreeSpec) -> Any:
     >>> tree_unflatten([1, 2], tree_flatten((0, [0]))[1])
     (1, [2])
     """
-    leaves = list(leaves)
+    if type(leaves) is not list:
+        leaves = list(leaves)
     if len(leaves) != spec.num_leaves:
         raise ValueError(
             f"tree_unflatten: {len(leaves)} leaves for {spec}, which has {spec.num_leaves}"
@@ -116,14 +129,13 @@ def tree_paths(spec: TreeSpec) -> list[str]:
 def _flatten(tree: Any, leaves: list[Any]) -> TreeSpec:
     kind = type(tree)
     if kind is dict or kind is OrderedDict:
-        return TreeSpec(kind, tuple(tree), _flatten_children(tree.values(), leaves))
-    if kind is list or isinstance(tree, tuple):
-        return TreeSpec(kind, (), _flatten_children(tree, leaves))
-    leaves.append(tree)
-    return _LEAF
-
-
-def _flatten_children(children: Iterable[Any], leaves: list[Any]) -> tuple[TreeSpec, ...]:
+        keys, children = tuple(tree), tree.values()
+    elif kind is list or isinstance(tree, tuple):
+        keys, children = (), tree
+    else:
+        leaves.append(tree)
+        return _LEAF
+    before = len(leaves)
     specs = []
     for child in children:
         if isinstance(child, (dict, list, tuple)):
@@ -131,17 +143,20 @@ def _flatten_children(children: Iterable[Any], leaves: list[Any]) -> tuple[TreeS
         else:  # without a call: most children are leaves
             leaves.append(child)
             specs.append(_LEAF)
-    return tuple(specs)
+    return TreeSpec(kind, keys, tuple(specs), len(leaves) - before)
 
 
 def _build(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
-    if spec.kind is None:
+    kind = spec.kind
+    if kind is None:
         return next(leaves)
-    children = [
-        next(leaves) if child is _LEAF else _build(child, leaves) for child in spec.children
-    ]
-    if issubclass(spec.kind, dict):
-        return spec.kind(zip(spec.keys, children, strict=True))
-    if hasattr(spec.kind, "_make"):  # a named tuple takes its fields one by one
-        return spec.kind._make(children)
-    return spec.kind(children)
+    values = [next(leaves) if child is _LEAF else _build(child, leaves) for child in spec.children]
+    if kind is list:
+        return values
+    if kind is tuple:
+        return tuple(values)
+    if issubclass(kind, dict):
+        return kind(zip(spec.keys, values, strict=True))
+    if hasattr(kind, "_make"):  # a named tuple takes its fields one by one
+        return kind._make(values)
+    return kind(values)

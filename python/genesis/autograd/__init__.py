@@ -153,23 +153,7 @@ def grad(
     if isinstance(allow_unused, _C.Tensor):
         raise TypeError("grad: allow_unused must be a bool or None, got Tensor")
     unused = bool(allow_unused) or materialize_grads
-    grads: tuple[Any, ...]
-    if (batching := sys.modules.get("genesis.func._batching")) and _any_batched(
-        batching.BatchedTensor, outputs, inputs, grad_outputs
-    ):
-        from genesis.func import _grad
-
-        grads = _grad.grad(
-            _listed(outputs),
-            _listed(inputs),
-            None if grad_outputs is None else _listed(grad_outputs),
-            retain_graph,
-            create_graph,
-            unused,
-            rows,
-        )
-    else:
-        grads = _C._grad(outputs, inputs, grad_outputs, retain_graph, create_graph, unused, rows)
+    grads = _grad(outputs, inputs, grad_outputs, retain_graph, create_graph, unused, rows)
     if materialize_grads:
         grads = tuple(
             (_C.zeros(rows, *x.shape, dtype=x.dtype) if rows else _C.zeros_like(x))
@@ -180,12 +164,32 @@ def grad(
     return grads
 
 
-def _listed(tensors: Any) -> list[Any]:
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+def _grad(
+    outputs: Any,
+    inputs: Any,
+    seeds: Any,
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool,
+    rows: int = 0,
+) -> tuple[Any, ...]:
+    """``_C._grad``, also of tensors that vmap maps over."""
+    if "genesis.func._batching" in sys.modules:
+        outputs, inputs = _listed(outputs), _listed(inputs)
+        seeds = None if seeds is None else _listed(seeds)
+        if any([_C._is_batched(x) for x in (*outputs, *inputs, *(seeds or ()))]):
+            from genesis.func import _grad
+
+            return _grad.grad(
+                outputs, inputs, seeds, retain_graph, create_graph, allow_unused, rows
+            )
+    return _C._grad(outputs, inputs, seeds, retain_graph, create_graph, allow_unused, rows)
 
 
-def _any_batched(cls: type[Any], *groups: Any) -> bool:
-    return any(type(x) is cls for group in groups if group is not None for x in _listed(group))
+def _listed(tensors: Any) -> Any:
+    if isinstance(tensors, Tensor):
+        return [tensors]
+    return tensors if isinstance(tensors, (list, tuple)) else list(tensors)
 
 
 def _batch_size(grad_outputs: _Grads) -> int:

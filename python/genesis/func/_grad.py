@@ -7,7 +7,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
-from genesis.func._batching import Level, expand_to, levels_of, physical, rewrap
+from genesis.func._batching import Level, expanded, levels_of, physical, rewrap
 
 
 def grad(
@@ -27,16 +27,41 @@ def grad(
     if rows:
         return _of_rows(rows, outputs, inputs, seeds, create_graph, allow_unused)
     seeds = [None] * len(outputs) if seeds is None else list(seeds)
-    wanted = _union(inputs)
-    beyond = [v for v in _union([s for s in seeds if s is not None]) if v not in wanted]
-    if beyond:
+    levels = list(map(levels_of, inputs))
+    wanted = _union(levels)
+    of_seeds = _union([levels_of(s) for s in seeds if s is not None])
+    if beyond := [v for v in of_seeds if v not in wanted]:
         return _row_by_row(beyond[-1], outputs, inputs, seeds, create_graph, allow_unused)
+    _check_independent(outputs, inputs, levels)
+    flat, flat_seeds = [], []
+    for y, s in zip(outputs, seeds, strict=True):
+        value, own = expanded(y, wanted)
+        flat.append(value)
+        if s is not None:
+            s = s if s.dtype == y.dtype else s.to(y.dtype)
+            flat_seeds.append(expanded(s, own)[0])
+        elif y.numel() == 1:
+            flat_seeds.append(_C.ones(value.shape, dtype=value.dtype))
+        else:
+            raise RuntimeError(
+                f"grad: an output of shape {tuple(y.shape)} needs a gradient in grad_outputs"
+            )
+    flat_inputs = list(map(physical, inputs))
+    found = _C._grad(flat, flat_inputs, flat_seeds, retain_graph, create_graph, allow_unused)
+    return tuple(
+        [None if g is None else rewrap(g, own) for g, own in zip(found, levels, strict=True)]
+    )
+
+
+def _check_independent(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], levels: list[list[Level]]
+) -> None:
+    """Every output must be mapped only at levels at which the inputs that it depends on are."""
     for y in outputs:
-        if not physical(y).requires_grad:
-            continue
         own = levels_of(y)
-        for x in inputs:
-            there = levels_of(x)
+        if levels.count(own) == len(levels) or not physical(y).requires_grad:
+            continue
+        for x, there in zip(inputs, levels, strict=True):
             if all(level in there for level in own) or not _reaches(y, x):
                 continue
             raise RuntimeError(
@@ -44,29 +69,6 @@ def grad(
                 "the sum over the batch; use genesis.func.grad, which differentiates with "
                 "respect to each element, or map over the input"
             )
-    grown = [expand_to(y, wanted) for y in outputs]
-    flat = []
-    for y, s in zip(grown, seeds, strict=True):
-        if s is None:
-            if y.numel() != 1:
-                raise RuntimeError(
-                    f"grad: an output of shape {tuple(y.shape)} needs a gradient in grad_outputs"
-                )
-            flat.append(_C.ones_like(physical(y).detach()))
-        else:
-            own = levels_of(y)
-            flat.append(physical(expand_to(s.to(y.dtype) if s.dtype != y.dtype else s, own)))
-    found = _C._grad(
-        [physical(y) for y in grown],
-        [physical(x) for x in inputs],
-        flat,
-        retain_graph,
-        create_graph,
-        allow_unused,
-    )
-    return tuple(
-        None if g is None else rewrap(g, levels_of(x)) for g, x in zip(found, inputs, strict=True)
-    )
 
 
 def _reaches(y: Tensor, x: Tensor) -> bool:
@@ -75,11 +77,11 @@ def _reaches(y: Tensor, x: Tensor) -> bool:
     return found[0] is not None
 
 
-def _union(tensors: Sequence[Tensor]) -> list[Level]:
-    found: list[Level] = []
-    for x in tensors:
-        found += [level for level in levels_of(x) if level not in found]
-    return sorted(found, key=lambda level: level.depth)
+def _union(levels: list[list[Level]]) -> list[Level]:
+    """All of the levels, the outermost first."""
+    if not levels or levels.count(levels[0]) == len(levels):
+        return levels[0] if levels else []
+    return sorted({level for own in levels for level in own}, key=lambda level: level.depth)
 
 
 def _row_by_row(

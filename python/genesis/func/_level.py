@@ -38,16 +38,18 @@ class Level:
     def enter(self, tree: Any) -> Any:
         """``tree`` with a stand-in for each of its tensors."""
         leaves, self.spec = tree_flatten(tree)
-        for i, x in enumerate(leaves):
-            self.inputs.append(self._stand_in(x, i))
+        mapping = vmap_levels()
+        with _C.inference_mode(False):
+            self.inputs += [self._stand_in(x, i, mapping) for i, x in enumerate(leaves)]
         return tree_unflatten(self.inputs, self.spec)
 
     def add(self, x: Tensor) -> Tensor:
         """A stand-in for one more input."""
-        self.inputs.append(self._stand_in(x, 0))
+        with _C.inference_mode(False):
+            self.inputs.append(self._stand_in(x, 0, vmap_levels()))
         return self.inputs[-1]
 
-    def _stand_in(self, x: Any, i: int) -> Any:
+    def _stand_in(self, x: Any, i: int, mapping: list[Any]) -> Any:
         if isinstance(x, (float, complex)):
             x = _C.tensor(x)
         if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):
@@ -59,23 +61,23 @@ class Level:
                 "convert it"
             )
         # On the tensor behind a batched one: a call on that itself costs a batching rule.
-        mapped: list[Any] = []
-        if mapping := vmap_levels():
-            x = _batching().expand_to(x, mapping)
-            mapped = _batching().levels_of(x)
-        plain = leaf_of(x)
-        made = plain.view_as(plain) if self._tracked else plain
+        if mapping:
+            plain, mapping = _batching().expanded(x, mapping)
+        else:
+            plain = _C._physical(x)
+        made = plain.view_as(plain) if self._tracked else plain  # a tape records even the view
         if not (self._tracked and made.requires_grad):
-            with _C.inference_mode(False):
-                made = (plain.clone() if plain.is_inference() else plain.detach()).requires_grad_()
+            made = (plain.clone() if plain.is_inference() else plain.detach()).requires_grad_()
             self._own.append(made)
-        return _batching().rewrap(made, mapped) if mapped else made
+        for vmap in mapping:
+            made = _C._batched(made, vmap)
+        return made
 
     def dummy(self, like: Tensor) -> Tensor:
         """Zeros that belong to this level, to be differentiated with respect to."""
         with _C.inference_mode(False):
             zeros = _C.zeros_like(like).requires_grad_()
-        self._own.append(leaf_of(zeros))
+        self._own.append(_C._physical(zeros))
         return zeros
 
     def run(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -86,11 +88,8 @@ class Level:
         """Whether somebody outside may differentiate a result computed from these."""
         if not (_C.is_grad_enabled() and self._tracked):
             return False
-        own = [*self._own, *_finished.values()]
-        if vmap_used():
-            flat = _batching().physical
-            return _C._depends_on_other_leaves([flat(t) for t in tensors], own)
-        return _C._depends_on_other_leaves(tensors, own)
+        own = [*self._own, *_finished.values()] if _finished else self._own
+        return _C._depends_on_other_leaves([_C._physical(t) for t in tensors], own)
 
     def leave(self, tree: Any) -> Any:
         """``tree`` without the graph that only this level could use."""
@@ -98,7 +97,7 @@ class Level:
             return None
 
         def cut(x: Any) -> Any:
-            if not isinstance(x, Tensor) or not leaf_of(x).requires_grad:
+            if not isinstance(x, Tensor) or not _C._physical(x).requires_grad:
                 return x
             if not self.seen_outside(x):
                 return x.detach()
@@ -117,11 +116,6 @@ def _batching() -> Any:
     return sys.modules["genesis.func._batching"]
 
 
-def leaf_of(x: Tensor) -> Tensor:
-    """The tensor in the graph behind ``x``, which outlives a batched tensor."""
-    return _batching().physical(x) if vmap_used() else x
-
-
 def vmap_levels() -> list[Any]:
     """The vmaps that run now, the outermost first."""
     return _batching().levels() if vmap_used() else []
@@ -132,11 +126,8 @@ def further_levels(tensors: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[
 
     Empty if a vmap that maps over an input is further in than one of them.
     """
-    if not vmap_used():
-        return []
-    levels = _batching().levels_of
-    known = [v for x in inputs for v in levels(x)]
-    found = {v.depth: v for x in tensors for v in levels(x) if v not in known}
+    known = [v for x in inputs for v in _C._levels_of(x)]
+    found = {v.depth: v for x in tensors for v in _C._levels_of(x) if v not in known}
     if not found or any(v.depth > min(found) for v in known):
         return []
     return [found[depth] for depth in sorted(found)]
@@ -151,19 +142,14 @@ def gradients(
     retain_graph: bool | None = None,
 ) -> list[Tensor | None]:
     """``autograd.grad``, with None where no output depends on an input."""
-    live = [i for i, out in enumerate(outputs) if leaf_of(out).requires_grad]
+    live = [i for i, out in enumerate(outputs) if _C._physical(out).requires_grad]
     if not live or not inputs:
         return [None] * len(inputs)
+    if len(live) < len(outputs):
+        outputs = [outputs[i] for i in live]
+        seeds = None if seeds is None else [seeds[i] for i in live]
     with _C.inference_mode(False):
-        grads = autograd.grad(
-            [outputs[i] for i in live],
-            inputs,
-            None if seeds is None else [seeds[i] for i in live],
-            retain_graph=retain_graph,
-            create_graph=create_graph,
-            allow_unused=True,
-        )
-    return list(grads)
+        return list(autograd._grad(outputs, inputs, seeds, retain_graph, create_graph, True))
 
 
 def or_zeros(grads: Sequence[Tensor | None], like: Sequence[Tensor]) -> list[Tensor]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from genesis._C import Tensor
@@ -54,8 +53,13 @@ def functional_call(
             given[name] = tensor
     positional = () if args is None else args if isinstance(args, tuple) else (args,)
     places = _places(module, given, tie_weights, strict)
-    with _swapped(places, dicts):
-        return module(*positional, **(kwargs or {}))
+    before = [registry[name] for registry, name, _, _ in places]
+    try:
+        for registry, name, tensor, _ in places:
+            registry[name] = tensor
+        return module(*positional, **kwargs) if kwargs else module(*positional)
+    finally:
+        _restore(places, before, dicts)
 
 
 # One tensor of a module: the registry that it is in, its name there, and what is to replace it,
@@ -66,25 +70,11 @@ _Place = tuple[dict[str, Any], str, Tensor, str]
 def _places(
     module: Module, given: dict[str, Tensor], tie_weights: bool, strict: bool
 ) -> list[_Place]:
-    own: dict[str, tuple[dict[str, Any], str]] = {}
-    for prefix, part in module.named_modules(remove_duplicate=False):
-        for registry in (part._parameters, part._buffers):
-            for name, tensor in registry.items():
-                if tensor is not None:
-                    own[f"{prefix}.{name}" if prefix else name] = (registry, name)
+    own: dict[str, tuple[Any, str]] = {}
+    _collect(module, "", own)
     source: dict[str, str] = {name: name for name in given if name in own}
-    if tie_weights:
-        names: dict[int, list[str]] = {}
-        for full, (registry, name) in own.items():
-            names.setdefault(id(registry[name]), []).append(full)
-        for tied in names.values():
-            named = [name for name in tied if name in given]
-            if len({id(given[name]) for name in named}) > 1:
-                raise ValueError(
-                    f"functional_call: {named} are one tensor in the module, but got different "
-                    "ones; pass one of them, or tie_weights=False"
-                )
-            source.update((name, named[0]) for name in tied if named)
+    if tie_weights and len({id(registry[name]) for registry, name in own.values()}) < len(own):
+        _add_tied(source, own, given)
     if strict:
         missing = [name for name in own if name not in source]
         unexpected = [name for name in given if name not in own]
@@ -96,24 +86,45 @@ def _places(
     return [(*own[full], given[name], name) for full, name in source.items()]
 
 
-@contextlib.contextmanager
-def _swapped(places: list[_Place], dicts: list[dict[str, Tensor]]) -> Iterator[None]:
-    before = [registry[name] for registry, name, _, _ in places]
-    try:
-        for registry, name, tensor, _ in places:
-            registry[name] = tensor
-        yield
-    finally:
-        # backwards: two places may be the same one, where a module is shared
-        for (registry, name, tensor, full), original in reversed(
-            list(zip(places, before, strict=True))
-        ):
-            now = registry.get(name)
-            registry[name] = original
-            if isinstance(now, Tensor) and now is not tensor and now is not original:
-                for tensors in dicts:
-                    if full in tensors:
-                        tensors[full] = now
+def _collect(module: Any, prefix: str, own: dict[str, tuple[Any, str]]) -> None:
+    """The tensors of a module and of those below it by name: the registry and the name there."""
+    for registry in (module._parameters, module._buffers):
+        for name, tensor in registry.items():
+            if tensor is not None:
+                own[prefix + name] = (registry, name)
+    for name, part in module._modules.items():
+        if part is not None:
+            _collect(part, f"{prefix}{name}.", own)
+
+
+def _add_tied(
+    source: dict[str, str], own: dict[str, tuple[Any, str]], given: dict[str, Tensor]
+) -> None:
+    """Replace a tensor that has several names under all of them."""
+    tied: dict[int, list[str]] = {}
+    for full, (registry, name) in own.items():
+        tied.setdefault(id(registry[name]), []).append(full)
+    for names in tied.values():
+        named = [name for name in names if name in given]
+        if len({id(given[name]) for name in named}) > 1:
+            raise ValueError(
+                f"functional_call: {named} are one tensor in the module, but got different "
+                "ones; pass one of them, or tie_weights=False"
+            )
+        source.update((name, named[0]) for name in names if named)
+
+
+def _restore(places: list[_Place], before: list[Any], dicts: list[dict[str, Tensor]]) -> None:
+    # backwards: two places may be the same one, where a module is shared
+    for (registry, name, tensor, full), original in zip(
+        reversed(places), reversed(before), strict=True
+    ):
+        now = registry.get(name)
+        registry[name] = original
+        if now is not tensor and now is not original and isinstance(now, Tensor):
+            for tensors in dicts:
+                if full in tensors:
+                    tensors[full] = now
 
 
 def stack_module_state(

@@ -63,13 +63,13 @@ def vmap(
     def mapped(*args: Any, **kwargs: Any) -> Any:
         places, leaves, spec = _inputs(func, in_dims, args, kwargs)
         size = _batch_size(func, places, leaves, spec)
+        names = tuple(kwargs)
         if chunk_size is None or size <= chunk_size:
-            outputs, out_spec = _run(func, randomness, size, places, leaves, spec)
-            ends = _out_places(func, out_dims, out_spec)
-            return tree_unflatten(
-                [_leave(func, x, d, size) for x, d in zip(outputs, ends, strict=True)], out_spec
+            outputs, _, out_spec = _run(
+                func, out_dims, randomness, size, places, leaves, spec, names
             )
-        return _in_chunks(func, out_dims, randomness, chunk_size, size, places, leaves, spec)
+            return tree_unflatten(outputs, out_spec)
+        return _in_chunks(func, out_dims, randomness, chunk_size, size, places, leaves, spec, names)
 
     return mapped
 
@@ -83,6 +83,7 @@ def _in_chunks(
     places: list[int | None],
     leaves: list[Any],
     spec: TreeSpec,
+    names: tuple[str, ...],
 ) -> Any:
     chunks: list[list[Any]] = []
     ends: list[int | None] = []
@@ -95,9 +96,8 @@ def _in_chunks(
         part = [
             x if d is None else x.narrow(d, start, n) for x, d in zip(leaves, places, strict=True)
         ]
-        outputs, out_spec = _run(func, randomness, n, places, part, spec)
-        ends = _out_places(func, out_dims, out_spec)
-        chunks.append([_leave(func, x, d, n) for x, d in zip(outputs, ends, strict=True)])
+        outputs, ends, out_spec = _run(func, out_dims, randomness, n, places, part, spec, names)
+        chunks.append(outputs)
     joined = [
         chunks[0][i] if d is None else _C.cat([c[i] for c in chunks], d) for i, d in enumerate(ends)
     ]
@@ -129,12 +129,14 @@ def _inputs(
                 f"vmap({_name(func)}): in_dims has {len(each)} entries for {len(args)} positional "
                 "arguments; it must have one for each"
             )
+    leaves, spec = tree_flatten((*args, *kwargs.values()) if kwargs else args)
     places: list[Any] = []
-    for i, (dim, arg) in enumerate(zip(each, args, strict=True)):
-        _spread(func, f"argument {i}", dim, arg, places)
-    for name, arg in kwargs.items():
-        _spread(func, f"argument {name!r}", 0, arg, places)
-    leaves, spec = tree_flatten((args, kwargs))
+    for i, (dim, part) in enumerate(zip(each, spec.children, strict=False)):
+        if dim is None or isinstance(dim, int):
+            places += [dim] * part.num_leaves
+        else:
+            _spread(func, i, dim, args[i], part, places)
+    places += [0] * (len(leaves) - len(places))  # of keyword arguments
     for i, (x, d) in enumerate(zip(leaves, places, strict=True)):
         if d is None:
             continue
@@ -146,27 +148,24 @@ def _inputs(
                 f"{tree_paths(spec)[i]}, which "
                 f"is {type(x).__name__} and no tensor; use None for it"
             )
-        if x.ndim == 0 or not -x.ndim <= d < x.ndim:
+        if not -x.ndim <= d < x.ndim:
             raise ValueError(
                 f"vmap({_name(func)}): in_dims maps over dimension {d} of a tensor of shape "
                 f"{tuple(x.shape)}, which it does not have"
             )
-        places[i] = d % x.ndim
+        if d < 0:
+            places[i] = d % x.ndim
     return places, leaves, spec
 
 
-def _spread(func: Any, where: str, dim: Any, arg: Any, into: list[Any]) -> None:
+def _spread(func: Any, i: int, dim: Any, arg: Any, spec: TreeSpec, into: list[Any]) -> None:
     """An entry of in_dims for every leaf of an argument."""
-    n = len(tree_flatten(arg)[0]) if isinstance(arg, (dict, list, tuple)) else 1
-    if dim is None or isinstance(dim, int):
-        into += [dim] * n
-        return
     before = len(into)
     _match(dim, arg, into)
-    if len(into) - before != n:
+    if len(into) - before != spec.num_leaves:
         raise ValueError(
-            f"vmap({_name(func)}): in_dims of {where} is {dim!r}, which does not have the "
-            f"structure of the argument, {tree_flatten(arg)[1]}"
+            f"vmap({_name(func)}): in_dims of argument {i} is {dim!r}, which does not have the "
+            f"structure of the argument, {spec}"
         )
 
 
@@ -204,12 +203,15 @@ def _batch_size(func: Any, places: list[int | None], leaves: list[Any], spec: Tr
 
 def _run(
     func: Callable[..., Any],
+    out_dims: Any,
     randomness: str,
     size: int,
     places: list[int | None],
     leaves: list[Any],
     spec: TreeSpec,
-) -> tuple[list[Any], TreeSpec]:
+    names: tuple[str, ...],
+) -> tuple[list[Tensor], list[int | None], TreeSpec]:
+    """The outputs for one chunk, flat; their mapped dimensions; and their structure."""
     from genesis.func import _batching
 
     level = _batching.Level(size, randomness)
@@ -217,19 +219,26 @@ def _run(
         x if d is None else _C._batched(x.movedim(d, 0) if d else x, level)
         for x, d in zip(leaves, places, strict=True)
     ]
-    args, kwargs = tree_unflatten(inside, spec)
+    args = tree_unflatten(inside, spec)
+    positional = len(args) - len(names)
     with _batching.entered(level):
-        result = func(*args, **kwargs)
+        if names:
+            kwargs = dict(zip(names, args[positional:], strict=True))
+            result = func(*args[:positional], **kwargs)
+        else:
+            result = func(*args)
     outputs, out_spec = tree_flatten(result)
-    for x in outputs:
+    ends = _out_places(func, out_dims, out_spec)
+    for i, (x, d) in enumerate(zip(outputs, ends, strict=True)):
         if not isinstance(x, Tensor):
             raise ValueError(
                 f"vmap({_name(func)}): the function must return tensors, or a nest of dicts, lists "
                 f"and tuples of them, got {type(x).__name__}"
             )
-    return [
-        (x._value, True) if _batching.is_at(x, level) else (x, False) for x in outputs
-    ], out_spec
+        batched = _batching.is_at(x, level)
+        value = x._value if batched else x  # type: ignore[attr-defined]
+        outputs[i] = value if batched and d == 0 else _leave(func, value, batched, d, size)
+    return outputs, ends, out_spec
 
 
 def _out_places(func: Any, out_dims: Any, spec: TreeSpec) -> list[int | None]:
@@ -249,8 +258,8 @@ def _out_places(func: Any, out_dims: Any, spec: TreeSpec) -> list[int | None]:
     return places
 
 
-def _leave(func: Any, output: tuple[Tensor, bool], dim: int | None, size: int) -> Tensor:
-    x, batched = output
+def _leave(func: Any, x: Tensor, batched: bool, dim: int | None, size: int) -> Tensor:
+    """An output with its mapped dimension where ``out_dims`` wants it."""
     if dim is None:
         if batched:
             raise ValueError(

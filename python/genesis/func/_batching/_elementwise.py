@@ -62,6 +62,10 @@ def elementwise(call: Call) -> Any:
         require_mapped_self(call)
     if len(args) == 1 and not kwargs:
         return call.result(call.op.func(args[0]._value))
+    if len(args) == 2 and not kwargs and not call.op.in_place:
+        x, y = args
+        if is_at(x, level) and is_at(y, level) and x.ndim == y.ndim and x.dtype == y.dtype:
+            return _C._batched(call.op.func(x._value, y._value), level)
     tensors = _flat(call)
     if len(tensors) == 1:
         x = tensors[0]

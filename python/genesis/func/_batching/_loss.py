@@ -52,11 +52,9 @@ def cross_entropy(call: Call) -> Any:
             count: Tensor = valid.to(each.dtype)
         else:
             count = weight[_C.where(valid, goals, 0)] * valid
-        total = count.reshape(level.size, -1).sum(1)
-        return call.result(each.reshape(level.size, -1).sum(1) / total)
-    if reduction == "mean":
-        samples = each.reshape(level.size, -1)
-        return call.result(samples.mean(1))
+        if lines:
+            each, count = reduced(each, "sum"), count.reshape(level.size, -1).sum(1)
+        return call.result(each / count)
     return call.result(reduced(each, reduction))
 
 

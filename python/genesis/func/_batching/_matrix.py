@@ -74,9 +74,11 @@ def _raised(value: Tensor, rank: int) -> Tensor:
 
 @rule("linear")
 def linear(call: Call) -> Any:
-    bound = call.bind()
-    x, weight, bias = bound["input"], bound["weight"], bound.get("bias")
-    level = call.level
+    level, args = call.level, call.args
+    if len(args) != 3:
+        bound = call.bind()
+        args = bound["input"], bound["weight"], bound.get("bias")
+    x, weight, bias = args
     if not _at(weight, level) and not _at(bias, level):
         return call.result(_C.linear(x._value, weight, bias))
     if bias is not None and not _at(weight, level):
@@ -84,13 +86,19 @@ def linear(call: Call) -> Any:
     if weight.ndim == 1:
         out = call.result(product(x, weight, level))
         return out if bias is None else out + bias
-    w = weight._value
-    xv = batch_of(x, level)
-    flat = xv.reshape(level.size, -1, x.shape[-1]) if x.ndim != 2 else xv
+    w, flat, rank = weight._value, batch_of(x, level), x.ndim
+    if rank == 1:
+        flat = flat.unsqueeze(1)
+    elif rank != 2:
+        flat = flat.reshape(level.size, -1, x.shape[-1])
     out = _C.bmm(flat, w.mT) if flat.shape[-1] == w.shape[-1] else flat @ w.mT
     if bias is not None:
         out = out + batch_of(bias, level).unsqueeze(1)
-    return call.result(out.reshape(level.size, *x.shape[:-1], w.shape[1]))
+    if rank == 1:
+        out = out.squeeze(1)
+    elif rank != 2:
+        out = out.reshape(level.size, *x.shape[:-1], w.shape[1])
+    return _C._batched(out, level)
 
 
 @rule("addmm", "addmm_", "addmv", "addmv_", "addr", "addr_")

@@ -125,20 +125,8 @@ def innermost(values: Any) -> Level | None:
     return found
 
 
-def levels_of(x: Any) -> list[Level]:
-    """The levels at which ``x`` is batched, the outermost first."""
-    found: list[Level] = []
-    while type(x) is BatchedTensor:
-        found.append(x._level)
-        x = x._value
-    return found[::-1]
-
-
-def physical(x: Any) -> Any:
-    """The plain tensor behind ``x``: dimensions of all levels, then its own."""
-    while type(x) is BatchedTensor:
-        x = x._value
-    return x
+levels_of: Callable[[Any], list[Level]] = _C._levels_of
+physical: Callable[[Any], Any] = _C._physical
 
 
 def rewrap(x: Tensor, where: Sequence[Level]) -> Tensor:
@@ -150,19 +138,28 @@ def rewrap(x: Tensor, where: Sequence[Level]) -> Tensor:
 
 def expand_to(x: Tensor, where: Sequence[Level]) -> Tensor:
     """``x`` repeated at those of the levels at which it is not batched."""
-    if type(x) is not BatchedTensor and len(where) == 1:
-        return _C._batched(x.expand(where[0].size, *x.shape), where[0])
+    if type(x) is BatchedTensor:
+        own = levels_of(x)
+        if all([level in own for level in where]):
+            return x
+    return rewrap(*expanded(x, where))
+
+
+def expanded(x: Tensor, where: Sequence[Level]) -> tuple[Tensor, Sequence[Level]]:
+    """What is :func:`physical` in ``expand_to(x, where)``, and the levels of that."""
+    if type(x) is not BatchedTensor:
+        return _C._repeated(x, [level.size for level in where]), where
     own = levels_of(x)
     missing = [level for level in where if level not in own]
-    if not missing:
-        return x
-    wanted = sorted({*own, *missing}, key=lambda level: level.depth)
     value = physical(x)
+    if not missing:
+        return value, own
+    wanted = sorted({*own, *missing}, key=lambda level: level.depth)
     for i, level in enumerate(wanted):
         if level in missing:
             value = value.unsqueeze(i)
     sizes = [level.size for level in wanted]
-    return rewrap(value.expand(*sizes, *x.shape), wanted)
+    return value.expand(*sizes, *x.shape), wanted
 
 
 # NumPy's names of parameters.

@@ -35,8 +35,10 @@ class Registry(dict[str, T]):
         return {} if module is None else module.__dict__
 
     def __setitem__(self, name: str, value: T) -> None:
-        super().__setitem__(name, value)
-        self._attributes[name] = value
+        dict.__setitem__(self, name, value)
+        module = self._module()
+        if module is not None:
+            module.__dict__[name] = value
 
     def __delitem__(self, name: str) -> None:
         super().__delitem__(name)
