@@ -20,6 +20,7 @@ Tensor begin_view(const char* op, const Tensor& x) {
 }
 
 Tensor finish_view(const char* op, const Tensor& x, const Tensor& result) {
+  x->storage->before_write();  // for nodes that keep values: the version changes
   x->take_contents(*result.impl());
   if (result->grad_fn) move_to_place_of(result, x);
   // What saved x saved its shape with it.
@@ -32,6 +33,7 @@ Tensor resize_(const char* op, const Tensor& x, const Dims& shape, MemoryFormat 
   require(format != MemoryFormat::Preserve, op, ": memory_format must not be preserve_format");
   require<GraphError>(!tracked(x), op, ": a tensor that requires grad cannot be resized; resize x.detach()");
   if (shape == x.shape() && format == MemoryFormat::Contiguous) return x;
+  x->storage->before_write();
   const Tensor memory = empty_in_format(op, shape, x.dtype(), format);
   const auto bytes = static_cast<size_t>((x.offset() + memory.numel()) * itemsize(x.dtype()));
   if (memory.numel() > 0 && bytes > x->storage->nbytes) {

@@ -301,9 +301,10 @@ std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims, double cor
 
 static Tensor norm_backward(const Tensor& dy_flat, const Tensor& x, const Tensor& y_flat, double p, const Dims& dims,
                             const Dims& kept) {
-  const Tensor dy = restore(dy_flat, kept), y = restore(y_flat, kept);
   if (p == 0) return Tensor();  // a count does not move
+  const Tensor dy = restore(dy_flat, kept);
   if (p == 1) return dy * sign(x);
+  const Tensor y = restore(y_flat, kept);
   if (std::isinf(p)) {  // shared by all that have the extreme magnitude
     const Tensor ties = eq(abs(detach(x)), detach(y));
     return where(ties, dy / sum(ties, dims, true), 0.0) * sign(x);
@@ -346,7 +347,8 @@ Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::
     else if (std::isinf(p)) y = amin(abs(x), dims, keepdim);
     else y = pow(sum(pow(abs(x), p), dims, keepdim), 1 / p);
   }
-  return record("norm", y, inputs(x), save(x, output(y)),
+  const Tensor none;
+  return record("norm", y, inputs(x), save(x, output(p == 1 ? none : y)),
                 [p, dims, kept = r.kept](const Tensor& dy, const Saved& saved) {
                   return Grads{norm_backward(dy, saved[0], saved[1], p, dims, kept)};
                 });

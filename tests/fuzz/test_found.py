@@ -388,3 +388,22 @@ def test_a_first_step_without_memory_for_its_states_makes_none():
             genesis._C._fail_allocations(-1, -1)
         assert layer.weight.tolist() == expected
     assert failures > 0
+
+
+def test_a_change_of_shape_in_place_leaves_kept_values_usable():
+    x = genesis.tensor([[0.5, 2.0]], requires_grad=True)
+    logits = x * 1
+    loss = genesis.nn.functional.cross_entropy(logits, genesis.tensor([0]))
+    logits.transpose_(0, 1)
+    logits.mul_(3)
+    loss.backward()
+    expected = genesis.softmax(genesis.tensor([0.5, 2.0]), 0) - genesis.tensor([1.0, 0.0])
+    assert genesis.allclose(x.grad[0], expected)
+
+
+def test_the_sum_of_magnitudes_may_be_written():
+    x = genesis.tensor([3.0, -4.0], requires_grad=True)
+    y = x.norm(1)
+    y.pow_(2)
+    y.backward()
+    assert x.grad.tolist() == [14.0, -14.0]
