@@ -66,8 +66,8 @@ POINTERS = {
     ("ops/matmul.cpp", "address<T>()"),
     ("ops/gather.cpp", "flat.data<int64_t>()"),
     ("bindings/canary.cpp", "x->data"),
-    ("bindings/plan.cpp", "externals[i]->data"),
-    ("bindings/plan.cpp", "externals[k]->data"),
+    ("bindings/replay.cpp", "externals[i]->data"),
+    ("bindings/replay.cpp", "externals[k]->data"),
 }
 
 

@@ -104,7 +104,10 @@ class Group {
         as_real(t, 0);
         continue;
       }
-      const Object values(PyObject_GetItem(state_, p));  // the dict of states makes what it lacks
+      PyObject* const known = PyDict_GetItemWithError(state_, p);
+      if (!known && PyErr_Occurred()) throw_python();
+      // The dict of states makes what it lacks.
+      const Object values = known ? Object::borrow(known) : Object(PyObject_GetItem(state_, p));
       if (!PyDict_Check(values.get()))
         throw_type_error(str(name_, ": the state of a parameter must be a dict, got ", Py_TYPE(values.get())->tp_name));
       int k = 0;

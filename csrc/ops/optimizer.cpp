@@ -128,9 +128,14 @@ void adam_step(const TrainedList& list, const AdamOptions& o) {
   const char* op = o.decoupled ? "AdamW.step" : "Adam.step";
   Batch<kernels::Adam> batch(op, list);
   const Decay decay(o);
+  double last = 0, correction1 = 0, correction2 = 0;  // parameters nearly always have made the same number of steps
   for (const Trained& t : list) {
     const double step = advance(op, t.numbers[0]);
-    const double correction1 = 1 - std::pow(o.betas.first, step), correction2 = 1 - std::pow(o.betas.second, step);
+    if (step != last) {
+      correction1 = 1 - std::pow(o.betas.first, step);
+      correction2 = 1 - std::pow(o.betas.second, step);
+      last = step;
+    }
     batch.add(t, {.sign = sign(o.maximize),
                   .decay = decay.added,
                   .shrink = decay.shrink,

@@ -2,7 +2,6 @@
 #include <cstring>
 #include <sstream>
 
-#include "core/parallel.h"
 #include "plan/plan.h"
 
 namespace genesis::plan {
@@ -96,8 +95,6 @@ bool Instance::run_checks() {
   return true;
 }
 uint32_t Instance::run(uint32_t step, uint32_t end) {
-  const Completes completes;
-  const Unlocked unlocked;
   for (; step < end; ++step) {
     const Step& s = plan_.steps[step];
     if (s.kind == Step::Host) return step;

@@ -131,7 +131,7 @@ class Instance {
   void set_segment(uint32_t segment, char* memory);
   void set_draws(uint64_t seed, uint64_t counter);
   // Runs steps from `step` on, up to an action of the host or `end`; returns where it stopped. Returns kFailed if a
-  // result that must recur did not.
+  // result that must recur did not. The caller releases the interpreter lock if the steps take long.
   static constexpr uint32_t kFailed = UINT32_MAX;
   uint32_t run(uint32_t step, uint32_t end);
   bool run_checks();

@@ -63,9 +63,31 @@ class Entry:
     differentiable: list[int] = field(default_factory=list)  # numbers of results
     reached: list[bool] = field(default_factory=list)  # which of them have a gradient
     changed: list[Any] = field(default_factory=list)  # in place: numbers of arguments, or tensors
+    form: int = 3  # of the result: a tensor, a tuple of tensors, a constant, or anything
     checked: bool = False
-    uses: int = 0
-    last_use: int = 0  # number of the call
+
+    @property
+    def uses(self) -> int:
+        """How often the plan was replayed."""
+        return 0 if self.plan is None else _C._plan_uses(self.plan)[0]
+
+    @property
+    def last_use(self) -> int:
+        """Larger for plans that were used later."""
+        return 0 if self.plan is None else _C._plan_uses(self.plan)[1]
+
+    def ready(self) -> tuple[Any, ...] | None:
+        """What replays calls with plain arguments without Python; None if the plan needs it."""
+        modes, spec, constants = self.key
+        if self.plan is None or not self.checked or self.wanted is not None or self.symbols:
+            return None
+        if type(modes) is not int or type(spec) is not int:
+            return None
+        last = self.leaves[0] if self.form == 2 else self._build_plain
+        return modes, tuple(constants), self.guards, self.plan, self.actions, self.form, last
+
+    def _build_plain(self, computed: list[Tensor], arguments: tuple[Any, ...]) -> Any:
+        return _build(self, computed, [x for x in arguments if isinstance(x, Tensor)])
 
 
 class _Call:
@@ -205,7 +227,7 @@ class CompiledFunction:
             options.get("max_plans", MOST_DYNAMIC_PLANS if dynamic else MOST_PLANS)
         )
         self.entries: list[Entry] = []
-        self.calls = 0  # that were captured or replayed
+        self._ready: list[tuple[Any, ...]] = []  # of entries
         self.eager: Break | None = None  # why it is never captured
         self.refused: set[tuple[int, ...]] = set()  # numbers that cannot be symbols
         functools.update_wrapper(self, function, updated=())
@@ -218,6 +240,12 @@ class CompiledFunction:
         """Drop all plans."""
         self.entries.clear()
         self.eager = None
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Call it when entries have changed."""
+        found = [] if self.check else [entry.ready() for entry in self.entries]
+        self._ready = [ready for ready in found if ready is not None]
 
     @property
     def plan(self) -> Any:
@@ -227,6 +255,13 @@ class CompiledFunction:
         return Plans(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._ready and not kwargs and _stance == "default":
+            result = _C._plan_call(self._ready, args)
+            if result is not NotImplemented:
+                return result
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.eager is not None or _stance != "default" or _C._capturing():
             return self.function(*args, **kwargs)
         modes: Any = _C._plan_modes()
@@ -246,8 +281,6 @@ class CompiledFunction:
                     return self.function(*args, **kwargs)
                 used, result = self._use(entry, leaves, spec)
                 if used:
-                    self.calls += 1
-                    entry.last_use = self.calls
                     return result
                 if result != "tensors":  # a check of values failed
                     return self.function(*args, **kwargs)
@@ -272,13 +305,11 @@ class CompiledFunction:
             found = _C._plan_run(entry.plan, tensors, entry.actions)
             if isinstance(found, str):
                 return False, found
-            entry.uses += 1
             return True, _build(entry, found, tensors)
         call = _Call(self, entry, leaves, spec, tensors)
         found = _C._plan_run(entry.plan, tensors, entry.actions)
         if isinstance(found, str):
             return False, found
-        entry.uses += 1
         call.run = found.pop()
         call.looks = [(t.shape, t.dtype) for t in found]
         call.results = found
@@ -292,7 +323,7 @@ class CompiledFunction:
         tensors = self._tensors(entry, leaves)
         owners = [owner for owner, _ in entry.hosts]
         state = State([*entry.walk.tensors.values(), *tensors], owners)
-        found = _C._plan_run(entry.plan, tensors, entry.actions)
+        found = _C._plan_run(entry.plan, tensors, entry.actions, check=True)
         if isinstance(found, str):
             return False, found
         run = found.pop() if entry.wanted is not None else None
@@ -324,8 +355,10 @@ class CompiledFunction:
         wrong = differences(replayed, eager)
         if not wrong:
             entry.checked = True
+            self._refresh()
             return True, result
         entry.plan = None
+        self._refresh()
         entry.reason = Break(
             f"the replay differs from the function in {', '.join(sorted(wrong)[:4])}"
         )
@@ -369,13 +402,10 @@ class CompiledFunction:
             if entry is None:
                 entry, result = capture(self, modes, leaves, spec)
         if entry is not None:
-            self.calls += 1
-            entry.last_use = self.calls
             self.entries.insert(0, entry)
         reason = self.eager if entry is None else entry.reason
         if self.fullgraph and reason is not None:
-            self.entries.clear()
-            self.eager = None
+            self.reset()
             raise GraphBreak(f"compile: {self.name()} cannot be captured as a whole: {reason}")
         return result
 
@@ -383,6 +413,7 @@ class CompiledFunction:
         """Drops the plans that were not used for the longest time."""
         self.entries.sort(key=lambda entry: entry.last_use, reverse=True)
         del self.entries[max(0, self.most_plans - 1) :]
+        self._refresh()
 
     def _symbols(self, modes: Any, leaves: list[Any], spec: Any) -> tuple[int, ...]:
         """Numbers among the arguments that have changed since another capture."""
@@ -579,6 +610,11 @@ def _results(entry: Entry, result: Any, tensors: list[Tensor], fixed: list[Tenso
     known |= {id(t): _Argument(i) for i, t in enumerate(tensors)}
     entry.leaves = [known.get(id(x), Tensor) if isinstance(x, Tensor) else x for x in flat]
     computed = [x for x, leaf in zip(flat, entry.leaves, strict=True) if leaf is Tensor]
+    if len(computed) == len(flat) and (entry.spec.kind is None or type(result) is tuple):
+        flat_tuple = all(child.kind is None for child in entry.spec.children)
+        entry.form = 0 if entry.spec.kind is None else 1 if flat_tuple else 3
+    elif entry.spec.kind is None and type(result) in _PLAIN:
+        entry.form = 2
     for x in flat:
         if not isinstance(x, Tensor) and type(x) not in _PLAIN:
             _C._capture_interrupt(f"the function returns a {type(x).__name__}")

@@ -7,6 +7,8 @@ call changed any of them.
 
 from __future__ import annotations
 
+import builtins
+import dis
 import functools
 import sys
 import types
@@ -22,6 +24,11 @@ _BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _MOST = 50_000  # guards of one function
 _STANDARD = frozenset(sys.stdlib_module_names) | {"genesis", "torch", "numpy", "builtins"}
+
+
+# The value of a guard for a name that must not exist.
+ABSENT = object()
+_GLOBAL_OPS = frozenset(["LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"])
 
 
 class TooMuch(Exception):
@@ -65,7 +72,7 @@ class Walk:
 
     def checker(self) -> Any:
         """The guards, ready to be checked by ``_C._guards_fail``."""
-        return _C._guards(self.guards)
+        return _C._guards(self.guards, ABSENT)
 
     def describe(self, number: int) -> str:
         """What a guard looks at."""
@@ -133,16 +140,19 @@ class Walk:
         if _of_library(value.__module__):
             return
         self._todo += list(value.__defaults__ or ()) + list((value.__kwdefaults__ or {}).values())
-        names = set(_names(value.__code__))
-        for name in names:
-            if name in value.__globals__:
-                item = value.__globals__[name]
-                self._owners[id(value.__globals__)] = f"module {value.__module__}"
-                self._guard(ITEM, value.__globals__, name, item)
-                if isinstance(item, types.ModuleType) and not _of_library(item.__name__):
-                    self._owners[id(vars(item))] = f"module {item.__name__}"
-                    for inner in names & vars(item).keys():
-                        self._guard(ITEM, vars(item), inner, vars(item)[inner])
+        self._owners[id(value.__globals__)] = f"module {value.__module__}"
+        names, global_names = _names(value.__code__)
+        for name in global_names:
+            if name not in value.__globals__:
+                if not hasattr(builtins, name):
+                    self.guards.append((ITEM, value.__globals__, name, ABSENT))
+                continue
+            item = value.__globals__[name]
+            self._guard(ITEM, value.__globals__, name, item)
+            if isinstance(item, types.ModuleType) and not _of_library(item.__name__):
+                self._owners[id(vars(item))] = f"module {item.__name__}"
+                for inner in names & vars(item).keys():
+                    self._guard(ITEM, vars(item), inner, vars(item)[inner])
 
     def _class(self, value: type) -> None:
         for cls in value.__mro__:
@@ -161,10 +171,14 @@ class Walk:
                     self._guard(ATTRIBUTE, cls, name, item)
 
     def _object(self, value: Any) -> None:
+        from genesis._compile.compiled import CompiledFunction
         from genesis.optim import Optimizer
         from genesis.optim.lr_scheduler import LRScheduler
 
         cls = type(value)
+        if isinstance(value, CompiledFunction):  # its plans are no part of what it computes
+            self._todo += value.roots
+            return
         if isinstance(value, LRScheduler):
             self.owners.append(value)
             return
@@ -191,8 +205,16 @@ class Walk:
                     self._guard(ATTRIBUTE, value, name, getattr(value, name))
 
 
-def _names(code: types.CodeType) -> Iterable[str]:
-    yield from code.co_names
+@functools.lru_cache(4096)
+def _names(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """All names in a function and in those inside it, and which of them are globals."""
+    names = set(code.co_names)
+    global_names = {
+        i.argval for i in dis.get_instructions(code) if i.opname in _GLOBAL_OPS
+    }
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _names(constant)
+            inner, inner_globals = _names(constant)
+            names |= inner
+            global_names |= inner_globals
+    return frozenset(names), frozenset(global_names)

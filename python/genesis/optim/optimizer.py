@@ -77,7 +77,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             if _host.hosts is not None:
                 if args or kwargs:
                     _C._capture_interrupt("an optimizer's step is called with arguments")
-                return _host.repeated(self, lambda: with_hooks(self, *args, **kwargs))
+                return _host.repeated(self, functools.partial(with_hooks, self, *args, **kwargs))
         self._opt_called = True
         if self._looks:
             self._look_for_old_gradients()
