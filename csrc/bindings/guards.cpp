@@ -17,8 +17,10 @@ struct Guard {
   PyObject *container, *key, *value;
   Py_ssize_t number = 0;  // of an element; a length
   bool dict = false;      // a length of a dict
-  // Of the length of a dict: how many guards of its items follow, if they are all.
+  // Of the length of a dict: how many guards of its items follow, if they are all; and the version of the dict when
+  // all were found to hold.
   Py_ssize_t items = 0;
+  mutable uint64_t version = 0;
 };
 using Guards = std::vector<Guard>;
 constexpr const char* kGuards = "genesis.guards";
@@ -52,12 +54,24 @@ bool holds(const Guard& g) {
   return false;
 }
 
+// A number that changes with a dict, 0 if this Python does not count.
+uint64_t version_of([[maybe_unused]] PyObject* dict) {
+#if PY_VERSION_HEX < 0x030C0000
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#else
+  return 0;
+#endif
+}
+
 // Whether a dict has the very items that it had, in the same order: a comparison without lookups.
 bool unchanged(const Guard* g) {
+  const uint64_t version = version_of(g->container);
+  if (version != 0 && version == g->version) return true;
   Py_ssize_t at = 0;
   PyObject *key, *value;
   for (Py_ssize_t i = 1; i <= g->items; ++i)
     if (!PyDict_Next(g->container, &at, &key, &value) || key != g[i].key || value != g[i].value) return false;
+  g->version = version;
   return true;
 }
 

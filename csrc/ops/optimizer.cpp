@@ -56,11 +56,12 @@ class Batch {
   void add(const Trained& t, const Algorithm& algorithm) {
     kernels::Update<Algorithm> u{{}, t.value.numel(), t.value.dtype(), algorithm};
     int k = 0;
-    const Tensor value = in_order(t.value, t.value, true);
+    const Tensor copy = dense(t.value) ? Tensor() : copied(t.value, t.value, true);
+    const Tensor& value = copy.defined() ? copy : t.value;
     u.arrays[k++] = value->data;
-    u.arrays[k++] = in_order(t.grad, value, false)->data;
+    u.arrays[k++] = in_order(t.grad, value, false);
     for (const Tensor& s : t.state)
-      if (s.defined()) u.arrays[k++] = in_order(s, value, true)->data;
+      if (s.defined()) u.arrays[k++] = in_order(s, value, true);
     if (u.count > 0) updates_.push_back(u);
   }
   template <class Kernel>
@@ -75,9 +76,12 @@ class Batch {
   }
 
  private:
-  Tensor in_order(const Tensor& x, const Tensor& like, bool written) {
-    const bool same = x.dtype() == like.dtype() && x.strides() == like.strides();
-    if ((x.contiguous() && like.contiguous() && x.dtype() == like.dtype()) || (same && dense(x))) return x;
+  char* in_order(const Tensor& x, const Tensor& like, bool written) {
+    if (x.dtype() == like.dtype() && ((x.contiguous() && like.contiguous()) || x.strides() == like.strides()))
+      return x->data;
+    return copied(x, like, written)->data;
+  }
+  Tensor copied(const Tensor& x, const Tensor& like, bool written) {
     Tensor copy = empty_like(like);
     kernels::copy(copy.view(), x.view());
     if (written) back_.emplace_back(x, copy);

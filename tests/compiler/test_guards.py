@@ -13,9 +13,66 @@ from genesis._compile.compiled import GraphBreak
 from tests.compiler.test_compile import bits, plans
 
 F = nn.functional
+step: Any = None  # named like a method of optimizers
+last: Any
 
 
 class TestGuards:
+    def test_global_with_the_name_of_an_attribute(self) -> None:
+        global step
+        w = genesis.ones(2, requires_grad=True)
+        optimizer = genesis.optim.SGD([w], lr=0.1)
+
+        def train(x: Any) -> Any:
+            optimizer.zero_grad()
+            loss = (w * x).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        f = genesis.compile(train)
+        for step in range(6):  # noqa: B007
+            f(genesis.ones(2))
+        assert len(f.entries) == 2  # at first there is no gradient
+        step = f = genesis.compile(train)
+        for _ in range(6):
+            f(genesis.ones(2))
+        assert len(f.entries) == 1  # now there is one
+
+    def test_compiled_functions_inside(self) -> None:
+        inner = genesis.compile(lambda x: x * 2)
+        outer = genesis.compile(lambda x: inner(x) + 1)
+        for _ in range(4):
+            assert outer(genesis.ones(1)).item() == inner(genesis.ones(1)).item() + 1 == 3
+        assert len(outer.entries) == 1
+
+    def test_global_that_is_made(self) -> None:
+        def f(x: Any) -> Any:
+            global last
+            last = x * 2
+            return x + 1
+
+        c = genesis.compile(f)
+        for i in range(4):
+            c(genesis.full((1,), i))
+            assert last.item() == 2 * i
+        assert c.eager is not None
+
+    def test_zeros_of_both_signs(self) -> None:
+        zero = 0.0
+
+        def f(x: Any) -> Any:
+            return x * zero
+
+        c = genesis.compile(f)
+        for _ in range(3):
+            assert bits(c(genesis.ones(1))) == bits(genesis.tensor([0.0]))
+        zero = -0.0
+        assert bits(c(genesis.ones(1))) == bits(genesis.tensor([-0.0]))
+        d = genesis.compile(lambda x, y: x * y)
+        for y in (0.0, 0.0, 0.0, -0.0, -0.0, -0.0, 0.0):
+            assert bits(d(genesis.ones(1), y)) == bits(genesis.tensor([y]))
+
     def test_shapes(self) -> None:
         f = genesis.compile(lambda x: x.sum(0) * 2)
         for n in (2, 3, 2, 3, 2, 3):

@@ -153,17 +153,17 @@ struct Moments {
 template <class T>
 struct AdamStep {
   Moments<T> moments;
-  T eps, step_size, root_correction;
+  T eps, step_size, root_factor;  // a product: divisions take most of the time
   explicit AdamStep(const Adam& a)
-      : moments(a), eps(T(a.eps)), step_size(T(a.step_size)), root_correction(T(a.root_correction)) {}
+      : moments(a), eps(T(a.eps)), step_size(T(a.step_size)), root_factor(T(1 / a.root_correction)) {}
   [[gnu::always_inline]] void operator()(T& p, T g, T& m, T& v) const {
     moments(p, g, m, v);
-    p -= step_size * (m / (std::sqrt(v) / root_correction + eps));
+    p -= step_size * (m / (std::sqrt(v) * root_factor + eps));
   }
   [[gnu::always_inline]] void operator()(T& p, T g, T& m, T& v, T& largest) const {
     moments(p, g, m, v);
     largest = v > largest || v != v ? v : largest;
-    p -= step_size * (m / (std::sqrt(largest) / root_correction + eps));
+    p -= step_size * (m / (std::sqrt(largest) * root_factor + eps));
   }
 };
 

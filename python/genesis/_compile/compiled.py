@@ -428,7 +428,7 @@ class CompiledFunction:
                     continue
                 if type(now) is not type(then) or type(now) not in _PLAIN:
                     break
-                if now != then:
+                if not _equal(now, then):
                     if type(now) not in (int, float):
                         break
                     found.add(i)
@@ -491,13 +491,20 @@ def _symbol(x: Any) -> Tensor:
     return genesis.tensor(x, dtype=genesis.float64 if type(x) is float else genesis.int64)
 
 
+def _equal(now: Any, then: Any) -> bool:
+    """Whether values of one type are equal; 0.0 is not -0.0, and NaN is NaN."""
+    return repr(now) == repr(then) if isinstance(now, (float, complex)) else bool(now == then)
+
+
 def _same(entry: Entry, leaves: list[Any]) -> bool:
     for i, (now, then) in enumerate(zip(leaves, entry.key[2], strict=True)):
         if then is Tensor:
             if not isinstance(now, Tensor):
                 return False
         elif now is not then and not (
-            type(now) is type(then) and type(now) in _PLAIN and (now == then or i in entry.symbols)
+            type(now) is type(then)
+            and type(now) in _PLAIN
+            and (_equal(now, then) or i in entry.symbols)
         ):
             return False
     return True

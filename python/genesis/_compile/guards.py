@@ -12,7 +12,7 @@ import dis
 import functools
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from genesis import _C
@@ -122,10 +122,14 @@ class Walk:
         else:
             self._object(value)
 
-    def _dict(self, value: dict[Any, Any]) -> None:
+    def _dict(self, value: dict[Any, Any], unread: Callable[[str], bool] | None = None) -> None:
+        """Guards all items; ``unread`` tells what the function does not look into."""
         self.guards.append((LENGTH, value, len(value), None))
         for key, item in value.items():
-            self._guard(ITEM, value, key, item)
+            if unread is not None and unread(key):
+                self.guards.append((ITEM, value, key, item))
+            else:
+                self._guard(ITEM, value, key, item)
 
     def _function(self, value: types.FunctionType) -> None:
         wrapped = getattr(value, "__wrapped__", None)
@@ -194,7 +198,9 @@ class Walk:
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict):
             self._owners[id(attributes)] = f"a {cls.__name__}"
-            self._dict(attributes)
+            # A module without hooks looks at nothing but this flag.
+            unhooked = attributes.get("_hooked") is False
+            self._dict(attributes, _is_hooks if unhooked else None)
             for hooks in _HOOKS:
                 if attributes.get(hooks):
                     self.hooked = f"a {cls.__name__} has hooks"
@@ -205,13 +211,15 @@ class Walk:
                     self._guard(ATTRIBUTE, value, name, getattr(value, name))
 
 
+def _is_hooks(name: str) -> bool:
+    return "_hooks" in name
+
+
 @functools.lru_cache(4096)
 def _names(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """All names in a function and in those inside it, and which of them are globals."""
     names = set(code.co_names)
-    global_names = {
-        i.argval for i in dis.get_instructions(code) if i.opname in _GLOBAL_OPS
-    }
+    global_names = {i.argval for i in dis.get_instructions(code) if i.opname in _GLOBAL_OPS}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner, inner_globals = _names(constant)

@@ -77,7 +77,9 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             if _host.hosts is not None:
                 if args or kwargs:
                     _C._capture_interrupt("an optimizer's step is called with arguments")
-                return _host.repeated(self, functools.partial(with_hooks, self, *args, **kwargs))
+                plain = type(self).step is Optimizer.step and not args and not kwargs
+                again = functools.partial(with_hooks, self, *args, **kwargs)
+                return _host.repeated(self, self._step_again if plain else again)
         self._opt_called = True
         if self._looks:
             self._look_for_old_gradients()
@@ -292,6 +294,18 @@ class Optimizer:
             else:
                 self._update(group)
         return loss
+
+    def _step_again(self) -> None:
+        """``step()`` in a replay of a compiled function, where most often nothing is special."""
+        special = self._looks or self._step_pre_hooks or self._step_post_hooks
+        if special or _global_pre_hooks or _global_post_hooks or "genesis.sparse" in sys.modules:
+            self.step()
+            return
+        for group in self.param_groups:
+            if group.get("differentiable"):
+                self._differentiable_update(group)
+            else:
+                self._update(group)
 
     def _refuse_complex(self, group: ParamGroup) -> None:
         for p in group["params"]:
