@@ -64,7 +64,7 @@ static const Family family({.kind = Kind::Activation, .page = "neural"}, [] {
   }>(kFunction, "x times the probability that a normal number is below x.", {.flops = Flops::FiveInput});
   def<"silu(Tensor input, bool inplace=False) -> Tensor", [](Args& a) {
     return run(a, a.boolean(1), "silu_", [](const Tensor& x, ops::Out out) { return ops::silu(x, out); });
-  }>(kFunction, "x * sigmoid(x).");
+  }>(kFunction, "x * sigmoid(x).", {.takes = Takes::Complex});
   def<"_mish(Tensor input, bool inplace=False) -> Tensor", [](Args& a) {
     return run(a, a.boolean(1), "mish_", [](const Tensor& x, ops::Out out) { return ops::mish(x, out); });
   }>(kFunction, "x * tanh(softplus(x)).");
@@ -75,8 +75,8 @@ static const Family family({.kind = Kind::Activation, .page = "neural"}, [] {
                                                                                                    "log(sigmoid(x)).");
   def<"_glu(Tensor input, int dim=-1) -> Tensor", [](Args& a) { return ops::glu(a.tensor(0), a.integer(1)); }>(
       kFunction, "a * sigmoid(b), where a and b are the halves of the input along `dim`.");
-  def<"_softsign(Tensor input) -> Tensor", [](Args& a) { return ops::softsign(a.tensor(0)); }>(kFunction,
-                                                                                               "x / (1 + |x|).");
+  def<"_softsign(Tensor input) -> Tensor", [](Args& a) { return ops::softsign(a.tensor(0)); }>(
+      kFunction, "x / (1 + |x|).", {.takes = Takes::Complex});
 });
 
 }  // namespace genesis::py

@@ -4,8 +4,10 @@
 #include "bindings/args.h"
 #include "bindings/module.h"
 #include "ops/compare.h"
+#include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "ops/select.h"
+#include "ops/unary.h"
 
 namespace genesis::py {
 
@@ -81,6 +83,7 @@ static void solving() {
   }>(kFunction, "The sign of the determinant and the logarithm of its absolute value.");
   def<"logdet(Tensor input) -> Tensor", [](Args& a) {
     const ops::SignAndLog y = ops::linalg_slogdet("logdet", a.tensor(0));
+    if (is_complex(y.sign.dtype())) return ops::add(ops::log(y.sign), y.logabsdet);
     return ops::where(ops::lt(y.sign, 0), std::numeric_limits<double>::quiet_NaN(), y.logabsdet);
   }>(kBoth, "The logarithm of the determinant; NaN where that is negative.");
   def<"slogdet(Tensor input, *, Tensor[]? out=None) -> (Tensor sign, Tensor logabsdet)",

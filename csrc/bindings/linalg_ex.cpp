@@ -14,14 +14,6 @@ namespace genesis::py {
 
 static Tensor transposed(const Tensor& x) { return ops::transpose(x, -2, -1); }
 
-// LDL of a complex matrix is that of a symmetric one.
-static const Tensor& symmetric(Args& a, int matrix, int hermitian) {
-  const Tensor& x = a.tensor(matrix);
-  require<DTypeError>(!a.boolean(hermitian) || !is_complex(x.dtype()), a.name(),
-                      ": hermitian=True is not supported for complex matrices; use linalg.solve() or linalg.eigh()");
-  return x;
-}
-
 static void with_info() {
   def<"linalg_cholesky_ex(Tensor A, *, bool upper=False, bool check_errors=False, Tensor[]? out=None) -> (Tensor L, "
       "Tensor info)",
@@ -50,21 +42,23 @@ static void with_info() {
   def<"linalg_ldl_factor(Tensor A, *, bool hermitian=False, Tensor[]? out=None) -> (Tensor LD, Tensor pivots)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("linalg_ldl_factor", {"LD", "pivots"});
-        const ops::FactoredLDL y = ops::linalg_ldl_factor("linalg.ldl_factor", symmetric(a, 0, 1), true);
+        const ops::FactoredLDL y = ops::linalg_ldl_factor("linalg.ldl_factor", a.tensor(0), a.boolean(1), true);
         return named(type, {y.ld, y.pivots});
       }>(kFunction,
-         "A = L @ D @ L.T of a symmetric matrix, of which the lower triangle is read, for linalg.ldl_solve(). No "
+         "A = L @ D @ L.T of a symmetric matrix, or L @ D @ L.mH of a Hermitian one, of which the lower triangle is "
+         "read, for linalg.ldl_solve(). No "
          "gradient.");
   def<"linalg_ldl_factor_ex(Tensor A, *, bool hermitian=False, bool check_errors=False, Tensor[]? out=None) -> (Tensor "
       "LD, Tensor pivots, Tensor info)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("linalg_ldl_factor_ex", {"LD", "pivots", "info"});
-        const ops::FactoredLDL y = ops::linalg_ldl_factor("linalg.ldl_factor_ex", symmetric(a, 0, 1), a.boolean(2));
+        const ops::FactoredLDL y =
+            ops::linalg_ldl_factor("linalg.ldl_factor_ex", a.tensor(0), a.boolean(1), a.boolean(2));
         return named(type, {y.ld, y.pivots, y.info});
       }>(kFunction,
          "linalg.ldl_factor() that does not raise: info is 0, or where the first zero of D's diagonal is, from 1.");
   def<"linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor? out=None) -> Tensor",
-      [](Args& a) { return ops::linalg_ldl_solve(symmetric(a, 0, 3), a.tensor(1), a.tensor(2)); }>(
+      [](Args& a) { return ops::linalg_ldl_solve(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3)); }>(
       kFunction, "X with A @ X = B, from the factors that linalg.ldl_factor() makes of A. The gradient is that of B.");
 }
 

@@ -41,7 +41,7 @@ static const Family family({.kind = Kind::Loss, .autocast = Cast::Wide, .page = 
   def<"_l1_loss(Tensor input, Tensor target, str reduction) -> Tensor", [](Args& a) {
     const Pair p(a);
     return ops::l1_loss(p.x, p.y, reduction(a, 2));
-  }>(kFunction, "|input - target|, reduced.");
+  }>(kFunction, "|input - target|, reduced.", {.takes = Takes::Complex});
   def<"_smooth_l1_loss(Tensor input, Tensor target, str reduction, float beta) -> Tensor", [](Args& a) {
     const Pair p(a);
     return ops::smooth_l1_loss(p.x, p.y, reduction(a, 2), a.number(3));

@@ -15,7 +15,7 @@ static const Family family({.kind = Kind::Norm, .autocast = Cast::Wide, .page = 
   def<"rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", [](Args& a) {
     return ops::rms_norm(a.tensor(0), a.dims(1), a.optional_tensor(2),
                          a.has(3) ? std::optional(a.number(3)) : std::nullopt);
-  }>(kFunction, "Mean square 1 over the last dimensions, then times weight.");
+  }>(kFunction, "Mean square 1 over the last dimensions, then times weight.", {.takes = Takes::Complex});
   def<"group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
       [](Args& a) {
         return ops::group_norm(a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3), a.number(4));

@@ -322,7 +322,8 @@ const Family draws({.kind = Kind::Random, .page = "creation"}, [] {
   def<"normal(Operand mean=0.0, Operand std=1.0, int[]? size=None, *, Generator? generator=None, DType? "
       "dtype=None, "
       "Device? device=None, bool requires_grad=False, Tensor? out=None) -> Tensor",
-      normal>(kFunction, "Normal random numbers; mean and std are numbers, with a size, or tensors.");
+      normal>(kFunction, "Normal random numbers; mean and std are numbers, with a size, or tensors.",
+              {.takes = Takes::Complex});
   def<"bernoulli(Tensor input, float? p=None, *, Generator? generator=None, Tensor? out=None) -> Tensor", [](Args& a) {
     Generator& g = generator(a, 2);
     return a.has(1) ? ops::bernoulli(a.tensor(0), a.number(1), g) : ops::bernoulli(a.tensor(0), g);
@@ -355,7 +356,7 @@ const Family draws({.kind = Kind::Random, .page = "creation"}, [] {
         Generator& g = generator(a, 4);
         return a.boolean(3) ? ops::dropout_(a.tensor(0), p, g) : ops::dropout(a.tensor(0), p, g);
       }>(kFunction, "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).",
-         {.page = "neural"});
+         {.takes = Takes::Complex, .page = "neural"});
 });
 
 // In-place fills.

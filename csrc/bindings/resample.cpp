@@ -24,12 +24,12 @@ static const Family family({.kind = Kind::Move, .page = "neural"}, [] {
       "Tensor",
       [](Args& a) { return ops::unfold_windows(a.tensor(0), {a.dims(1), a.dims(2), a.dims(3), a.dims(4)}); }>(
       kFunction, "The windows of images as columns: (batch, channels * taps, windows).",
-      {.kind = Kind::Window, .flops = Flops::Output});
+      {.kind = Kind::Window, .flops = Flops::Output, .takes = Takes::Complex});
   def<"_fold_windows(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] "
       "stride=1) -> Tensor",
       [](Args& a) { return ops::fold_windows(a.tensor(0), a.dims(1), {a.dims(2), a.dims(3), a.dims(4), a.dims(5)}); }>(
       kFunction, "Columns added up to images: the transpose of unfold.",
-      {.kind = Kind::Window, .flops = Flops::Output});
+      {.kind = Kind::Window, .flops = Flops::Output, .takes = Takes::Complex});
 });
 
 }  // namespace genesis::py

@@ -6,7 +6,12 @@
 namespace genesis::py {
 
 static const Family family(
-    {.kind = Kind::Activation, .autocast = Cast::Wide, .batch = Batch::Dims, .page = "reduction"}, [] {
+    {.kind = Kind::Activation,
+     .autocast = Cast::Wide,
+     .batch = Batch::Dims,
+     .takes = Takes::Complex,  // converted by `dtype`
+     .page = "reduction"},
+    [] {
       def<"softmax(Tensor input, int dim, DType? dtype=None, *, Tensor? out=None) -> Tensor", [](Args& a) {
         return ops::softmax(a.tensor(0), a.integer(1), a.optional_dtype(2));
       }>(kBoth, "exp(x) / sum(exp(x)) along `dim`.", {.flops = Flops::FiveInput, .also = "special.softmax"});

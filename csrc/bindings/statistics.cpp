@@ -86,14 +86,14 @@ static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
       }>(kBoth, "The n-th differences of neighbours along dim.", {.kind = Kind::Pointwise});
   def<"trapezoid(Tensor y, Tensor? x=None, *, float dx=1.0, int dim=-1) -> Tensor", [](Args& a) {
     return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2), a.integer(3));
-  }>(kFunction, "The integral along dim by the trapezoidal rule.", {.autocast = Cast::Wide});
+  }>(kFunction, "The integral along dim by the trapezoidal rule.", {.autocast = Cast::Wide, .takes = Takes::Complex});
   def<"trapz(Tensor y, Tensor? x=None, *, float dx=1.0, int dim=-1) -> Tensor", [](Args& a) {
     return ops::trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2), a.integer(3));
-  }>(kFunction, "The same as trapezoid().");
+  }>(kFunction, "The same as trapezoid().", {.takes = Takes::Complex});
   def<"cumulative_trapezoid(Tensor y, Tensor? x=None, *, float dx=1.0, int dim=-1) -> Tensor",
       [](Args& a) { return ops::cumulative_trapezoid(a.tensor(0), a.optional_tensor(1), a.number(2), a.integer(3)); }>(
       kFunction, "The integral along dim up to each point, by the trapezoidal rule.",
-      {.kind = Kind::Scan, .autocast = Cast::Wide});
+      {.kind = Kind::Scan, .autocast = Cast::Wide, .takes = Takes::Complex});
   def<"quantile(Tensor input, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor? "
       "out=None) -> Tensor",
       quantile<false>>(kBoth, "The q-th quantile of all elements or along dim; NaN where one is among them.",
@@ -111,17 +111,19 @@ static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
       return ops::deliver("renorm_", ops::renorm("renorm_", x, a.number(1), a.integer(2), a.number(3)), out);
     });
   }>(kMethod, "In-place form.", {.kind = Kind::Pointwise});
-  def<"cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", [](Args& a) {
-    return ops::cov(a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3));
-  }>(kBoth, "The covariance matrix of variables (rows) over observations (columns).", {.autocast = Cast::Wide});
+  def<"cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
+      [](Args& a) { return ops::cov(a.tensor(0), a.integer(1), a.optional_tensor(2), a.optional_tensor(3)); }>(
+      kBoth, "The covariance matrix of variables (rows) over observations (columns).",
+      {.autocast = Cast::Wide, .takes = Takes::Complex});
   def<"corrcoef(Tensor input) -> Tensor", [](Args& a) { return ops::corrcoef(a.tensor(0)); }>(
-      kBoth, "The correlation matrix of variables (rows) over observations (columns).", {.autocast = Cast::Wide});
+      kBoth, "The correlation matrix of variables (rows) over observations (columns).",
+      {.autocast = Cast::Wide, .takes = Takes::Complex});
   def<"histogram(Tensor input, Tensor|int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False, "
       "Tensor[]? out=None) -> (Tensor hist, Tensor bin_edges)",
       histogram>(kBoth, "How many elements lie in each bin, and the edges of the bins; bins is a number or the edges.");
   def<"dist(Tensor input, Tensor other, float p=2.0) -> Tensor", [](Args& a) {
     return ops::dist(a.tensor(0), a.tensor(1), a.number(2));
-  }>(kBoth, "The p-norm of input - other.", {.autocast = Cast::Wide, .page = "matrix"});
+  }>(kBoth, "The p-norm of input - other.", {.autocast = Cast::Wide, .takes = Takes::Complex, .page = "matrix"});
   def<"cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor",
       [](Args& a) { return ops::cdist(a.tensor(0), a.tensor(1), a.number(2), distance_mode(a, 3)); }>(
       kFunction,
@@ -129,13 +131,13 @@ static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
       "computed "
       "by a product of matrices, as they always are with compute_mode='use_mm_for_euclid_dist' and never with "
       "'donot_use_mm_for_euclid_dist', which is exact.",
-      {.kind = Kind::Matrix, .autocast = Cast::Wide, .page = "matrix"});
+      {.kind = Kind::Matrix, .autocast = Cast::Wide, .takes = Takes::Real, .page = "matrix"});
   def<"combinations(Tensor input, int r=2, bool with_replacement=False) -> Tensor", [](Args& a) {
     return ops::combinations(a.tensor(0), a.integer(1), a.boolean(2));
   }>(kFunction, "Every choice of r elements of a vector, as rows.", {.kind = Kind::Create, .page = "creation"});
   def<"pdist(Tensor input, float p=2.0) -> Tensor", [](Args& a) { return ops::pdist(a.tensor(0), a.number(1)); }>(
       kFunction, "The distance of each row to each later row, by the p-norm.",
-      {.kind = Kind::Matrix, .autocast = Cast::Wide, .page = "neural"});
+      {.kind = Kind::Matrix, .autocast = Cast::Wide, .takes = Takes::Real, .page = "neural"});
 });
 
 }  // namespace genesis::py

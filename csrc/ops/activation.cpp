@@ -95,6 +95,7 @@ Tensor logsigmoid(const Tensor& x) {
 }
 
 Tensor softsign(const Tensor& x) {
+  if (is_complex(x.dtype())) return x / (abs(x) + 1);
   require_floating("softsign", "input", x);
   Tensor y = empty_like(x);
   kernels::softsign(y.view(), x.view());
@@ -129,6 +130,7 @@ Tensor gelu(const Tensor& x, bool tanh) {
 }
 
 Tensor silu(const Tensor& x, Out out) {
+  if (is_complex(x.dtype())) return deliver("silu", x * sigmoid(x), out);
   require_floating("silu", "input", x);
   Tensor y = result("silu", x, out);
   kernels::silu(y.view(), x.view());

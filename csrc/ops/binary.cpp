@@ -1,9 +1,11 @@
 #include "ops/binary.h"
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/elementwise/binary.h"
 #include "ops/compare.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"
 #include "ops/pointwise.h"
@@ -49,7 +51,22 @@ Tensor copysign(const Operand& x, const Operand& y, Out out) {
                 });
 }
 
+// By the real parts, which determine the size of the exponentials, the smaller one is scaled.
+static Tensor complex_logaddexp(const Tensor& x, const Tensor& y) {
+  const Tensor swap = lt(real(x), real(y));
+  const Tensor large = where(swap, y, x), small = where(swap, x, y);
+  const Tensor none = eq(real(large), -std::numeric_limits<double>::infinity());  // the difference would be NaN
+  const Tensor z = large + log1p(exp(where(none, 0.0, small - large)));
+  return where(none, large, z);
+}
+
 Tensor logaddexp(const Operand& x, const Operand& y, Out out) {
+  if (const DType dtype = common_type(x, y); is_complex(dtype)) {
+    const auto as_tensor = [dtype](const Operand& o) {
+      return o.tensor ? cast(*o.tensor, dtype) : scalar_tensor(o.scalar, dtype);
+    };
+    return deliver("logaddexp", complex_logaddexp(as_tensor(x), as_tensor(y)), out);
+  }
   return record_zip("logaddexp", floating("logaddexp", kernels::logaddexp, x, y, out), x, y,
                     [](const Tensor& dz, const Kept& x, const Kept& y, const Saved& saved) {
                       const Operand a = x.number(dz.dtype()), b = y.number(dz.dtype());
@@ -73,17 +90,16 @@ Tensor ldexp(const Operand& x, const Operand& y, Out out) {
   Tensor z;
   {
     const WithGradMode off(false);
-    z = mul(x, y.tensor ? pow(2.0, cast(*y.tensor, dtype)) : scalar_tensor(std::exp2(y.scalar.to_double()), dtype),
-            out);
+    z = mul(x, pow(2.0, y.tensor ? cast(*y.tensor, dtype) : scalar_tensor(y.scalar, dtype)), out);
   }
   return record("ldexp", z, broadcast(x.or_undefined(), y.or_undefined()), save(y.or_undefined(), output(z)),
                 [s = y.scalar](const Tensor& dz, const Saved& saved) {
                   Tensor dx, dy;
                   if (saved.needs(0)) {
-                    const Tensor y = saved[0];
-                    dx = y.defined() ? dz * pow(2.0, cast(y, dz.dtype())) : dz * std::exp2(s.to_double());
+                    const Tensor y = saved[0].defined() ? cast(saved[0], dz.dtype()) : scalar_tensor(s, dz.dtype());
+                    dx = dz * conj(pow(2.0, y));
                   }
-                  if (saved.needs(1)) dy = dz * saved[1] * 0.693147180559945309417;
+                  if (saved.needs(1)) dy = dz * conj(saved[1]) * 0.693147180559945309417;
                   return Grads{dx, dy};
                 });
 }

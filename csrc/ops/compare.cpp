@@ -66,6 +66,7 @@ Tensor logical_xor(const Operand& x, const Operand& y, Out out) {
   return untracked(zip("logical_xor", kernels::logical_xor, x, y, DType::Bool, out));
 }
 Tensor logical_not(const Tensor& x, Out out) {
+  if (is_complex(x.dtype())) return eq(x, 0, out);
   return untracked(map("logical_not", kernels::logical_not, x, DType::Bool, out));
 }
 

@@ -7,7 +7,8 @@
 namespace genesis::ops {
 
 Tensor as_indices(const char* op, const Tensor& index) {
-  require<DTypeError>(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
+  // As in PyTorch, an empty index may have any type.
+  require<DTypeError>(index.dtype() == DType::Int64 || index.dtype() == DType::Int32 || index.numel() == 0, op,
                       ": index must be int64 or int32, got ", index.dtype(), "; use index.long()");
   return cast(index, DType::Int64);
 }

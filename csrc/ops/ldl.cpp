@@ -1,4 +1,4 @@
-// Factors of symmetric matrices that need not be definite.
+// Factors of symmetric and Hermitian matrices that need not be definite.
 #include <cmath>
 
 #include "autograd/record.h"
@@ -8,13 +8,13 @@
 
 namespace genesis::ops {
 
-FactoredLDL linalg_ldl_factor(const char* op, const Tensor& a, bool check) {
+FactoredLDL linalg_ldl_factor(const char* op, const Tensor& a, bool hermitian, bool check) {
   require_square(op, "A", a);
   const Dims batch = batch_shape(a);
   const int64_t n = a.size(-1);
   const Tensor columns = empty(a.shape(), a.dtype()), info = empty(batch, DType::Int32);
   const Tensor pivots = empty(with_sizes(batch, {n}), DType::Int32);
-  const auto failure = kernels::ldl_factor(a.view(), columns.view(), pivots.view(), info.address<int>());
+  const auto failure = kernels::ldl_factor(a.view(), columns.view(), pivots.view(), hermitian, info.address<int>());
   if (check && failure)
     fail_matrix(op, batch, failure.matrix,
                 str("is singular: D[", failure.info - 1, ", ", failure.info - 1,
@@ -30,7 +30,7 @@ FactoredLDL linalg_ldl_factor(const char* op, const Tensor& a, bool check) {
   return {ld, untracked(pivots), untracked(info)};
 }
 
-Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b) {
+Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
   const char* op = "linalg.ldl_solve";
   require_square(op, "LD", ld);
   require_matrix(op, "B", b);
@@ -57,11 +57,12 @@ Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b)
               own_swaps.data<int32_t>()[i], "; take those of linalg.ldl_factor()");
     }
     kernels::ldl_solve(expand(ld, with_sizes(batch, {n, n})).view(), swaps.view(),
-                       expand(b, with_sizes(batch, {n, b.size(-1)})).view(), x.view());
+                       expand(b, with_sizes(batch, {n, b.size(-1)})).view(), x.view(), hermitian);
   }
-  return record(op, x, broadcast(ld, b), save(ld, pivots), [](const Tensor& dx, const Saved& saved) {
+  return record(op, x, broadcast(ld, b), save(ld, pivots), [hermitian](const Tensor& dx, const Saved& saved) {
     require<GraphError>(!saved.needs(0), "linalg.ldl_solve: has no gradient for LD; detach() it");
-    return Grads{Tensor(), conj(linalg_ldl_solve(saved[0], saved[1], conj(dx)))};
+    if (hermitian) return Grads{Tensor(), linalg_ldl_solve(saved[0], saved[1], dx, true)};
+    return Grads{Tensor(), conj(linalg_ldl_solve(saved[0], saved[1], conj(dx), false))};
   });
 }
 

@@ -53,8 +53,8 @@ LU lu_unpack(const Tensor& lu, const Tensor& pivots, bool unpack_data, bool unpa
 struct FactoredLDL {
   Tensor ld, pivots, info;
 };
-FactoredLDL linalg_ldl_factor(const char* op, const Tensor& a, bool check);
-Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b);
+FactoredLDL linalg_ldl_factor(const char* op, const Tensor& a, bool hermitian, bool check);
+Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian);
 
 // a = l @ l.H, or u.H @ u. Only that triangle of a is read; the gradient is symmetric.
 Tensor linalg_cholesky(const Tensor& a, bool upper);

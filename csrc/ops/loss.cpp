@@ -96,6 +96,11 @@ Tensor l1_loss(const Tensor& x, const Tensor& y, LossReduction reduction) {
                         ") have no mean; use input.float(), or reduction='sum' or 'none'");
     const Tensor z = abs(x - y);
     return reduction == LossReduction::Sum ? sum(z, {}, false) : z;
+  } else if (is_complex(dtype)) {
+    require_same_shape("l1_loss", x, y);
+    const Tensor z = abs(x - y);
+    if (reduction == LossReduction::None) return z;
+    return reduction == LossReduction::Sum ? sum(z, {}, false) : mean(z, {}, false);
   }
   return pointwise_loss("l1_loss", PointwiseLoss::Absolute, x, y, 0, reduction);
 }

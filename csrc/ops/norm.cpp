@@ -211,7 +211,15 @@ static double epsilon(DType t) {
 }
 
 Tensor rms_norm(const Tensor& x, const Dims& normalized_shape, const Tensor& weight, std::optional<double> eps) {
-  return normalize_rows("rms_norm", x, normalized_shape, weight, Tensor(), eps.value_or(epsilon(x.dtype())), false);
+  const double added = eps.value_or(epsilon(real_type(x.dtype())));
+  if (!is_complex(x.dtype())) return normalize_rows("rms_norm", x, normalized_shape, weight, Tensor(), added, false);
+  // As in PyTorch, by the mean of the squares, not of their absolute values.
+  [[maybe_unused]] const Rows checked("rms_norm", x, normalized_shape);
+  require_parameter("rms_norm", "weight", weight, normalized_shape, x);
+  Dims last;
+  for (int d = 1; d <= normalized_shape.size(); ++d) last.push_back(-d);
+  const Tensor y = x * rsqrt(mean(square(x), last, true) + added);
+  return weight.defined() ? y * weight : y;
 }
 
 static Tensor in_format(const Tensor& y, MemoryFormat format) {

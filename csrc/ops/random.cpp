@@ -82,8 +82,9 @@ static Tensor parameters(const Tensor& x) { return contiguous(cast(detach(x), DT
 
 Tensor normal(const Tensor& mean, const Tensor& std, double mean_value, double std_value, Generator& g) {
   const Tensor &first = mean.defined() ? mean : std, &other = std.defined() ? std : mean;
-  require_floating("normal", mean.defined() ? "mean" : "std", first);
-  require_floating("normal", std.defined() ? "std" : "mean", other);
+  const bool complex = mean.defined() && is_complex(mean.dtype());
+  if (!complex) require_floating("normal", mean.defined() ? "mean" : "std", first);
+  if (std.defined() || !complex) require_floating("normal", std.defined() ? "std" : "mean", other);
   const WithGradMode off(false);
   if (std.defined()) {
     const Tensor s = parameters(std);
@@ -348,12 +349,14 @@ static Tensor dropout_at(const Tensor& input, double p, Draw draw, Out out = {})
 
 Tensor dropout(const Tensor& x, double p, Generator& g) {
   require_probability("dropout", p);
+  if (is_complex(x.dtype())) return x * dropout(full(x.shape(), 1.0, real_type(x.dtype())), p, g);
   require_floating("dropout", "input", x);
   return dropout_at(x, p, reserve(g, x.numel(), 1));
 }
 
 Tensor dropout_(const Tensor& x, double p, Generator& g) {
   require_probability("dropout_", p);
+  if (is_complex(x.dtype())) return mul_(x, dropout(full(x.shape(), 1.0, real_type(x.dtype())), p, g));
   require_floating("dropout_", "input", x);
   const Draw draw = reserve(g, x.numel(), 1);
   return inplace("dropout_", x, {}, [&](const Tensor& input, Out out) { return dropout_at(input, p, draw, out); });

@@ -115,6 +115,7 @@ Tensor mean(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType
 }
 
 Tensor nansum(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  if (is_complex(x.dtype())) refuse_complex("nansum", x.dtype());
   return sum(is_floating(x.dtype()) ? where(isnan(x), 0.0, x) : x, dims, keepdim, dtype);
 }
 
@@ -357,7 +358,18 @@ Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::
 // ---- logsumexp ------------------------------------------------------------------------------------------------------
 
 Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
-  if (is_complex(input.dtype())) refuse_complex("logsumexp", input.dtype());
+  if (is_complex(input.dtype())) {
+    const Reduction r("logsumexp", input, dims, keepdim);
+    if (r.count == 0) return log(sum(input, dims, keepdim));
+    Tensor most;  // of the real parts, which determine the size of the exponentials
+    {
+      const WithGradMode off(false);
+      most = amax(real(input), dims, true);
+      most = where(isinf(most), 0.0, most);
+    }
+    const Tensor y = log(sum(exp(input - most), dims, keepdim));
+    return y + reshape(most, y.shape());
+  }
   const Tensor x = cast(input, floating_type(input.dtype()));
   const Reduction r("logsumexp", x, dims, keepdim);
   Tensor y = result(r, x.dtype(), -std::numeric_limits<double>::infinity());

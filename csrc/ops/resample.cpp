@@ -9,6 +9,7 @@
 #include "autograd/record.h"
 #include "core/checked.h"
 #include "kernels/pool/resample.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/dense.h"
 #include "ops/view.h"
@@ -251,6 +252,7 @@ UnfoldShape window_shape(const char* op, int64_t height, int64_t width, const Un
 }  // namespace
 
 Tensor unfold_windows(const Tensor& x, const UnfoldOptions& options) {
+  if (is_complex(x.dtype())) return complex(unfold_windows(real(x), options), unfold_windows(imag(x), options));
   if (x.dtype() == DType::Bool) return cast(unfold_windows(cast(x, DType::Float32), options), DType::Bool);
   require<DTypeError>(is_floating(x.dtype()), "unfold: input must be floating, got ", x.dtype(), "; use input.float()");
   require(x.dim() == 3 || x.dim() == 4,
@@ -262,6 +264,8 @@ Tensor unfold_windows(const Tensor& x, const UnfoldOptions& options) {
 }
 
 Tensor fold_windows(const Tensor& columns, const Dims& size, const UnfoldOptions& options) {
+  if (is_complex(columns.dtype()))
+    return complex(fold_windows(real(columns), size, options), fold_windows(imag(columns), size, options));
   if (columns.dtype() == DType::Bool)  // true where any of the windows is
     return cast(fold_windows(cast(columns, DType::Float32), size, options), DType::Bool);
   require<DTypeError>(is_floating(columns.dtype()), "fold: input must be floating, got ", columns.dtype(),

@@ -45,6 +45,7 @@ Tensor frac(const Tensor& x, Out out) {
 // An integer division computes beside `out` first: if a divisor is zero, nothing has been overwritten.
 static Tensor divide(const char* op, const kernels::Divide& kernel, const Operand& x, const Operand& y, Out out) {
   const DType dtype = common_type(x, y);
+  if (is_complex(dtype)) refuse_complex(op, dtype);
   require<DTypeError>(dtype != DType::Bool, op, ": not defined for bool; convert a tensor first");
   bool zero = false;
   const auto run = [&](View z, View a, View b) { zero = kernel(z, a, b) && !on_meta; };

@@ -1,12 +1,14 @@
 #include "ops/scan.h"
 
 #include <limits>
+#include <vector>
 
 #include "autograd/record.h"
 #include "kernels/complex/complex.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/reduce/scan.h"
+#include "ops/binary.h"
 #include "ops/compare.h"
 #include "ops/complex.h"
 #include "ops/create.h"
@@ -15,6 +17,7 @@
 #include "ops/pointwise.h"
 #include "ops/scatter.h"
 #include "ops/select.h"
+#include "ops/shape.h"
 #include "ops/unary.h"
 #include "ops/view.h"
 
@@ -144,11 +147,21 @@ static Tensor exp_difference(const Tensor& a, const Tensor& b) {
   return where(none, 0.0, exp(a - where(none, 0.0, b)));
 }
 
+// One element after the other: the order determines the branch of the logarithm.
+static Tensor complex_logcumsumexp(const Tensor& x, int d) {
+  const int64_t n = x.dim() == 0 ? 1 : x.size(d);
+  if (n <= 1) return clone(x);
+  std::vector<Tensor> parts{slice(x, d, 0, 1, 1)};
+  for (int64_t i = 1; i < n; ++i) parts.push_back(logaddexp(slice(x, d, i, i + 1, 1), parts.back()));
+  return cat(parts, d);
+}
+
 // dx[i] = sum over k >= i of dy[k] exp(x[i] - y[k]) = exp(x[i] - y[i]) s[i], with s[i] = dy[i] + exp(y[i] - y[i+1])
 // s[i+1]: y grows, so nothing overflows.
 Tensor logcumsumexp(const Tensor& input, int64_t dim) {
-  require_floating("logcumsumexp", "input", input);
   const int d = wrap_dim("logcumsumexp", dim, input.dim());
+  if (is_complex(input.dtype())) return complex_logcumsumexp(input, d);
+  require_floating("logcumsumexp", "input", input);
   const Tensor x = cast(input, kernels::compute_type(input.dtype()));
   Tensor y = empty(x.shape(), x.dtype());
   if (x.numel() > 0) kernels::logcumsumexp(y.view(), x.view(), d);

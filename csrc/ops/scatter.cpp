@@ -204,7 +204,7 @@ static Tensor reduced(const Tensor& x, const Tensor& src, const Tensor& index, i
     y = written("scatter_reduce", y, src, index, places, dim, how[static_cast<int>(reduce)], Out{&y});
   }
   if (reduce == Reduce::Mean) {
-    const bool floating = is_floating(y.dtype());
+    const bool floating = is_differentiable(y.dtype());
     const Tensor n = contributions(y.shape(), dim, index, include_self, floating ? y.dtype() : DType::Int64);
     if (floating) div(y, n, Out{&y});
     else floor_divide(y, n);
@@ -301,8 +301,8 @@ static int require_slices(const char* op, const Tensor& x, int64_t dim, const Te
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index_in, const Tensor& source, Scalar alpha, Out out) {
   const int d = require_slices("index_add", x, dim, index_in, source);
-  require<DTypeError>(!alpha.is_float() || is_floating(x.dtype()), "index_add: alpha is a float but the input is ",
-                      x.dtype(), "; use an int");
+  require<DTypeError>(!alpha.is_float() || is_differentiable(x.dtype()),
+                      "index_add: alpha is a float but the input is ", x.dtype(), "; use an int");
   const Tensor index = indices_to_write("index_add", index_in, d, x, out);
   const Tensor scaled = alpha == Scalar(1) ? source : mul(source, alpha);
   const IndexAlong places(index, source.shape(), d);

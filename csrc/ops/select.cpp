@@ -7,6 +7,7 @@
 #include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/select.h"
 #include "ops/compare.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"
 
@@ -103,6 +104,10 @@ static double largest(DType dtype) {
 }
 
 Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf, std::optional<double> neginf, Out out) {
+  if (is_complex(x.dtype())) {
+    Tensor y = over_parts(x, [&](const Tensor& parts) { return nan_to_num(parts, nan, posinf, neginf); });
+    return deliver("nan_to_num", std::move(y), out);
+  }
   const double max = largest(x.dtype());
   const auto kernel = [&](View y, View v) {
     if (is_floating(x.dtype())) kernels::nan_to_num(y, v, nan, posinf.value_or(max), neginf.value_or(-max));

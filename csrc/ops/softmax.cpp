@@ -3,6 +3,7 @@
 #include "autograd/record.h"
 #include "kernels/norm/softmax.h"
 #include "ops/create.h"
+#include "ops/elementwise.h"
 #include "ops/operand.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
@@ -12,6 +13,7 @@ namespace genesis::ops {
 
 static DType softmax_type(const char* op, const Tensor& x, std::optional<DType> dtype) {
   const DType type = dtype.value_or(x.dtype());
+  if (is_complex(type)) refuse_complex(op, type);
   require<DTypeError>(is_floating(type), op, ": ", dtype ? "dtype" : "input", " must be floating, got ", type,
                       dtype ? "" : "; use x.float(), or pass dtype=genesis.float32");
   return type;
@@ -31,6 +33,7 @@ static Tensor softmax_backward(const Tensor& dy, const Tensor& y, int d) {
 }
 
 Tensor softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
+  if (is_complex(x.dtype())) return softmax(cast(x, softmax_type("softmax", x, dtype)), dim);
   const int d = wrap_dim("softmax", dim, x.dim());
   Tensor y = empty_like(x, softmax_type("softmax", x, dtype));
   if (x.numel() > 0) kernels::softmax(y.view(), x.view(), d);
@@ -53,6 +56,7 @@ static Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int d) {
 }
 
 Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
+  if (is_complex(x.dtype())) return log_softmax(cast(x, softmax_type("log_softmax", x, dtype)), dim);
   const int d = wrap_dim("log_softmax", dim, x.dim());
   Tensor y = empty_like(x, softmax_type("log_softmax", x, dtype));
   if (x.numel() > 0) kernels::log_softmax(y.view(), x.view(), d);

@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/parallel.h"
 #include "ops/compare.h"
+#include "ops/complex.h"
 #include "ops/create.h"
 #include "ops/extreme.h"
 #include "ops/gather.h"
@@ -133,7 +134,7 @@ Tensor cov(const Tensor& x, int64_t correction, const Tensor& fweights, const Te
     require(weights.dim() == 1 && weights.size(0) == n, "cov: ", name, " must have one weight for each of the ", n,
             " observations, got shape ", weights.shape());
   };
-  Tensor weights = full({n}, 1.0, dtype);
+  Tensor weights = full({n}, 1.0, real_type(dtype));
   if (fweights.defined()) {
     check("fweights", fweights);
     require<DTypeError>(!is_floating(fweights.dtype()), "cov: fweights must be integers, got ", fweights.dtype(),
@@ -149,15 +150,17 @@ Tensor cov(const Tensor& x, int64_t correction, const Tensor& fweights, const Te
   // What is left of the observations: n - correction, and less where weights are unequal.
   const Tensor left = aweights.defined() ? total - sum(weights * aweights, {}, false) / total * Scalar(correction)
                                          : sub(total, correction);
-  const Tensor c = matmul(centred * weights, transpose(centred, 0, 1)) / clamp(left, Operand(0), std::nullopt);
+  const Tensor c = matmul(centred * weights, conj(transpose(centred, 0, 1))) / clamp(left, Operand(0), std::nullopt);
   return rows.size(0) == 1 ? reshape(c, Dims{}) : c;  // the variance of one variable is a number
 }
 
 Tensor corrcoef(const Tensor& x) {
   const Tensor c = cov(x, 1, Tensor(), Tensor());
   if (c.dim() == 0) return c / c;
-  const Tensor deviation = sqrt(diagonal(c));
-  return clamp(c / unsqueeze(deviation, 1) / unsqueeze(deviation, 0), Operand(-1), Operand(1));
+  const Tensor deviation = sqrt(real(diagonal(c)));
+  const Tensor y = c / unsqueeze(deviation, 1) / unsqueeze(deviation, 0);
+  const auto bounded = [](const Tensor& part) { return clamp(part, Operand(-1), Operand(1)); };
+  return is_complex(y.dtype()) ? complex(bounded(real(y)), bounded(imag(y))) : bounded(y);
 }
 
 Tensor histogram(const Tensor& x, const Tensor& edges, const Tensor& weight, bool density) {
@@ -183,7 +186,7 @@ Tensor histogram(const Tensor& x, const Tensor& edges, const Tensor& weight, boo
 }
 
 Tensor renorm(const char* op, const Tensor& x, double p, int64_t dim, double most) {
-  require_floating(op, "input", x);
+  if (!is_complex(x.dtype())) require_floating(op, "input", x);
   require(x.dim() >= 2, op, ": input must have at least 2 dimensions, got shape ", x.shape());
   require(p > 0, op, ": p must be positive, got ", p);
   require(most >= 0, op, ": maxnorm must not be negative, got ", most);

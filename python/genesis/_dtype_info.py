@@ -92,3 +92,13 @@ class iinfo:
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+def require_real(op: str, *tensors: _C.Tensor) -> None:
+    """Refuse complex tensors."""
+    for x in tensors:
+        if x.is_complex():
+            raise _C.DTypeError(
+                f"{op}: not defined for complex numbers, got {x.dtype}; it may be for their real "
+                "or imaginary parts, x.real and x.imag"
+            )

@@ -118,7 +118,8 @@ def gradient(
                 f"gradient: dimension {d} of an input of shape {tuple(input.shape)} must have at "
                 f"least edge_order + 1 = {edge_order + 1} elements"
             )
-    x = input if input.is_floating_point() else input.to(_C.get_default_dtype())
+    fractional = input.is_floating_point() or input.is_complex()
+    x = input if fractional else input.to(_C.get_default_dtype())
     return tuple(
         _along(x, s, d, edge_order)
         for s, d in zip(_coordinates(spacing, dims, input), dims, strict=True)

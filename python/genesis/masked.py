@@ -74,11 +74,15 @@ def _filled(op: str, input: Tensor, mask: Tensor | None, value: float) -> Tensor
 
 def _least(x: Tensor) -> float:
     """The identity of the maximum."""
-    return -math.inf if x.is_floating_point() else 0 if x.dtype == _C.bool else iinfo(x.dtype).min
+    if x.is_floating_point() or x.is_complex():
+        return -math.inf
+    return 0 if x.dtype == _C.bool else iinfo(x.dtype).min
 
 
 def _most(x: Tensor) -> float:
-    return math.inf if x.is_floating_point() else 1 if x.dtype == _C.bool else iinfo(x.dtype).max
+    if x.is_floating_point() or x.is_complex():
+        return math.inf
+    return 1 if x.dtype == _C.bool else iinfo(x.dtype).max
 
 
 def _dims(dim: Dims, x: Tensor) -> tuple[int, ...]:
@@ -113,7 +117,7 @@ def prod(
 ) -> Tensor:
     """The product of the elements that count."""
     result = _cast(_filled("prod", input, mask, 1), dtype)
-    if not result.is_floating_point():
+    if not (result.is_floating_point() or result.is_complex()):
         result = result.to(result.dtype if dtype is not None else _C.int64)
     for d in sorted((d % max(input.ndim, 1) for d in _dims(dim, input)), reverse=True):
         result = result.prod(d, keepdim)
@@ -198,7 +202,8 @@ def mean(
     mask: Tensor | None = None,
 ) -> Tensor:
     """The mean of the elements that count, NaN where there are none."""
-    if not (input.dtype if dtype is None else dtype).is_floating_point:
+    kind = input.dtype if dtype is None else dtype
+    if not (kind.is_floating_point or kind.is_complex):
         raise ValueError(
             f"masked.mean: the result must be floating, got {dtype or input.dtype}; pass "
             "dtype=genesis.float32"
@@ -258,11 +263,13 @@ def var(
     if unbiased is not None and correction is not None:
         raise ValueError("masked.var: pass unbiased or correction, not both")
     left = correction if correction is not None else float(unbiased is None or unbiased)
-    wide = dtype or (input.dtype if input.is_floating_point() else _C.float32)
-    compute = wide if wide.is_floating_point else _C.float32
+    fractional = input.is_floating_point() or input.is_complex()
+    wide = dtype or (input.dtype if fractional else _C.float32)
+    compute = wide if wide.is_floating_point or wide.is_complex else _C.float32
     x = input.to(compute)
     average = sum(x, dim, keepdim=True, mask=mask) / _count("var", input, dim, True, mask)
-    total = sum((x - average).square(), dim, keepdim=keepdim, mask=mask)
+    squares = (x - average).abs().square() if x.is_complex() else (x - average).square()
+    total = sum(squares, dim, keepdim=keepdim, mask=mask)
     count = _count("var", input, dim, keepdim, mask)
     return (total / (count - left).clamp(min=0)).to(wide)
 
@@ -278,7 +285,8 @@ def std(
     mask: Tensor | None = None,
 ) -> Tensor:
     """The standard deviation of the elements that count."""
-    compute = dtype if dtype is None or dtype.is_floating_point else _C.float32
+    fractional = dtype is None or dtype.is_floating_point or dtype.is_complex
+    compute = dtype if fractional else _C.float32
     variance = var(
         input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=compute, mask=mask
     )

@@ -21,11 +21,18 @@ if "expecttest" not in sys.modules:  # PyTorch's tests import it; nothing here n
 invocations = pytest.importorskip("torch.testing._internal.common_methods_invocations")
 
 from tests.torch.compare import assert_same, assert_same_gradients, leaves, to_genesis  # noqa: E402
-from tests.torch.known import NO_GRADIENT, ODD_SAMPLES, UNLIKE  # noqa: E402
+from tests.torch.known import NO_GRADIENT, UNLIKE  # noqa: E402
 
 SAMPLES = 6  # of each operator and dtype
 LARGEST = 5000  # elements of a sample
-DTYPES = [torch.float64, torch.float32, torch.int64, torch.bool]
+DTYPES = [
+    torch.float64,
+    torch.float32,
+    torch.int64,
+    torch.bool,
+    torch.complex128,
+    torch.complex64,
+]
 
 
 def shared():
@@ -42,7 +49,7 @@ def names_of(dtype):
 
 
 def samples(op, dtype):
-    grad = dtype.is_floating_point and op.supports_autograd
+    grad = (dtype.is_floating_point or dtype.is_complex) and op.supports_autograd
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.manual_seed(0)
@@ -85,14 +92,12 @@ def test_same_as_pytorch(op, full, dtype):
     kinds = (op.full_name, f"{op.full_name}-{names_of(dtype)}")
     if why := next((UNLIKE[kind] for kind in kinds if kind in UNLIKE), ""):
         pytest.skip(why)
-    odd = ODD_SAMPLES.get(op.name, lambda sample: False)
     ours = ours_of(op, full)
-    rtol = 1e-7 if dtype is torch.float64 else 2e-4
+    double = dtype in (torch.float64, torch.complex128)
+    rtol = 1e-7 if double else 2e-4
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for sample in samples(op, dtype):
-            if odd(sample):
-                continue
             values = not is_random(op, sample)
             theirs = [sample.input, list(sample.args), sample.kwargs]
             mine = to_genesis(theirs)
@@ -100,7 +105,7 @@ def test_same_as_pytorch(op, full, dtype):
             found = ours(mine[0], *mine[1], **mine[2])
             grad = op.name not in NO_GRADIENT
             assert_same(found, expected, values, rtol, grad)
-            if dtype is torch.float64 and values and grad:
+            if double and values and grad:
                 assert_same_gradients(
                     found, inputs(mine, genesis.Tensor), expected, inputs(theirs, torch.Tensor)
                 )

@@ -168,14 +168,15 @@ LapackFailure cholesky(View a, View l, int* infos) {
   });
 }
 
-LapackFailure ldl_factor(View a, View factors, View pivots, int* infos) {
+LapackFailure ldl_factor(View a, View factors, View pivots, bool hermitian, int* infos) {
   return by_type(a, [&]<class T>(T) {
     const auto& routine = lapack<T>();
     const int n = rows(a);
     if (n == 0) return none_failed(a, infos);
+    const auto factor = hermitian ? routine.hetrf : routine.sytrf;
     T answer = 0;
     int info = 0;
-    routine.sytrf("L", &n, nullptr, &n, nullptr, &answer, &kQuery, &info, 1);
+    factor("L", &n, nullptr, &n, nullptr, &answer, &kQuery, &info, 1);
     const int lwork = work_size(answer, n);
     struct Memory {
       std::vector<T> m, work;
@@ -188,9 +189,9 @@ LapackFailure ldl_factor(View a, View factors, View pivots, int* infos) {
           load(own.m.data(), matrix<T>(a, i));
           for (int64_t j = 1; j < n; ++j) std::fill_n(own.m.begin() + j * n, j, T(0));
         },
-        [&routine, n, lwork](Memory& own) {
+        [factor, n, lwork](Memory& own) {
           int info = 0;
-          routine.sytrf("L", &n, own.m.data(), &n, own.pivots.data(), own.work.data(), &lwork, &info, 1);
+          factor("L", &n, own.m.data(), &n, own.pivots.data(), own.work.data(), &lwork, &info, 1);
           return info;
         },
         [&](Memory& own, int64_t i) {
@@ -201,7 +202,7 @@ LapackFailure ldl_factor(View a, View factors, View pivots, int* infos) {
   });
 }
 
-void ldl_solve(View factors, View pivots, View b, View x) {
+void ldl_solve(View factors, View pivots, View b, View x, bool hermitian) {
   by_type(b, [&]<class T>(T) {
     const auto& routine = lapack<T>();
     const int n = rows(b), nrhs = cols(b);
@@ -218,9 +219,9 @@ void ldl_solve(View factors, View pivots, View b, View x) {
           load(own.right.data(), matrix<T>(b, i));
           std::copy_n(start<int>(pivots, i, 1), n, own.pivots.begin());
         },
-        [&routine, n, nrhs](Memory& own) {
+        [solve = hermitian ? routine.hetrs : routine.sytrs, n, nrhs](Memory& own) {
           int info = 0;
-          routine.sytrs("L", &n, &nrhs, own.m.data(), &n, own.pivots.data(), own.right.data(), &n, &info, 1);
+          solve("L", &n, &nrhs, own.m.data(), &n, own.pivots.data(), own.right.data(), &n, &info, 1);
           return info;
         },
         [&](Memory& own, int64_t i) { store(matrix<T>(x, i), own.right.data(), n); });

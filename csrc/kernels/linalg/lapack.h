@@ -35,8 +35,8 @@ LapackFailure inverse(View a, View y, int* info = nullptr);
 LapackFailure cholesky(View a, View l, int* info = nullptr);
 // A = L D L.T, from the lower triangle of A, D of blocks of one or two rows (Bunch and Kaufman). `factors` (..., n, n)
 // is contiguous, each matrix column after column.
-LapackFailure ldl_factor(View a, View factors, View pivots, int* info = nullptr);
-void ldl_solve(View factors, View pivots, View b, View x);
+LapackFailure ldl_factor(View a, View factors, View pivots, bool hermitian, int* info = nullptr);
+void ldl_solve(View factors, View pivots, View b, View x, bool hermitian);
 // A x = b for the upper or lower triangle of A; `unit` takes the diagonal as ones.
 void solve_triangular(View a, View b, View x, bool upper, bool unit);
 // A = Q R; q has k = min(m, n) columns, or m.

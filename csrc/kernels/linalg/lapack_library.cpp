@@ -83,6 +83,8 @@ struct Library {
     find(r.potrf, prefix + "potrf_");
     find(r.sytrf, prefix + "sytrf_");
     find(r.sytrs, prefix + "sytrs_");
+    find(r.hetrf, prefix + (kComplex<T> ? "hetrf_" : "sytrf_"));
+    find(r.hetrs, prefix + (kComplex<T> ? "hetrs_" : "sytrs_"));
     find(r.trsm, prefix + "trsm_");
     find(r.geqrf, prefix + "geqrf_");
     find(r.orgqr, prefix + (kComplex<T> ? "ungqr_" : "orgqr_"));

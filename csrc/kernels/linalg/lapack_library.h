@@ -32,7 +32,9 @@ struct Routines {
   void (*getri)(In n, T* a, In lda, In pivots, T* work, In lwork, int* info);
   void (*potrf)(const char* uplo, In n, T* a, In lda, int* info, size_t);
   void (*sytrf)(const char* uplo, In n, T* a, In lda, int* pivots, T* work, In lwork, int* info, size_t);
+  void (*hetrf)(const char* uplo, In n, T* a, In lda, int* pivots, T* work, In lwork, int* info, size_t);
   void (*sytrs)(const char* uplo, In n, In nrhs, const T* a, In lda, In pivots, T* b, In ldb, int* info, size_t);
+  void (*hetrs)(const char* uplo, In n, In nrhs, const T* a, In lda, In pivots, T* b, In ldb, int* info, size_t);
   void (*trsm)(const char* side, const char* uplo, const char* trans, const char* diag, In m, In n, const T* alpha,
                const T* a, In lda, T* b, In ldb, size_t, size_t, size_t, size_t);
   void (*geqrf)(In m, In n, T* a, In lda, T* tau, T* work, In lwork, int* info);

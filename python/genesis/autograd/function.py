@@ -189,7 +189,9 @@ def _use_jvp(cls: type[Function]) -> None:
 
     def remember(ctx: Context, args: tuple[Any, ...]) -> None:
         ctx._arguments = [
-            (tuple(x.shape), x.dtype) if isinstance(x, Tensor) and x.is_floating_point() else None
+            (tuple(x.shape), x.dtype)
+            if isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
+            else None
             for x in args
         ]
 

@@ -279,7 +279,7 @@ OPS: list[Op] = [
         ((np.ones((1, 2, 3, 3)), 4), {}, ValueError, "spans 4 elements"),
         ((np.ones((1, 2, 3, 3), int), 2), {}, TypeError, "must be floating"),
         ((np.ones((1, 2, 3, 3)), (2, 2, 2)), {}, ValueError, "one number or two"),
-    ]),
+    ], complex=True),
     Op("fold", fold, method=False, samples=lambda rng: [
         Sample(rng.normal(size=(2, 12, 12)), (4, 5), (2, 2)),
         Sample(rng.normal(size=(8, 6)), (5, 6), 2, dilation=2, padding=1, stride=(2, 3)),
@@ -287,5 +287,5 @@ OPS: list[Op] = [
         ((np.ones((1, 11, 12)), (4, 5), 2), {}, ValueError, "multiple of 4"),
         ((np.ones((1, 12, 11)), (4, 5), 2), {}, ValueError, "has 12 windows, but .* has 11"),
         ((np.ones(3), (4, 5), 2), {}, ValueError, "or the same without batch"),
-    ]),
+    ], complex=True),
 ]  # fmt: skip

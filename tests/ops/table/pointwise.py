@@ -121,6 +121,7 @@ TWO: list[Op] = [
     two("logaddexp", np.logaddexp, dtypes="number", result="float",
         at=[(inf, inf), (-inf, -inf), (inf, -inf), (1000.0, 1000.0), (-1000.0, 1.0), (nan, 1.0),
             (1.0, nan), (nan, inf)]),
+    two("logaddexp", lambda x, y: np.log(np.exp(x) + np.exp(y)), variant="complex", complex=True),
     two("logaddexp2", np.logaddexp2, dtypes="number", result="float",
         at=[(inf, inf), (-inf, -inf), (inf, -inf), (1000.0, 1000.0), (-1000.0, 1.0), (nan, 1.0)]),
     two("ldexp", lambda x, y: x * 2.0**y, called="mul", dtypes="number", result="float", inplace=True),

@@ -218,6 +218,9 @@ OPS: list[Op] = [
            Sample(_x(rng, 2, 3) * 400, dim=-1), Sample(np.zeros((0, 3)), dim=1),
            Sample(np.zeros((2, 0)), dim=1),
        ]),
+    Op("logsumexp", lambda x, dim, keepdim=False: np.log(np.exp(x).sum(dim, keepdims=keepdim)),
+       variant="complex", complex=True,
+       samples=lambda rng: [Sample(_x(rng, 2, 3), dim=1), Sample(_x(rng, 2, 3, 2), dim=(0, 2), keepdim=True)]),
     # --- largest and smallest
     Op("amax", axis(np.max), samples=reductions(empty=False), dtypes="all",
        raises=DIM + TWICE + EMPTY),

@@ -80,6 +80,8 @@ OPS: list[Op] = [
     Op("cummax", _extreme(np.maximum), samples=_distinct, dtypes="all", raises=DIM),
     Op("cummin", _extreme(np.minimum), samples=_distinct, dtypes="all", raises=DIM),
     Op("logcumsumexp", _scan(np.logaddexp.accumulate), samples=_lines, raises=DIM + INTEGER),
+    Op("logcumsumexp", lambda x, dim: np.log(np.cumsum(np.exp(x), dim)), variant="complex", complex=True,
+       samples=lambda rng: [Sample(rng.normal(size=(3, 4)), 1), Sample(rng.normal(size=(3, 4)), 0)]),
     Op("softmax", _softmax, samples=_lines, raises=DIM + INTEGER),
     Op("log_softmax", _log_softmax, samples=_lines, raises=DIM + INTEGER),
     Op("softmin", lambda x, dim: _softmax(-x, dim), samples=_lines, raises=DIM + INTEGER),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from genesis import _C
 from genesis._C import Tensor, pdist
+from genesis._dtype_info import require_real
 
 __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
 
@@ -14,6 +15,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> cosine_similarity(genesis.tensor([[1.0, 0.0]]), genesis.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
+    require_real("cosine_similarity", x1, x2)
     if x1.shape != x2.shape:
         shape = _C.broadcast_shapes(x1.shape, x2.shape)
         x1, x2 = x1.expand(shape), x2.expand(shape)

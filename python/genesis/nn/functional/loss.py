@@ -11,6 +11,7 @@ import warnings
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._dtype_info import require_real
 
 __all__ = [
     "binary_cross_entropy",
@@ -216,6 +217,7 @@ def kl_div(
     """
     if size_average is not None or reduce is not None:
         reduction = _older(size_average, reduce)
+    require_real("kl_div", input, target)
     if log_target:
         loss = target.exp() * (target - input)
     else:

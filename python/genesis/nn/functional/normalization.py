@@ -6,6 +6,7 @@ import math
 
 from genesis import _C
 from genesis._C import Tensor, group_norm, layer_norm, rms_norm
+from genesis._dtype_info import require_real
 
 __all__ = [
     "batch_norm",
@@ -91,6 +92,7 @@ def local_response_norm(
     >>> local_response_norm(genesis.ones(1, 3, 2), size=3, alpha=3.0)[0, :, 0]
     tensor([0.4387, 0.3536, 0.4387])
     """
+    require_real("local_response_norm", input)
     if input.ndim < 3:
         raise ValueError(
             "local_response_norm: input must have at least 3 dimensions (samples, channels, ...), "
