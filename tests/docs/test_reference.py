@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def described():
+    pytest.importorskip("docutils")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "docs/_extensions"))
         text = "\n".join(importlib.import_module("reference").pages().values())
