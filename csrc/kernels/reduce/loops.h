@@ -6,6 +6,7 @@
 //   r.add(acc, x, n, first)     takes in n contiguous elements, the `first` of the reduced dimension and those after it
 //   r.merge(acc, later)         takes in another Acc, of later elements
 //   r.store(acc, at)            writes output number `at`
+//   r.store_plain(accs, n, at)  optional: writes n outputs if they need no more than a conversion; whether they do
 //   Tile                        accumulators of up to kColumns outputs, with
 //     rows(r, x, stride, rows, columns, first) and get(j) -> Acc
 //   kFolds                      whether elements may be taken in any order
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "core/parallel.h"
@@ -96,10 +98,15 @@ class Erased final : public Reduction {
     for (int64_t j = 0; j < count; ++j) r_.merge(static_cast<Acc*>(accs)[j], static_cast<const Acc*>(later)[j]);
   }
   void store(const void* accs, int64_t count, int64_t y, int64_t y_step) const override {
+    if constexpr (requires { r_.store_plain(static_cast<const Acc*>(accs), count, y); })
+      if (y_step == 1 && r_.store_plain(static_cast<const Acc*>(accs), count, y)) return;
     for (int64_t j = 0; j < count; ++j) r_.store(static_cast<const Acc*>(accs)[j], y + j * y_step);
   }
 
-  void start_tile(void* tile) const override { new (tile) Tile(); }
+  void start_tile(void* tile, int64_t columns) const override {
+    if constexpr (std::is_constructible_v<Tile, int64_t>) new (tile) Tile(columns);
+    else new (tile) Tile();
+  }
   void add_rows(void* tile, const void* x, int64_t stride, int64_t rows, int64_t columns,
                 int64_t first) const override {
     static_cast<Tile*>(tile)->rows(r_, static_cast<const In*>(x), stride, rows, columns, first);
@@ -190,7 +197,7 @@ class Monoid {
 
   struct Tile {
     alignas(64) typename M::Acc total[kColumns];
-    Tile() { std::fill_n(total, kColumns, typename M::Acc(M::kStart)); }
+    explicit Tile(int64_t columns) { std::fill_n(total, columns, typename M::Acc(M::kStart)); }
     Acc get(int64_t j) const { return {total[j]}; }
     template <class R>
     [[gnu::noinline]] void rows(const R&, const In* x, int64_t stride, int64_t rows, int64_t columns, int64_t) {

@@ -85,6 +85,15 @@ struct Finish : Monoid<M> {
       y.put(at, static_cast<typename M::Lane>(root ? std::sqrt(value) : value));
     }
   }
+  bool store_plain(const typename Monoid<M>::Acc* accs, int64_t n, int64_t at) const
+    requires std::is_floating_point_v<typename M::Lane>
+  {
+    using Lane = typename M::Lane;
+    if (divisor != 1 || root || out_of_range || y.dtype != dtype_of<Lane>) return false;
+    Lane* const to = reinterpret_cast<Lane*>(y.data) + at;
+    for (int64_t j = 0; j < n; ++j) to[j] = static_cast<Lane>(accs[j].value);
+    return true;
+  }
 };
 
 template <class Op, class Map = Same>

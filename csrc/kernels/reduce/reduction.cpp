@@ -289,7 +289,7 @@ class ColumnReduction {
     alignas(64) std::byte tile[kMostTile];
     alignas(64) std::byte rest[kMostTile];  // of rows left over by folding
     alignas(64) std::byte buffer[kGathered * sizeof(int64_t)];
-    r_.start_tile(tile);
+    r_.start_tile(tile, columns * fold_);
     bool any_rest = false;
     Pace pace;
     while (begin < end) {
@@ -308,7 +308,7 @@ class ColumnReduction {
         r_.add_rows(tile, source_.at(from), fold_ * row_.x, folded, fold_ * columns, first);
         rows = folded * fold_;
       } else {
-        if (!any_rest) r_.start_tile(rest);
+        if (!any_rest) r_.start_tile(rest, columns);
         any_rest = true;
         r_.add_rows(rest, source_.at(from), row_.x, rows, columns, first);
       }

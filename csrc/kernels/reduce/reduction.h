@@ -36,7 +36,8 @@ class Reduction {
   virtual void merge(void* accs, const void* later, int64_t count) const = 0;
   virtual void store(const void* accs, int64_t count, int64_t y, int64_t y_step) const = 0;
 
-  virtual void start_tile(void* tile) const = 0;
+  // `columns`: how many of the tile are used.
+  virtual void start_tile(void* tile, int64_t columns) const = 0;
   virtual void add_rows(void* tile, const void* x, int64_t stride, int64_t rows, int64_t columns,
                         int64_t first) const = 0;
   // The accumulators of a tile whose columns hold every output `fold` times.
