@@ -37,6 +37,8 @@ struct Result {
   int64_t offset = 0;
   DType dtype = DType::Float32;
   Dims shape, strides;
+  int twin = -1;        // the number of an earlier result that is the same tensor
+  bool shared = false;  // there is a twin
 };
 struct GradEffect {
   Source leaf;
@@ -86,6 +88,7 @@ struct Workspace {
   std::vector<Tensor> arguments;
   std::vector<Tensor> externals;  // as they were
   std::vector<uint32_t> versions;
+  std::vector<Tensor> made;  // results that are shared
 };
 
 class Compiled {
@@ -146,6 +149,14 @@ class Compiled {
     }
   }
   int add_result(const Tensor& t) {
+    for (size_t i = 0; i < kept.size(); ++i)
+      if (kept[i].impl() == t.impl()) {
+        Result twin = results[i];
+        if (twin.twin < 0) twin.twin = static_cast<int>(i);
+        results[static_cast<size_t>(twin.twin)].shared = true;
+        twin.shared = false;
+        return push_result(t, std::move(twin));
+      }
     Result r;
     const plan::Recording* recording = plan::current();
     for (const External& e : externals)
@@ -164,6 +175,9 @@ class Compiled {
       r.block = place.block;
       r.offset = place.offset;
     }
+    return push_result(t, std::move(r));
+  }
+  int push_result(const Tensor& t, Result r) {
     kept.push_back(t);
     results.push_back(std::move(r));
     return static_cast<int>(results.size()) - 1;

@@ -7,6 +7,7 @@
 #include "core/exact.h"
 #include "core/parallel.h"
 #include "ops/create.h"
+#include "ops/literal.h"
 #include "ops/view.h"
 
 namespace genesis::py {
@@ -185,9 +186,17 @@ DType inferred_type(const Nested& nested) {
   return nested.kind < 0 ? *nested.dtype : promote(*nested.dtype, type);
 }
 
-// The values, read as T, then converted to `type`.
+// The values, read as T, then converted to `type`. A capture takes numbers of Python for constants of the program,
+// which guards.py watches; those of arrays and tensors are not (`constant`).
 template <class T>
-Tensor from_values(PyObject* data, const Dims& shape, DType type) {
+Tensor from_values(PyObject* data, const Dims& shape, DType type, bool constant) {
+  constexpr int64_t kMost = 1 << 16;
+  if (capture::observer && constant && numel(shape) <= kMost) {
+    std::vector<T> numbers(static_cast<size_t>(numel(shape)));
+    T* p = numbers.data();
+    fill(data, p, type);
+    return untracked(ops::cast(ops::literal(numbers.data(), shape, dtype_of<T>), type));
+  }
   Tensor values = empty(shape, dtype_of<T>);
   T* p = values.data<T>();
   fill(data, p, type);
@@ -202,11 +211,12 @@ Tensor from_nested(PyObject* data, std::optional<DType> dtype) {
   if (nested.kind == 3 || (nested.dtype && is_complex(*nested.dtype))) {
     require<DTypeError>(is_complex(type), "tensor: complex numbers cannot be stored in a ", type,
                         " tensor; use dtype=genesis.complex64");
-    return from_values<std::complex<double>>(data, nested.shape, type);
+    return from_values<std::complex<double>>(data, nested.shape, type, !nested.dtype);
   }
   const bool floating =
       nested.kind == 2 || (nested.dtype && is_floating(*nested.dtype)) || (nested.kind < 0 && !nested.dtype);
-  return floating ? from_values<double>(data, nested.shape, type) : from_values<int64_t>(data, nested.shape, type);
+  return floating ? from_values<double>(data, nested.shape, type, !nested.dtype)
+                  : from_values<int64_t>(data, nested.shape, type, !nested.dtype);
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ static const Family family({.kind = Kind::Index, .page = "shape"}, [] {
   def<"_embedding_bag(Tensor input, Tensor weight, bool mean=False, bool scale_grad_by_freq=False) -> Tensor",
       [](Args& a) { return ops::embedding_bag(a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3)); }>(
       kFunction, "Sums or means of the rows of weight at each row of indices.");
+  def<"_all_true(Tensor input) -> bool", [](Args& a) { return ops::all_true(a.tensor(0)); }>(
+      kFunction | kTool, "Whether all elements are true; replays of compiled functions check that it is the same.");
   def<"one_hot(Tensor input, int num_classes=-1) -> Tensor", [](Args& a) {
     return ops::one_hot(a.tensor(0), a.integer(1));
   }>(kFunction, "A new last dimension with 1 at the class and 0 elsewhere.", {.kind = Kind::Move, .page = "neural"});

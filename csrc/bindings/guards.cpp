@@ -13,7 +13,7 @@ namespace {
 
 // The references are those of the list that the guards were made from: the cycle collector must see them.
 struct Guard {
-  enum Kind { Item, Cell, Element, Length, Attribute } kind;
+  enum Kind { Item, Cell, Element, Length, Attribute, Contents } kind;
   PyObject *container, *key, *value;
   Py_ssize_t number = 0;  // of an element; a length
   bool dict = false;      // a length of a dict
@@ -24,6 +24,28 @@ struct Guard {
 };
 using Guards = std::vector<Guard>;
 constexpr const char* kGuards = "genesis.guards";
+
+// A set against a frozenset, a sequence against a tuple, or a buffer against bytes.
+bool same_contents(PyObject* now, PyObject* then) {
+  if (PyBytes_Check(then)) {
+    const Object bytes(Object::maybe(PyObject_CallMethod(now, "tobytes", nullptr)));
+    if (!bytes.get()) PyErr_Clear();
+    return bytes.get() && PyObject_RichCompareBool(bytes.get(), then, Py_EQ) == 1;
+  }
+  if (PyAnySet_Check(now)) {
+    if (PySet_GET_SIZE(now) != PySet_GET_SIZE(then)) return false;
+    const int equal = PyObject_RichCompareBool(now, then, Py_EQ);
+    if (equal < 0) PyErr_Clear();
+    return equal == 1;
+  }
+  const Object items(Object::maybe(PySequence_Fast(now, "expected a sequence")));
+  if (!items.get()) return PyErr_Clear(), false;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
+  if (n != PyTuple_GET_SIZE(then)) return false;
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (!same_value(PySequence_Fast_GET_ITEM(items.get(), i), PyTuple_GET_ITEM(then, i))) return false;
+  return true;
+}
 
 bool holds(const Guard& g) {
   switch (g.kind) {
@@ -50,6 +72,7 @@ bool holds(const Guard& g) {
       Py_XDECREF(now);
       return same;
     }
+    case Guard::Contents: return same_contents(g.container, g.value);
   }
   return false;
 }

@@ -39,6 +39,7 @@ struct Run {
     w->arguments.clear();
     w->externals.clear();
     w->versions.clear();
+    w->made.clear();
     if (c.workspaces.size() < 4) c.workspaces.push_back(std::move(w));
   }
   Run(const Run&) = delete;
@@ -139,6 +140,17 @@ struct Run {
     return step;
   }
   Tensor make(const Result& r) const {
+    const auto number = static_cast<size_t>(&r - c.results.data());
+    const auto first = static_cast<size_t>(r.twin);
+    if (r.twin >= 0 && first < w->made.size() && w->made[first].defined()) return w->made[first];
+    Tensor t = new_result(r);
+    if (r.shared) {
+      if (w->made.size() <= number) w->made.resize(number + 1);
+      w->made[number] = t;
+    }
+    return t;
+  }
+  Tensor new_result(const Result& r) const {
     if (r.kind == Result::Same) return c.tensor(r.source, w->arguments);
     if (numel(r.shape) == 0) return empty(r.shape, r.dtype);
     Storage* storage = nullptr;

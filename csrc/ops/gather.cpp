@@ -8,6 +8,7 @@
 #include "ops/create.h"
 #include "ops/indices.h"
 #include "ops/pointwise.h"
+#include "ops/reduce.h"
 #include "ops/scatter.h"
 #include "ops/view.h"
 
@@ -190,8 +191,17 @@ Tensor one_hot(const Tensor& index, int64_t num_classes) {
   Dims shape = index.shape();
   shape.push_back(num_classes);
   Tensor y = zeros(shape, DType::Int64);
-  for (int64_t i = 0; !on_meta && i < flat.numel(); ++i) y.data<int64_t>()[i * num_classes + data[i]] = 1;
+  if (flat.numel() == 0) return y;
+  const Tensor rows = alias(y, {flat.numel(), num_classes}, {num_classes, 1});
+  const Tensor places = alias(flat, {flat.numel(), 1}, {1, 1});
+  const Tensor one = expand(full({1, 1}, int64_t{1}, DType::Int64), {flat.numel(), 1});
+  kernels::scatter_along(rows.view(), one.view(), places.view(), 1, kernels::Combine::Set, false);
   return y;
+}
+
+bool all_true(const Tensor& x) {
+  const WithGradMode off(false);
+  return kernels::find_outside(cast(all(x, {}, false), DType::Int64).view(), 1, 2) < 0;
 }
 
 }  // namespace genesis::ops

@@ -24,5 +24,7 @@ Tensor embedding(const Tensor& index, const Tensor& weight, std::optional<int64_
 /// Sums (or means) of rows of a float32 or float64 weight: row i of the result is that of the indices of row i.
 Tensor embedding_bag(const Tensor& index, const Tensor& weight, bool mean, bool scale_grad_by_freq);
 Tensor one_hot(const Tensor& index, int64_t num_classes);
+// Whether all elements are true. A capture takes the answer for a check: a plan is left where it is another.
+bool all_true(const Tensor& x);
 
 }  // namespace genesis::ops

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 import genesis
 from genesis import _C, _pytree
 from genesis._C import Tensor
@@ -493,7 +495,8 @@ def _symbol(x: Any) -> Tensor:
 
 def _equal(now: Any, then: Any) -> bool:
     """Whether values of one type are equal; 0.0 is not -0.0, and NaN is NaN."""
-    return repr(now) == repr(then) if isinstance(now, (float, complex)) else bool(now == then)
+    inexact = isinstance(now, (float, complex, np.inexact))
+    return repr(now) == repr(then) if inexact else bool(now == then)
 
 
 def _same(entry: Entry, leaves: list[Any]) -> bool:
@@ -503,11 +506,20 @@ def _same(entry: Entry, leaves: list[Any]) -> bool:
                 return False
         elif now is not then and not (
             type(now) is type(then)
-            and type(now) in _PLAIN
+            and (type(now) in _PLAIN or isinstance(now, np.generic))
             and (_equal(now, then) or i in entry.symbols)
         ):
             return False
     return True
+
+
+def _unguarded_argument(leaves: list[Any]) -> str | None:
+    for x in leaves:
+        if isinstance(x, np.ndarray):
+            return "an argument is a NumPy array, which may change; pass a tensor"
+        if hasattr(type(x), "__next__"):
+            return f"an argument is a {type(x).__name__}, whose position a replay would not move"
+    return None
 
 
 @dataclass(frozen=True)
@@ -517,10 +529,23 @@ class _Argument:
     number: int
 
 
+@dataclass(frozen=True)
+class _Again:
+    """A result that is returned before: its number among those that are computed."""
+
+    number: int
+
+
 def _build(entry: Entry, computed: list[Tensor], arguments: list[Tensor]) -> Any:
     queue = iter(computed)
     leaves = [
-        next(queue) if x is Tensor else arguments[x.number] if type(x) is _Argument else x
+        next(queue)
+        if x is Tensor
+        else arguments[x.number]
+        if type(x) is _Argument
+        else computed[x.number]
+        if type(x) is _Again
+        else x
         for x in entry.leaves
     ]
     return leaves[0] if entry.spec.kind is None else _pytree.tree_unflatten(leaves, entry.spec)
@@ -566,8 +591,9 @@ def capture(
     _host.hosts = entry.hosts
     ended = False
     try:
-        if walk.hooked:
-            _C._capture_interrupt(walk.hooked)
+        for known in (walk.hooked, walk.unknown, _unguarded_argument(leaves)):
+            if known:
+                _C._capture_interrupt(known)
         for t in [*tensors, *fixed]:
             if type(t) is not Tensor and type(t).__module__.partition(".")[0] not in _OWN:
                 _C._capture_interrupt(f"a tensor is of the class {type(t).__name__}")
@@ -615,7 +641,13 @@ def _results(entry: Entry, result: Any, tensors: list[Tensor], fixed: list[Tenso
     flat, entry.spec = _pytree.tree_flatten(result)
     known: dict[int, Any] = {id(t): t for t in fixed}
     known |= {id(t): _Argument(i) for i, t in enumerate(tensors)}
-    entry.leaves = [known.get(id(x), Tensor) if isinstance(x, Tensor) else x for x in flat]
+    entry.leaves, count = [], 0
+    for x in flat:
+        leaf = known.get(id(x), Tensor) if isinstance(x, Tensor) else x
+        entry.leaves.append(leaf)
+        if leaf is Tensor:
+            known[id(x)] = _Again(count)
+            count += 1
     computed = [x for x, leaf in zip(flat, entry.leaves, strict=True) if leaf is Tensor]
     if len(computed) == len(flat) and (entry.spec.kind is None or type(result) is tuple):
         flat_tuple = all(child.kind is None for child in entry.spec.children)

@@ -7,7 +7,9 @@ call changed any of them.
 
 from __future__ import annotations
 
+import array
 import builtins
+import collections
 import dis
 import functools
 import sys
@@ -15,14 +17,21 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from genesis import _C
 from genesis._C import Tensor
 
-ITEM, CELL, ELEMENT, LENGTH, ATTRIBUTE = range(5)
+ITEM, CELL, ELEMENT, LENGTH, ATTRIBUTE, CONTENTS = range(6)
 _PLAIN = (int, float, bool, str, bytes, complex, type(None), type(Ellipsis), range, slice)
 _BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _MOST = 50_000  # guards of one function
+_MOST_CONTENTS = 4096  # elements of a set or deque, or bytes of an array, that are compared
+# Names by which a function reads options of optimizers, and what schedulers compute: they are
+# guarded only then, since steps that are repeated read them anew.
+_OPTION_NAMES = frozenset(["param_groups", "defaults"])
+_SCHEDULE_NAMES = frozenset(["get_last_lr", "_last_lr", "last_epoch", "_step_count", "get_lr"])
 _STANDARD = frozenset(sys.stdlib_module_names) | {"genesis", "torch", "numpy", "builtins"}
 
 
@@ -50,6 +59,9 @@ class Walk:
         self.tensors: dict[int, Tensor] = {}
         self.hooked: str | None = None  # a module with hooks
         self.owners: list[Any] = []  # optimizers and schedulers
+        self.unknown: str | None = None  # a value that cannot be guarded
+        self._names: set[str] = set()  # in functions of the user
+        self._attributes: list[tuple[str, str]] = []  # that cannot be guarded: names, reasons
         self._owners: dict[int, str] = {}
         self._seen: set[int] = set()
         self._kept: list[Any] = []  # so that no id is used again
@@ -59,6 +71,22 @@ class Walk:
             self._visit(self._todo.pop())
             if len(self.guards) > _MOST:
                 raise TooMuch(f"it reaches more than {_MOST} values")
+        for name, reason in self._attributes:
+            if name in self._names:
+                self.unknown = reason
+        self._guard_options()
+
+    def _guard_options(self) -> None:
+        """Options and schedules that the function reads itself."""
+        from genesis.optim import Optimizer
+
+        for owner in self.owners:
+            if isinstance(owner, Optimizer):
+                if self._names & _OPTION_NAMES:
+                    for group in owner.param_groups:
+                        self.guards += [(ITEM, group, k, group[k]) for k in group if k != "params"]
+            elif self._names & _SCHEDULE_NAMES:
+                self.guards += [(ITEM, vars(owner), k, vars(owner)[k]) for k in vars(owner)]
 
     def _guard_hooks(self) -> None:
         """Hooks of all modules, which a replay would not call."""
@@ -81,13 +109,22 @@ class Walk:
             return f"the variable {key!r} of an enclosing function"
         if kind == LENGTH:
             return f"the length of a {type(container).__name__}"
+        if kind == CONTENTS:
+            return f"a {type(container).__name__}"
         owner = self._owners.get(id(container), f"a {type(container).__name__}")
         return f"{key!r} of {owner}"
 
     def _guard(self, kind: int, container: Any, key: Any, value: Any) -> None:
         self.guards.append((kind, container, key, value))
-        if type(value) not in _PLAIN:
+        if type(value) in _PLAIN:
+            return
+        reason = _unguarded(value)
+        if reason is None:
             self._todo.append(value)
+        elif kind == ITEM and isinstance(key, str):  # an attribute, perhaps of no interest here
+            self._attributes.append((key, reason))
+        else:
+            self.unknown = reason
 
     def _visit(self, value: Any) -> None:
         kind = type(value)
@@ -107,10 +144,13 @@ class Walk:
             self.guards.append((LENGTH, value, len(value), None))
             for i, item in enumerate(value):
                 self._guard(ELEMENT, value, i, item)
-        elif isinstance(value, (tuple, set, frozenset)):
-            if isinstance(value, set):
-                self.guards.append((LENGTH, value, len(value), None))
+        elif isinstance(value, (tuple, set, frozenset, collections.deque)):
+            if not isinstance(value, (tuple, frozenset)):
+                kept = frozenset(value) if isinstance(value, set) else tuple(value)
+                self.guards.append((CONTENTS, value, None, kept))
             self._todo += list(value)
+        elif isinstance(value, np.ndarray):
+            self.guards.append((CONTENTS, value, None, value.tobytes()))
         elif isinstance(value, functools.partial):
             self._todo += [value.func, value.args, value.keywords]
         elif isinstance(value, _BOUND):
@@ -144,8 +184,12 @@ class Walk:
         if _of_library(value.__module__):
             return
         self._todo += list(value.__defaults__ or ()) + list((value.__kwdefaults__ or {}).values())
+        if value.__dict__:
+            self._owners[id(value.__dict__)] = f"function {value.__name__}"
+            self._dict(value.__dict__)
         self._owners[id(value.__globals__)] = f"module {value.__module__}"
         names, global_names = _names(value.__code__)
+        self._names |= names
         for name in global_names:
             if name not in value.__globals__:
                 if not hasattr(builtins, name):
@@ -209,6 +253,22 @@ class Walk:
             for name in (slots,) if isinstance(slots, str) else slots:
                 if hasattr(value, name):
                     self._guard(ATTRIBUTE, value, name, getattr(value, name))
+
+
+def _unguarded(value: Any) -> str | None:
+    """Why changes of a value cannot be noticed."""
+    name = type(value).__name__
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject or value.nbytes > _MOST_CONTENTS:
+            return "the function reaches a NumPy array, which may change; use a tensor"
+    elif isinstance(value, (bytearray, memoryview, array.array)):
+        return f"the function reaches a {name}, which may change; use a tensor or a list"
+    elif isinstance(value, collections.deque):
+        if len(value) > _MOST_CONTENTS:
+            return "the function reaches a long deque, which may change"
+    elif hasattr(type(value), "__next__"):
+        return f"the function reaches a {name}, whose position a replay would not move"
+    return None
 
 
 def _is_hooks(name: str) -> bool:

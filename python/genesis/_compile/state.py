@@ -24,6 +24,24 @@ def bits(value: Any) -> Any:
     return value
 
 
+def _all_owners(owners: Iterable[Any]) -> list[Any]:
+    """Optimizers and schedulers, with the optimizers and schedulers that schedulers change."""
+    from genesis.optim import Optimizer
+    from genesis.optim.lr_scheduler import LRScheduler
+
+    found: dict[int, Any] = {}
+    todo = list(owners)
+    while todo:
+        owner = todo.pop()
+        if id(owner) in found or not isinstance(owner, (Optimizer, LRScheduler)):
+            continue
+        found[id(owner)] = owner
+        if isinstance(owner, LRScheduler):
+            for value in vars(owner).values():
+                todo += value if isinstance(value, (list, tuple)) else [value]
+    return list(found.values())
+
+
 class State:
     """Tensors, their gradients, optimizers, schedulers and the generator, as they are now."""
 
@@ -33,11 +51,7 @@ class State:
         self.generator = genesis.get_rng_state()
         self.owners: list[tuple[Any, dict[str, Any]]] = []
         found = {id(t): t for t in tensors}
-        seen: set[int] = set()
-        for owner in owners:
-            if id(owner) in seen:
-                continue
-            seen.add(id(owner))
+        for owner in _all_owners(owners):
             if isinstance(owner, Optimizer):
                 groups = [{k: v for k, v in g.items() if k != "params"} for g in owner.param_groups]
                 state = {p: dict(values) for p, values in owner.state.items()}
@@ -95,6 +109,10 @@ class State:
                 grad = None if t.grad is None else _bits(t.grad)
                 result[f"gradient of tensor {i} of shape {tuple(t.shape)}"] = grad
         for i, (owner, _) in enumerate(self.owners):
+            if not isinstance(owner, Optimizer):
+                for key, value in vars(owner).items():
+                    if type(value) in (int, float, list):
+                        result[f"{key} of scheduler {i}"] = repr(value)
             if isinstance(owner, Optimizer):
                 for j, group in enumerate(owner.param_groups):
                     for key, value in group.items():

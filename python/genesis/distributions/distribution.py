@@ -10,7 +10,7 @@ import genesis
 from genesis import Size, Tensor
 from genesis.distributions import constraints
 from genesis.distributions.constraints import Constraint
-from genesis.distributions.utils import lazy_property
+from genesis.distributions.utils import all_true, lazy_property
 
 __all__ = ["Distribution"]
 
@@ -68,7 +68,7 @@ class Distribution:
                 continue  # computed from a parameter that was checked
             value = getattr(self, name)
             valid = constraint.check(value)
-            if not valid.all():
+            if not all_true(valid):
                 raise ValueError(
                     f"{type(self).__name__}: expected parameter {name} (Tensor of shape "
                     f"{tuple(value.shape)}) "
@@ -221,7 +221,7 @@ class Distribution:
             )
             return
         valid = support.check(value)
-        if not valid.all():
+        if not all_true(valid):
             raise ValueError(
                 f"{name}: expected value (Tensor of shape {actual}) to be within the "
                 f"support {support!r}, "

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 import genesis
-from genesis import Tensor
+from genesis import _C, Tensor
 from genesis.nn.functional import binary_cross_entropy_with_logits
 
 __all__ = [
@@ -25,6 +25,11 @@ __all__ = [
 T = TypeVar("T")
 Number = (int, float, bool)
 euler_constant = 0.57721566490153286060  # Euler and Mascheroni's
+
+
+def all_true(valid: Tensor) -> bool:
+    """Whether all elements are true. In a compiled function, replays check it again."""
+    return _C._all_true(valid) if _C._capturing() else bool(valid.all())
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

@@ -268,11 +268,16 @@ class Optimizer:
         """Warn if all that happened to a gradient since the last step is that more was added."""
         self._looks -= 1
         seen, self._seen = self._seen, None
+        grads = [p.grad for group in self.param_groups for p in group["params"]]
         if self._looks:
-            grads = [p.grad for group in self.param_groups for p in group["params"]]
             least = min((g for g in grads if g is not None), key=Tensor.numel, default=None)
             self._seen = None if least is None else (least, least._version)
-        elif seen and seen[0]._version == seen[1] + 1 and seen[0]._writer == "backward":
+        elif (
+            seen
+            and seen[0]._version == seen[1] + 1
+            and seen[0]._writer == "backward"
+            and any(g is seen[0] for g in grads)  # not only of another loss, and dropped since
+        ):
             warnings.warn(
                 f"{type(self).__name__}.step: backward() added to the gradients of the step "
                 "before, which are still there; call optimizer.zero_grad() before every backward()",

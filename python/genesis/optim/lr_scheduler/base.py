@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import types
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from genesis import _C
 from genesis._C import Tensor
 from genesis.optim.optimizer import Optimizer, ParamGroup
 
+Step = TypeVar("Step", bound=Callable[..., Any])
 Rate = Any  # a float, or a tensor of one element
 
 
@@ -43,6 +45,23 @@ def state_of(function: Callable[..., Any] | None) -> dict[str, Any] | None:
     if function is None or isinstance(function, types.FunctionType):
         return None
     return dict(function.__dict__)
+
+
+def _repeatable(step: Step) -> Step:
+    """A ``step`` that replays of a compiled function call again, as it computes in Python."""
+
+    @functools.wraps(step)
+    def repeated(self: LRScheduler, *args: Any, **kwargs: Any) -> Any:
+        if _C._capturing():
+            from genesis._compile import host as _host
+
+            if _host.hosts is not None:
+                if any(isinstance(x, Tensor) for x in (*args, *kwargs.values())):
+                    _C._capture_interrupt("a scheduler's step is called with a tensor")
+                return _host.repeated(self, functools.partial(repeated, self, *args, **kwargs))
+        return step(self, *args, **kwargs)
+
+    return cast(Step, repeated)
 
 
 class LRScheduler:
@@ -101,6 +120,11 @@ class LRScheduler:
         finally:
             self._is_initial = False
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _repeatable(cls.step)  # type: ignore[method-assign]
+
     def get_last_lr(self) -> list[Rate]:
         """The rates that the last step set."""
         return self._last_lr
@@ -117,25 +141,20 @@ class LRScheduler:
                 stacklevel=3,
             )
 
+    @_repeatable
     def step(self, epoch: int | None = None) -> None:
         """Set the rates of the next step. With ``epoch``, which is deprecated, of that step."""
-        if _C._capturing():
-            from genesis._compile import host as _host
-
-            if _host.hosts is not None:
-                _host.repeated(self, lambda: self.step(epoch))
-                return
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 f"{type(self).__name__}.step() was called before optimizer.step(): the first "
                 "learning rate of the schedule is skipped; call optimizer.step() first",
-                stacklevel=2,
+                stacklevel=3,
             )
         self._step_count += 1
         if epoch is not None:
             warnings.warn(
                 f"{type(self).__name__}.step(epoch) is deprecated; call step() without it",
-                stacklevel=2,
+                stacklevel=3,
             )
         self._update_lr(epoch)
 

@@ -86,7 +86,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is not None:
             warnings.warn(
                 "ReduceLROnPlateau.step(metrics, epoch) is deprecated; leave epoch out",
-                stacklevel=2,
+                stacklevel=3,
             )
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         value = float(metrics)
