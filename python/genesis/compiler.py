@@ -11,6 +11,7 @@ tensor(True)
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,10 +44,50 @@ T = TypeVar("T")
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 _BACKENDS = ("tiles", "inductor", "aot_eager", "eager")
 _OPTIONS = ("fuse", "max_plans")
+# Options of PyTorch's Inductor that tune the code it generates, and change no result.
+_HINTS = (
+    "coordinate_descent_tuning",
+    "epilogue_fusion",
+    "fallback_random",
+    "freezing",
+    "max_autotune",
+    "max_autotune_gemm",
+    "max_autotune_pointwise",
+    "shape_padding",
+    "triton.cudagraphs",
+)
+
+
+def _checked_options(options: Any) -> dict[str, Any]:
+    """The options that mean something here; raises for those that are not known."""
+    if options is None:
+        return {}
+    if not isinstance(options, dict):
+        raise TypeError(f"compile: options must be a dict, got {type(options).__name__}")
+    hints = [name for name in options if name in _HINTS]
+    own = {name: value for name, value in options.items() if name not in hints}
+    for name in own:
+        if name not in _OPTIONS:
+            raise ValueError(
+                f"compile: there is no option {name!r}; options are {_OPTIONS}, and those of "
+                f"PyTorch's Inductor that are accepted and have no effect, {_HINTS}"
+            )
+    if not isinstance(own.get("fuse", True), bool):
+        raise TypeError(f"compile: option 'fuse' must be True or False, got {own['fuse']!r}")
+    most = own.get("max_plans", 1)
+    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+        raise ValueError(f"compile: option 'max_plans' must be at least 1, got {most!r}")
+    if hints:
+        warnings.warn(
+            f"compile: {', '.join(hints)} tune the code that PyTorch's Inductor generates, and "
+            "have no effect: plans call kernels that exist",
+            stacklevel=3,
+        )
+    return own
 
 
 def compile(
-    model: Any = None,
+    fn: Any = None,
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
@@ -55,20 +96,24 @@ def compile(
     options: dict[str, Any] | None = None,
     disable: bool = False,
     check: bool = False,
+    model: Any = None,
 ) -> Any:
     """A function that is captured in its first call and replayed in later ones; also a decorator.
 
-    ``model`` is a function, for example a whole training step, or a module. A call runs as usual
-    while the kernels that it calls are recorded; the next call with such arguments checks the
-    recording against the function, bit by bit; from then on the recording is replayed, without
-    Python, with pointwise operations fused. What cannot be repeated (reading values, printing,
-    hooks) is a graph break: the function then runs as it is, or raises with ``fullgraph=True``.
+    ``fn`` (PyTorch: ``model``) is a function, for example a whole training step, or a module. A
+    call runs as usual while the kernels that it calls are recorded; the next call with such
+    arguments checks the recording against the function, bit by bit; from then on the recording is
+    replayed, without Python, with pointwise operations fused. What cannot be repeated (reading
+    values, printing, hooks) is a graph break: the function then runs as it is, or raises with
+    ``fullgraph=True``.
 
     ``backend`` is ``"tiles"``, or a name of PyTorch: ``"inductor"`` means the same, ``"aot_eager"``
     captures and replays without fusion, ``"eager"`` returns the function itself. ``mode`` takes
     PyTorch's names, which all give the same plan: it has no overhead to reduce and nothing to tune.
 
-    ``options`` are ``fuse`` (True) and ``max_plans`` (8). With ``dynamic=True`` shapes are expected
+    ``options`` are ``fuse`` (True) and ``max_plans`` (8); options that tune PyTorch's Inductor,
+    such as ``max_autotune`` and ``triton.cudagraphs``, are accepted with a warning that they have
+    no effect, and any other raises. With ``dynamic=True`` shapes are expected
     to change: ``max_plans`` is 64, and the plan that was not used for the longest time makes room
     for a new one. ``check=True`` compares every replay with the function. ``disable=True`` returns
     the function itself.
@@ -77,13 +122,16 @@ def compile(
     >>> [f(genesis.zeros(2)).item() for _ in range(3)]
     [2.0, 2.0, 2.0]
     """
-    if model is None:
-        given = dict(
-            fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options
-        )
+    if model is not None:
+        if fn is not None:
+            raise TypeError("compile: fn and model are the same parameter; pass one of them")
+        fn = model
+    own = _checked_options(options)
+    if fn is None:
+        given = dict(fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=own)
         return lambda function: compile(function, **given, disable=disable, check=check)
-    if not callable(model):
-        raise TypeError(f"compile: expected a function or a module, got {type(model).__name__}")
+    if not callable(fn):
+        raise TypeError(f"compile: expected a function or a module, got {type(fn).__name__}")
     if dynamic not in (None, True, False):
         raise ValueError(f"compile: dynamic must be None, True or False, got {dynamic!r}")
     if mode is not None and mode not in _MODES:
@@ -95,25 +143,23 @@ def compile(
         )
     if backend not in _BACKENDS:
         raise ValueError(f"compile: backend must be one of {_BACKENDS}, got {backend!r}")
-    for name in options or {}:
-        if name not in _OPTIONS:
-            raise ValueError(f"compile: options may have {_OPTIONS}, got {name!r}")
     if disable or backend == "eager":
-        return model
+        return fn
     from genesis._compile.compiled import CompiledFunction
     from genesis.nn import Module
 
-    options = {"fuse": False} | (options or {}) if backend == "aot_eager" else options or {}
+    if backend == "aot_eager":
+        own = {"fuse": False} | own
     settings: dict[str, Any] = dict(
-        fullgraph=fullgraph, check=check, dynamic=bool(dynamic), options=options
+        fullgraph=fullgraph, check=check, dynamic=bool(dynamic), options=own
     )
-    if isinstance(model, Module):
+    if isinstance(fn, Module):
         from genesis._compile.module import OptimizedModule
 
-        return OptimizedModule(model, CompiledFunction(model.__call__, **settings, module=model))
-    if isinstance(model, CompiledFunction):
-        model = model.function
-    return CompiledFunction(model, **settings)
+        return OptimizedModule(fn, CompiledFunction(fn.__call__, **settings, module=fn))
+    if isinstance(fn, CompiledFunction):
+        fn = fn.function
+    return CompiledFunction(fn, **settings)
 
 
 def explain(fn: Any, *args: Any, **kwargs: Any) -> Explanation:

@@ -632,3 +632,40 @@ def test_unknown_modes_and_backends_are_errors():
         genesis.compile(len, backend="onnxrt")
     with pytest.raises(TypeError, match="backend must be a name"):
         genesis.compile(len, backend=lambda graph, inputs: graph)
+
+
+class TestOptions:
+    def test_unknown_option_lists_those_that_exist(self) -> None:
+        with pytest.raises(ValueError, match="no option 'fused'.*'fuse', 'max_plans'"):
+            genesis.compile(lambda x: x, options={"fused": True})
+        with pytest.raises(ValueError, match="no option 'trace.enabled'"):
+            genesis.compile(options={"trace.enabled": True})
+
+    @pytest.mark.parametrize(
+        "options, text",
+        [
+            ({"fuse": 2}, "'fuse' must be True or False, got 2"),
+            ({"max_plans": 0}, "'max_plans' must be at least 1, got 0"),
+            ({"max_plans": True}, "'max_plans' must be at least 1"),
+            (["fuse"], "options must be a dict, got list"),
+        ],
+    )
+    def test_bad_values(self, options: Any, text: str) -> None:
+        with pytest.raises((TypeError, ValueError), match=text):
+            genesis.compile(lambda x: x, options=options)
+
+    def test_hints_of_inductor(self) -> None:
+        with pytest.warns(UserWarning, match=r"max_autotune, triton.cudagraphs tune the code"):
+            f = genesis.compile(
+                lambda x: x + 1, options={"max_autotune": True, "triton.cudagraphs": True}
+            )
+        assert f(genesis.ones(1)).item() == 2
+
+    def test_names_of_the_function(self) -> None:
+        def double(x: Any) -> Any:
+            return x * 2
+
+        assert genesis.compile(fn=double)(genesis.ones(1)).item() == 2
+        assert genesis.compile(model=double)(genesis.ones(1)).item() == 2
+        with pytest.raises(TypeError, match="fn and model are the same parameter"):
+            genesis.compile(double, model=double)
