@@ -2,7 +2,9 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -111,21 +113,33 @@ PyObject* end(Args& a) {
 PyObject* steps(Args& a) {
   const plan::Plan& p = *compiled(a[0]).plan;
   Object list(PyList_New(0));
-  const auto add = [&](const char* kind, const std::string& names, int64_t elements) {
-    const Object item(Py_BuildValue("(ssL)", kind, names.c_str(), static_cast<long long>(elements)));
-    if (PyList_Append(list.get(), item.get()) < 0) throw_python();
+  // Blocks that calls write, or read only; those that live in tiles have no place.
+  const auto touched = [&](std::span<const uint32_t> calls, bool written) {
+    std::map<uint32_t, bool> found;
+    for (const uint32_t c : calls)
+      for (const plan::Reference& r : p.recording->calls[c].references)
+        if (p.homes[r.place.block] != plan::Home::Nowhere) found[r.place.block] |= r.written;
+    std::string names;
+    for (const auto& [block, writes] : found)
+      if (writes == written) names += str(names.empty() ? "b" : " b", block);
+    return names;
   };
-  for (const plan::Step& s : p.steps) {
-    if (s.kind == plan::Step::Host) {
-      add("host", "optimizer or scheduler", 0);
-    } else if (s.kind == plan::Step::Kernel) {
-      add("kernel", p.recording->calls[s.index].name, 0);
-    } else {
-      std::string names;
-      for (const uint32_t c : p.groups[s.index].calls)
-        names += std::string(names.empty() ? "" : " ") + p.recording->calls[c].name;
-      add("group", names, p.groups[s.index].total);
-    }
+  for (uint32_t i = 0; i < p.steps.size(); ++i) {
+    const plan::Step& s = p.steps[i];
+    const bool host = s.kind == plan::Step::Host, group = s.kind == plan::Step::Tiles;
+    const std::span<const uint32_t> calls = host    ? std::span<const uint32_t>()
+                                            : group ? std::span<const uint32_t>(p.groups[s.index].calls)
+                                                    : std::span<const uint32_t>(&s.index, 1);
+    std::string names;
+    for (const uint32_t c : calls) names += str(names.empty() ? "" : " ", p.recording->calls[c].name);
+    const Object item(Py_BuildValue("(ssLssi)",
+                                    host    ? "host"
+                                    : group ? "group"
+                                            : "kernel",
+                                    names.c_str(), static_cast<long long>(group ? p.groups[s.index].total : s.index),
+                                    touched(calls, true).c_str(), touched(calls, false).c_str(),
+                                    static_cast<int>(i >= p.second_part)));
+    if (PyList_Append(list.get(), item.get()) < 0) throw_python();
   }
   return list.release();
 }
@@ -186,7 +200,9 @@ static const Family family({.kind = Kind::Tool, .page = "settings"}, [] {
   }>(kFunction | kTool);
   def<"_plan_text(Any plan) -> str", [](Args& a) { return PyUnicode_FromString(compiled(a[0]).plan->text().c_str()); }>(
       kFunction | kTool);
-  def<"_plan_steps(Any plan) -> Any", steps>(kFunction | kTool, "(kind, names, elements) of each step.");
+  def<"_plan_steps(Any plan) -> Any", steps>(
+      kFunction | kTool,
+      "(kind, names, elements or number, blocks written, blocks read, whether in backward) of each step.");
   def<"_plan_blocks(Any plan) -> Any", blocks>(kFunction | kTool,
                                                "(number, bytes, home, offset, first step, last step) of each block.");
   def<"_plan_memory(Any plan) -> int", [](Args& a) { return compiled(a[0]).plan->arena_bytes; }>(kFunction | kTool);

@@ -533,6 +533,7 @@ def test_picture() -> None:
     g = genesis.compile(lambda x: x.item())
     g(genesis.ones(()))
     assert "graph break" in g.plan.svg()
+    assert "lambda x: x.item()" in g.plan.svg()  # the line that caused it
 
 
 def test_no_grad_effects_are_lost() -> None:

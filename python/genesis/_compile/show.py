@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -12,7 +13,8 @@ from genesis import _C
 if TYPE_CHECKING:
     from genesis._compile.compiled import Break, CompiledFunction, Entry
 
-_WIDTH, _LEFT, _ROW, _BARS = 900.0, 10.0, 18.0, 260.0
+_WIDTH, _LEFT, _ROW = 920.0, 10.0, 20.0
+_CALLS = 470.0  # width of the calls; the memory is to the right of them
 
 
 class Plans:
@@ -38,7 +40,7 @@ class Plans:
     __repr__ = __str__
 
     def svg(self, number: int = 0) -> str:
-        """A picture of one plan: its steps, and the arena over time."""
+        """A picture of one plan: its calls, and beside them the memory in use."""
         if not 0 <= number < len(self):
             raise IndexError(f"plan.svg: there are {len(self)} plans, got number {number}")
         return _svg(self._function.entries[number])
@@ -51,54 +53,112 @@ class Plans:
         name = escape(self._function.name())
         return (
             f"<!DOCTYPE html><html><head><meta charset='utf-8'><title>{name}</title></head><body "
-            f"style='font-family: sans-serif'><h1>{name}</h1>{pictures}<pre>{escape(str(self))}"
-            "</pre></body></html>"
+            f"style='font-family: sans-serif'><h1>{name}</h1>{pictures}"
+            f"<pre style='white-space: pre-wrap'>{escape(str(self))}</pre></body></html>"
         )
 
     _repr_html_ = html
 
 
 def _svg(entry: Entry) -> str:
-    from genesis.debug._svg import _FONT, _GREY, _INK, COLOURS
+    from genesis.debug._svg import _FONT
 
-    def text(x: float, y: float, words: str, colour: str = _INK) -> str:
-        return f"<text x='{x:.1f}' y='{y:.1f}' fill='{colour}'>{escape(words)}</text>"
-
-    parts: list[str] = []
-    if entry.plan is None:
-        parts.append(text(_LEFT, 20, f"graph break: {entry.reason}", COLOURS["loss"][1]))
-        height = 30.0
-    else:
-        steps, blocks = _C._plan_steps(entry.plan), _C._plan_blocks(entry.plan)
-        size = max(1, _C._plan_memory(entry.plan))
-        wide = (_WIDTH - 2 * _LEFT) / max(1, len(steps))
-        parts.append(text(_LEFT, 14, f"arena, {size} bytes, over {len(steps)} steps", _GREY))
-        for number, count, home, offset, first, last in blocks:
-            if home != "arena":
-                continue
-            fill, border = COLOURS["group" if count > size / 8 else "view"]
-            parts.append(
-                f"<rect x='{_LEFT + first * wide:.1f}' y='{20 + _BARS * offset / size:.1f}' "
-                f"width='{(last - first + 1) * wide:.1f}' "
-                f"height='{max(0.5, _BARS * count / size):.1f}' fill='{fill}' stroke='{border}' "
-                f"stroke-width='0.5'><title>b{number}: {count} bytes, steps {first} to {last}"
-                "</title></rect>"
-            )
-        top = 20 + _BARS + 24
-        for i, (kind, names, elements) in enumerate(steps):
-            fill, border = COLOURS[{"group": "group", "kernel": "arithmetic"}.get(kind, "custom")]
-            y = top + i * _ROW
-            parts.append(
-                f"<rect x='{_LEFT}' y='{y - 13:.1f}' width='{_WIDTH - 2 * _LEFT}' height='16' "
-                f"rx='3' fill='{fill}' stroke='{border}' stroke-width='0.5'/>"
-            )
-            words = f"{i}  {names}" if kind != "group" else f"{i}  [{elements} elements] {names}"
-            parts.append(text(_LEFT + 6, y, words if len(words) < 130 else words[:128] + "\u2026"))
-        height = top + len(steps) * _ROW
+    parts, height = _broken(entry) if entry.plan is None else _drawn(entry)
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH:.0f} {height:.0f}' "
         f"width='{_WIDTH:.0f}' font-family=\"{_FONT}\" font-size='11'>{''.join(parts)}</svg>"
     )
+
+
+def _text(x: float, y: float, words: str, colour: str, style: str = "") -> str:
+    return f"<text x='{x:.1f}' y='{y:.1f}' fill='{colour}' {style}>{escape(words)}</text>"
+
+
+def _box(x: float, y: float, wide: float, high: float, colours: tuple[str, str], hint: str) -> str:
+    return (
+        f"<rect x='{x:.1f}' y='{y:.1f}' width='{wide:.1f}' height='{high:.1f}' rx='3' "
+        f"fill='{colours[0]}' stroke='{colours[1]}' stroke-width='0.5'>"
+        f"<title>{escape(hint)}</title></rect>"
+    )
+
+
+def _shortened(words: str, most: int) -> str:
+    return words if len(words) <= most else words[: most - 1] + "\u2026"
+
+
+def _size(count: int) -> str:
+    for unit, bytes_ in (("MB", 1 << 20), ("KB", 1 << 10)):
+        if count >= bytes_:
+            return f"{count / bytes_:.3g} {unit}"
+    return f"{count} bytes"
+
+
+def _broken(entry: Entry) -> tuple[list[str], float]:
+    """The reason of a graph break, and the line of Python that caused it."""
+    from genesis.debug._svg import _GREY, _INK, COLOURS
+
+    assert entry.reason is not None
+    parts = [
+        _text(
+            _LEFT, 18, f"graph break: {entry.reason.reason}; calls run eagerly", COLOURS["loss"][1]
+        )
+    ]
+    if not entry.reason.where:
+        return parts, 28.0
+    file, _, number = entry.reason.where.rpartition(":")
+    line = linecache.getline(file, int(number)).strip()
+    parts.append(_text(_LEFT, 38, entry.reason.where, _GREY))
+    parts.append(_text(_LEFT + 20, 56, line, _INK, "font-family='monospace'"))
+    return parts, 66.0
+
+
+def _drawn(entry: Entry) -> tuple[list[str], float]:
+    """Calls from top to bottom; memory beside the calls from the first to the last use of it."""
+    from genesis.debug._svg import _GREY, _INK, COLOURS
+
+    steps, blocks = _C._plan_steps(entry.plan), _C._plan_blocks(entry.plan)
+    size = max(1, _C._plan_memory(entry.plan))
+    left, top = _LEFT + _CALLS + 20, 40.0
+    scale = (_WIDTH - left - _LEFT) / size
+    parts = [
+        _text(_LEFT, 16, "calls, and the blocks of memory that they write and read", _GREY),
+        _text(left, 16, f"memory in use: {_size(size)} in all", _GREY),
+    ]
+    for i, (kind, names, number, written, read, _) in enumerate(steps):
+        y = top + i * _ROW
+        if kind == "host":
+            names = f"{type(entry.hosts[number][0]).__name__}.step()"
+        elif kind == "group":
+            names = f"fused, {number} elements: {names}"
+        places = f"{written} \u2190 {read}" if written or read else ""
+        colours = COLOURS[{"group": "group", "kernel": "arithmetic"}.get(kind, "custom")]
+        hint = f"step {i}: {names}; {places}"
+        parts.append(_box(_LEFT, y, _CALLS, _ROW - 3, colours, hint))
+        room = max(12, 76 - len(_shortened(places, 34)))
+        parts.append(_text(_LEFT + 6, y + 12, f"{i}  {_shortened(names, room)}", _INK))
+        parts.append(
+            _text(_LEFT + _CALLS - 6, y + 12, _shortened(places, 34), _GREY, "text-anchor='end'")
+        )
+    for number, count, home, offset, first, last in blocks:
+        if home != "arena":
+            continue
+        x, wide = left + offset * scale, max(1.0, count * scale)
+        y, high = top + first * _ROW, (last - first + 1) * _ROW - 3
+        hint = f"b{number}: {_size(count)}, steps {first} to {last}"
+        parts.append(_box(x, y, wide, high, COLOURS["view"], hint))
+        label = f"b{number} {_size(count)}"
+        if wide > 6.5 * len(label):
+            parts.append(_text(x + 4, y + 12, label, _INK))
+        elif wide > 24:
+            parts.append(_text(x + 4, y + 12, f"b{number}", _INK))
+    second = next((i for i, step in enumerate(steps) if step[5]), None)
+    if second is not None:
+        y = top + second * _ROW - 1.5
+        parts.append(
+            f"<path d='M{_LEFT} {y:.1f}H{_WIDTH - _LEFT}' stroke='{_INK}' stroke-dasharray='4 3'/>"
+        )
+        parts.append(_text(_WIDTH - _LEFT, y - 4, "backward", _INK, "text-anchor='end'"))
+    return parts, top + len(steps) * _ROW + 6
 
 
 @dataclass
