@@ -301,6 +301,19 @@ static Tensor asarray(Args& a) {
   return t;
 }
 
+// Classes whose elements are not in the memory of the object (sparse tensors) have a method that copies them; null if
+// the class of `data` has none.
+static Object copy_of_subclass(PyObject* data, PyObject* dtype) {
+  if (!is_tensor(data) || !overrides(data)) return {};
+  static PyObject* const name = PyUnicode_InternFromString("_copied");
+  const Object method = Object::maybe(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(data)), name));
+  if (!method) {
+    PyErr_Clear();
+    return {};
+  }
+  return Object(PyObject_CallFunctionObjArgs(method.get(), data, dtype ? dtype : Py_None, nullptr));
+}
+
 static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
   def<"is_nonzero(Tensor input) -> bool", [](Args& a) { return tensor_item(a.tensor(0)).to_bool(); }>(
       kBoth | kTool, "Whether the single element of a tensor is not zero.");
@@ -313,7 +326,8 @@ static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
       kMethod | kTool, "The values as nested lists; of a 0-d tensor, its number.");
   def<"tensor(Any data, *, DType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", [](Args& a) {
     a.device(2);
-    Tensor t = from_data(a[0], a[1]);
+    const Object copied = copy_of_subclass(a[0], a[1]);
+    Tensor t = copied ? unwrap(copied.get()) : from_data(a[0], a[1]);
     if (a.boolean(3)) set_requires_grad(t, true);
     return t;
   }>(kFunction, "A tensor that holds a copy of `data`: numbers, nested lists, arrays or tensors.");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from genesis import _C, _overridable, fft
@@ -19,13 +20,28 @@ __all__ = [
 ]
 
 
+def _made(
+    window: Callable[..., Tensor],
+    length: int,
+    periodic: bool,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
+    """A window of any floating dtype; those of ``signal.windows`` are float32 or float64."""
+    half = dtype is not None and _C._as_dtype(dtype) in (_C.float16, _C.bfloat16)
+    made = window(length, sym=not periodic, dtype=_C.float32 if half else dtype, **options)
+    return (made.to(dtype) if half else made).requires_grad_(requires_grad)
+
+
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """The Hann window; one period of a longer signal if ``periodic``, else symmetric.
 
     >>> genesis.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    return windows.hann(window_length, sym=not periodic, **options)
+    return _made(windows.hann, window_length, periodic, **options)
 
 
 def hamming_window(
@@ -36,24 +52,24 @@ def hamming_window(
     **options: Any,
 ) -> Tensor:
     """``alpha - beta * cos(2 * pi * k / N)``."""
-    return windows.general_cosine(window_length, a=[alpha, beta], sym=not periodic, **options)
+    return _made(windows.general_cosine, window_length, periodic, a=[alpha, beta], **options)
 
 
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """The Blackman window."""
-    return windows.blackman(window_length, sym=not periodic, **options)
+    return _made(windows.blackman, window_length, periodic, **options)
 
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """The triangular window, zero at both ends."""
-    return windows.bartlett(window_length, sym=not periodic, **options)
+    return _made(windows.bartlett, window_length, periodic, **options)
 
 
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any
 ) -> Tensor:
     """The Kaiser window of shape ``beta``."""
-    return windows.kaiser(window_length, beta=beta, sym=not periodic, **options)
+    return _made(windows.kaiser, window_length, periodic, beta=beta, **options)
 
 
 def _window(op: str, window: Tensor | None, win_length: int, n_fft: int, like: Tensor) -> Tensor:

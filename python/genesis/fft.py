@@ -453,6 +453,7 @@ def fftfreq(
     >>> genesis.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
+    _check_frequencies("fftfreq", n, dtype)
     counts = _C.cat([_C.arange(0, (n + 1) // 2), _C.arange(-(n // 2), 0)])
     return _frequencies(counts, n * d, out, dtype, device, requires_grad)
 
@@ -472,14 +473,25 @@ def rfftfreq(
     >>> genesis.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
+    _check_frequencies("rfftfreq", n, dtype)
     counts = _C.arange(0, n // 2 + 1)
     return _frequencies(counts, n * d, out, dtype, device, requires_grad)
+
+
+def _check_frequencies(op: str, n: int, dtype: Any) -> None:
+    if n < 0:
+        raise ValueError(f"{op}: n must not be negative, got {n}")
+    if dtype is not None and not _C._as_dtype(dtype).is_floating_point:
+        raise ValueError(f"{op}: dtype must be floating, got {dtype}")
 
 
 def _frequencies(
     counts: Tensor, span: float, out: Tensor | None, dtype: Any, device: Any, requires_grad: bool
 ) -> Tensor:
-    values = counts.to(dtype or _C.get_default_dtype(), device=device) * (1 / span)
+    values = counts.to(dtype or _C.get_default_dtype(), device=device)
+    values = (
+        values / span if span == 0 else values * (1 / span)
+    )  # without samples: no number, or NaN
     return _given(out, values).requires_grad_(requires_grad)
 
 

@@ -152,7 +152,7 @@ def exponential(
     if sym and center is not None:
         raise ValueError("exponential: center must be None for a symmetric window")
     k, _ = _steps(M, sym)
-    if M == 1:
+    if M == 1 and center is None:
         return _finish(_C.ones(1), dtype, device, requires_grad)
     if center is None:
         center = (M if not sym else M - 1) / 2

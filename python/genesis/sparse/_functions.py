@@ -50,6 +50,9 @@ _INHERITED = {
 }  # fmt: skip
 
 
+_ALIASES = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names of parameters
+
+
 def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = getattr(func, "__name__", repr(func))
     if name in ("__get__", "__set__", "__delete__"):  # of a property
@@ -60,7 +63,14 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     found = _FUNCTIONS.get(name)
     if found is None:
         raise _missing(name)
-    return found(*args, **kwargs)
+    kwargs = {_ALIASES.get(key, key): value for key, value in kwargs.items()}
+    try:
+        return found(*args, **kwargs)
+    except TypeError as error:
+        # Raised by the call itself: there is no such argument.
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            raise _missing(f"{name} with these arguments") from None
+        raise
 
 
 def attribute(x: SparseTensor, name: str) -> Any:
@@ -117,7 +127,8 @@ def copy_(x: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
     if not isinstance(other, SparseTensor) or tuple(other.shape) != tuple(x.shape):
         raise RuntimeError(
             f"copy_: expected a sparse tensor of shape {tuple(x.shape)}, got "
-            f"{type(other).__name__} of shape {tuple(other.shape)}"
+            f"{'a sparse' if isinstance(other, SparseTensor) else 'a dense'} one of shape "
+            f"{tuple(other.shape)}; convert x with to_dense(), or the other with to_sparse()"
         )
     source: SparseTensor = to_layout(detach(other), x._layout)
     x._index, x._stored = source._index.clone(), source._stored.to(x.dtype, copy=True)
@@ -245,7 +256,7 @@ def add(x: Any, y: Any, *, alpha: float = 1) -> Any:
     if _is_number(x) or _is_number(y):
         raise _missing("add of a number")
     _same_shape("add", x, y)
-    scaled = y if alpha == 1 else multiply(y, alpha)
+    scaled = y if alpha == 1 else y * alpha
     if isinstance(x, SparseTensor) and isinstance(y, SparseTensor):
         kind = x._layout
         parts = [to_layout(t, sparse_coo) for t in (x, scaled)]
@@ -278,6 +289,8 @@ def add_(x: Tensor, y: Tensor, *, alpha: float = 1) -> Tensor:
 
 @_define("sub", "subtract", "__sub__")
 def sub(x: Any, y: Any, *, alpha: float = 1) -> Any:
+    if _is_number(x) or _is_number(y):
+        raise _missing("sub with a number")
     return add(x, y, alpha=-alpha)
 
 
@@ -356,6 +369,8 @@ def norm(
 ) -> Tensor:
     if dim is not None or keepdim:
         raise _missing("norm along a dimension")
+    if p == "nuc":
+        raise _missing("the nuclear norm")
     return values_of(coalesce(x)).norm(2 if p in ("fro", None) else p, dtype=dtype)
 
 
@@ -368,7 +383,11 @@ _define("linalg_vector_norm")(
 
 
 @_define("transpose", "swapaxes", "swapdims")
-def transpose(x: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
+def transpose(x: SparseTensor, dim0: Any = None, dim1: Any = None) -> SparseTensor:
+    if dim0 is None and dim1 is None and x.ndim == 2:
+        dim0, dim1 = 0, 1
+    if not isinstance(dim0, int) or not isinstance(dim1, int):
+        raise _missing("transpose of all dimensions")
     a, b = dim0 % x.ndim, dim1 % x.ndim
     sparse = x.sparse_dim()
     if max(a, b) >= sparse:
@@ -505,7 +524,10 @@ def mm(x: Tensor, y: Tensor, reduce: str = "sum") -> Any:
     if isinstance(x, SparseTensor):
         return _sparse_by_sparse(x, y) if isinstance(y, SparseTensor) else _sparse_by_dense(x, y)
     if not isinstance(y, SparseTensor):
-        raise TypeError("smm: mat1 or mat2 must be sparse; use mm() for two dense matrices")
+        raise TypeError(
+            "mm: mat1 or mat2 must be sparse; for two dense matrices use genesis.mm(), and "
+            "to_dense() of what is added to their product"
+        )
     return _sparse_by_dense(transpose(y), x.T).T
 
 

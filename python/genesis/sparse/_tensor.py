@@ -30,6 +30,11 @@ class SparseTensor(Tensor):
     _layout: Layout
     _coalesced: bool
 
+    def _copied(self, dtype: Any) -> Tensor:
+        """What ``genesis.tensor(x)`` returns."""
+        copied = self.detach().clone()
+        return copied if dtype is None else copied.to(dtype)
+
     # ---- what it is made of
 
     @property
