@@ -16,7 +16,7 @@ namespace genesis::py {
 
 namespace {
 
-PyObject* handler = nullptr;
+PyObject *handler = nullptr, *refusal = nullptr;
 PyObject *value_name, *level_name;
 
 const Tensor& element(DType dtype) {
@@ -87,9 +87,9 @@ bool known_without_values(const char* name) {
 }
 
 void require_values(const Tensor& t, const char* name) {
-  require(!BatchedType || t->storage != element(t.dtype())->storage, name,
-          ": vmap maps over this tensor, so it has no single value that could become a Python number or a new tensor; "
-          "keep it a tensor, or compute the number outside vmap");
+  if (!BatchedType || t->storage != element(t.dtype())->storage) return;
+  const Object text(PyUnicode_FromString(name));
+  const Object never(PyObject_CallOneArg(refusal, text.get()));  // raises
 }
 
 PyObject* call_batched(PyObject* function, PyObject* args, PyObject* kwargs) {
@@ -100,13 +100,16 @@ PyObject* call_batched(PyObject* function, PyObject* args, PyObject* kwargs) {
 static const Family family([] {
   value_name = PyUnicode_InternFromString("_value");
   level_name = PyUnicode_InternFromString("_level");
-  def<"_set_batching(type cls, Any handler) -> None", [](Args& a) -> PyObject* {
-    if (!PyType_Check(a[0]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(a[0]), TensorType))
-      a.fail(0, "a subclass of Tensor");
-    BatchedType = reinterpret_cast<PyTypeObject*>(Py_NewRef(a[0]));
-    handler = Py_NewRef(a[1]);
-    Py_RETURN_NONE;
-  }>(kFunction | kTool, "Says which class batched tensors are of, and who handles calls with them.");
+  def<"_set_batching(type cls, Any handler, Any refusal) -> None",
+      [](Args& a) -> PyObject* {
+        if (!PyType_Check(a[0]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(a[0]), TensorType))
+          a.fail(0, "a subclass of Tensor");
+        BatchedType = reinterpret_cast<PyTypeObject*>(Py_NewRef(a[0]));
+        handler = Py_NewRef(a[1]);
+        refusal = Py_NewRef(a[2]);
+        Py_RETURN_NONE;
+      }>(kFunction | kTool,
+         "Says which class batched tensors are of, who handles calls with them, and what raises where one is read.");
   def<"_batched(Tensor value, Any level, Tensor? replaced=None) -> Tensor", make_batched>(
       kFunction | kTool,
       "The tensor whose elements along the first dimension of `value` vmap maps over; `replaced` with that value.");

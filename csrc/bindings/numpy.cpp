@@ -208,6 +208,7 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
     const Tensor& t = unwrap(o);
     if (engine::special_gradients.is_one && engine::special_gradients.is_one(t))
       throw_buffer_error("a sparse tensor has no memory for every element; use to_dense()");
+    if (is_batched(o)) throw_buffer_error("vmap maps over this tensor, which has no memory of its own");
     if (t.meta()) fail_no_data();
     require<GraphError>(!requires_grad(t),
                         "a tensor that requires grad cannot be read as a buffer; use tensor.detach()");

@@ -1,6 +1,10 @@
 """vmap: arguments, nesting, composition with other transforms, modules, randomness, errors."""
 
+import copy
+import pickle
+
 import genesis
+import numpy as np
 import pytest
 from genesis import nn
 from genesis.func import (
@@ -515,3 +519,28 @@ def test_debug_unwrap_and_functionalize(x):
 
 def test_top_level_name():
     assert genesis.vmap is vmap
+
+
+def test_copies_and_reads_without_a_method(x):
+    copied = vmap(lambda v: copy.deepcopy(v).mul_(2) + copy.copy(v))(x)
+    np.testing.assert_array_equal(copied.numpy(), (3 * x).numpy())
+    for read in (np.asarray, memoryview, pickle.dumps, genesis.tensor, genesis.arange):
+        with pytest.raises((RuntimeError, BufferError), match="vmap") as error:
+            vmap(lambda v, read=read: genesis.tensor(bytes(read(v.sum()))))(x)
+        assert read is memoryview or "test_vmap.py:" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["alpha_dropout", "feature_alpha_dropout", "dropout", "dropout1d"])
+def test_every_dropout_draws_for_each_element(name):
+    function = getattr(genesis.nn.functional, name)
+    same = genesis.ones(3, 2, 50, 1)
+
+    def drop(v):
+        return function(v, 0.5, training=True)
+
+    drawn = vmap(drop, randomness="different")(same)
+    assert not drawn[0].equal(drawn[1])
+    shared = vmap(drop, randomness="same")(same)
+    assert shared[0].equal(shared[1])
+    with pytest.raises(RuntimeError, match="random"):
+        vmap(drop)(same)

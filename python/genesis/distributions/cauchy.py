@@ -9,7 +9,7 @@ import genesis
 from genesis import Tensor
 from genesis.distributions import constraints
 from genesis.distributions.distribution import Distribution, Shape
-from genesis.distributions.utils import broadcast_all
+from genesis.distributions.utils import broadcast_all, room
 
 __all__ = ["Cauchy"]
 
@@ -40,7 +40,7 @@ class Cauchy(Distribution):
         return genesis.full_like(self.loc, genesis.inf)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        eps = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
+        eps = room(self._extended_shape(sample_shape), self.loc, self.scale).cauchy_()
         return self.loc + eps * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:

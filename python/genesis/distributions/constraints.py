@@ -16,6 +16,7 @@ from typing import Any
 import genesis
 from genesis import Tensor
 from genesis._missing import explain
+from genesis.distributions.utils import all_true
 
 __all__ = [
     "Constraint",
@@ -358,7 +359,7 @@ class _Square(Constraint):
 class _Symmetric(_Square):
     def check(self, value: Tensor) -> Tensor:
         square = super().check(value)
-        if not square.all():
+        if not all_true(square):
             return square
         return genesis.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
 
@@ -366,7 +367,7 @@ class _Symmetric(_Square):
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        if not symmetric.all():
+        if not all_true(symmetric):
             return symmetric
         return (genesis.linalg.eigvalsh(value) >= 0).all(-1)
 
@@ -374,7 +375,7 @@ class _PositiveSemidefinite(_Symmetric):
 class _PositiveDefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value) & value.isfinite().all(-1).all(-1)
-        if not symmetric.all():
+        if not all_true(symmetric):
             return symmetric
         return (genesis.linalg.eigvalsh(value) > 0).all(-1)
 

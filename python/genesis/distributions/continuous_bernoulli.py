@@ -11,6 +11,7 @@ from genesis.distributions import constraints
 from genesis.distributions.distribution import Shape
 from genesis.distributions.exp_family import ExponentialFamily
 from genesis.distributions.utils import (
+    all_true,
     binary_log_likelihood,
     broadcast_all,
     clamp_probs,
@@ -46,12 +47,12 @@ class ContinuousBernoulli(ExponentialFamily):
             raise ValueError("ContinuousBernoulli: pass either probs or logits, but not both")
         if probs is not None:
             (self.probs,) = broadcast_all(probs)
-            if (
-                validate_args is not None
-                and not self.arg_constraints["probs"].check(self.probs).all()
-            ):
+            # Before clamp_probs() makes them valid; as in PyTorch, only where it was asked for.
+            constraint = self.arg_constraints["probs"]
+            if validate_args and not all_true(constraint.check(self.probs)):
                 raise ValueError(
-                    f"ContinuousBernoulli: probs must be between 0 and 1, got\n{self.probs}"
+                    "ContinuousBernoulli: expected parameter probs to satisfy the constraint "
+                    f"{constraint!r}, but found invalid values:\n{self.probs}"
                 )
             self.probs = clamp_probs(self.probs)
         else:

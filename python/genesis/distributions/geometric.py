@@ -9,6 +9,7 @@ from genesis import Size, Tensor
 from genesis.distributions import constraints
 from genesis.distributions.distribution import Distribution, Shape
 from genesis.distributions.utils import (
+    all_true,
     broadcast_all,
     lazy_property,
     logits_to_probs,
@@ -34,7 +35,7 @@ class Geometric(Distribution):
         else:
             (self.logits,) = broadcast_all(logits)
         super().__init__(self._param.shape, validate_args=validate_args)
-        if self._validate_args and probs is not None and not (self.probs > 0).all():
+        if self._validate_args and probs is not None and not all_true(self.probs > 0):
             raise ValueError(f"Geometric: probs must be above 0, got\n{self.probs}")
 
     @property

@@ -50,7 +50,7 @@ from genesis.distributions.pareto import Pareto
 from genesis.distributions.poisson import Poisson
 from genesis.distributions.transformed_distribution import TransformedDistribution
 from genesis.distributions.uniform import Uniform
-from genesis.distributions.utils import euler_constant, sum_rightmost
+from genesis.distributions.utils import all_true, euler_constant, sum_rightmost
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -295,7 +295,7 @@ def _beta_beta(p: Beta, q: Beta) -> Tensor:
 @register_kl(Binomial, Binomial)
 def _binomial_binomial(p: Binomial, q: Binomial) -> Tensor:
     """Infinite where p has more trials; where q has more there is no closed form."""
-    if (p.total_count < q.total_count).any():
+    if not all_true(p.total_count >= q.total_count):
         raise NotImplementedError(
             "kl_divergence: Binomial and Binomial need a total_count of p that is not "
             "below that of q"

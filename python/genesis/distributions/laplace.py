@@ -8,7 +8,7 @@ import genesis
 from genesis import Tensor
 from genesis.distributions import constraints
 from genesis.distributions.distribution import Distribution, Shape
-from genesis.distributions.utils import broadcast_all
+from genesis.distributions.utils import broadcast_all, room
 
 __all__ = ["Laplace"]
 
@@ -43,7 +43,7 @@ class Laplace(Distribution):
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         eps = genesis.finfo(self.loc.dtype).eps
-        u = self.loc.new_empty(shape).uniform_(eps - 1, 1)
+        u = room(shape, self.loc, self.scale).uniform_(eps - 1, 1)
         return self.loc - self.scale * u.sign() * genesis.log1p(-u.abs())
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -34,8 +34,10 @@ class Multinomial(Distribution):
                 f"{type(total_count).__name__}"
             )
         self.total_count = total_count
-        self._categorical = Categorical(probs=probs, logits=logits)
-        self._binomial = Binomial(total_count=total_count, probs=self.probs)
+        self._categorical = Categorical(probs=probs, logits=logits, validate_args=validate_args)
+        self._binomial = Binomial(
+            total_count=total_count, probs=self.probs, validate_args=validate_args
+        )
         super().__init__(
             self._categorical.batch_shape,
             self._categorical.param_shape[-1:],
@@ -81,8 +83,8 @@ class Multinomial(Distribution):
             counts = genesis.zeros(
                 (*drawn.shape[:-1], self._event_shape[0]), dtype=self.probs.dtype
             )
-            counts.scatter_add_(-1, drawn, genesis.ones_like(drawn, dtype=counts.dtype))
-            return counts.sum(0)
+            ones = genesis.ones_like(drawn, dtype=counts.dtype)
+            return counts.scatter_add(-1, drawn, ones).sum(0)
 
     def entropy(self) -> Tensor:
         n = self.probs.new_full((), float(self.total_count))

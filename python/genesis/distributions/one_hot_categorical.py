@@ -27,7 +27,7 @@ class OneHotCategorical(Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self._categorical = Categorical(probs, logits)
+        self._categorical = Categorical(probs, logits, validate_args=validate_args)
         super().__init__(
             self._categorical.batch_shape,
             self._categorical.param_shape[-1:],

@@ -8,7 +8,7 @@ import genesis
 from genesis import Tensor
 from genesis.distributions import constraints
 from genesis.distributions.distribution import Distribution, Shape
-from genesis.distributions.utils import broadcast_all
+from genesis.distributions.utils import all_true, broadcast_all
 
 __all__ = ["Uniform"]
 
@@ -21,7 +21,7 @@ class Uniform(Distribution):
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
-        if self._validate_args and not genesis.lt(self.low, self.high).all():
+        if self._validate_args and not all_true(genesis.lt(self.low, self.high)):
             raise ValueError(
                 f"Uniform: low must be below high, got low={self.low} and high={self.high}"
             )

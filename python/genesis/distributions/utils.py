@@ -28,8 +28,21 @@ euler_constant = 0.57721566490153286060  # Euler and Mascheroni's
 
 
 def all_true(valid: Tensor) -> bool:
-    """Whether all elements are true. In a compiled function, replays check it again."""
+    """Whether all elements are true: under vmap, those of the whole batch.
+
+    In a compiled function, replays check it again.
+    """
+    valid = _C._physical(valid)
     return _C._all_true(valid) if _C._capturing() else bool(valid.all())
+
+
+def room(shape: Any, *parameters: Tensor) -> Tensor:
+    """Memory to draw random numbers into; under vmap, for all that maps over a parameter."""
+    like = parameters[0]
+    for other in parameters[1:]:
+        if _C._is_batched(other):
+            like = like + other
+    return like.new_empty(shape)
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

@@ -9,7 +9,7 @@ import genesis
 from genesis import Tensor
 from genesis.distributions import constraints
 from genesis.distributions.distribution import Distribution, Shape
-from genesis.distributions.utils import broadcast_all
+from genesis.distributions.utils import all_true, broadcast_all
 
 __all__ = ["VonMises"]
 
@@ -44,7 +44,7 @@ class VonMises(Distribution):
             r = genesis.where(k < 1e-5, 1 / k + k, (1 + rho**2) / (2 * rho))
             angle = genesis.zeros(shape, dtype=genesis.float64)
             done = genesis.zeros(shape, dtype=genesis.bool)
-            while not done.all():
+            while not all_true(done):
                 u1, u2, u3 = genesis.rand((3, *shape), dtype=genesis.float64)
                 z = genesis.cos(math.pi * u1)
                 f = (1 + r * z) / (r + z)

@@ -17,7 +17,7 @@ from genesis.distributions.multivariate_normal import (
     _precision_to_scale_tril,
     cholesky_inverse,
 )
-from genesis.distributions.utils import lazy_property
+from genesis.distributions.utils import all_true, lazy_property
 
 __all__ = ["Wishart"]
 
@@ -74,11 +74,11 @@ class Wishart(ExponentialFamily):
         n = matrix.shape[-1]
         batch = genesis.broadcast_shapes(tuple(df.shape), tuple(matrix.shape[:-2]))
         self.df = df.expand(batch)
-        if not (self.df > n - 1).all():
+        if not all_true(self.df > n - 1):
             raise ValueError(f"Wishart: df must be above {n - 1}, the dimension less one, got {df}")
         setattr(self, name, matrix.expand((*batch, n, n)))
         super().__init__(batch, (n, n), validate_args=validate_args)
-        if (self.df < n).any():
+        if not all_true(self.df >= n):
             warnings.warn(
                 f"Wishart: samples may be singular numerically where df is below {n}", stacklevel=2
             )
@@ -148,7 +148,7 @@ class Wishart(ExponentialFamily):
         value = self._bartlett(sample_shape)
         for _ in range(tries):
             valid = self.support.check(value)
-            if valid.all():
+            if all_true(valid):
                 break
             value = genesis.where(valid[..., None, None], value, self._bartlett(sample_shape))
         return value

@@ -58,4 +58,4 @@ __all__ = [
     "rule_of",
 ]
 
-_C._set_batching(BatchedTensor, handle)
+_C._set_batching(BatchedTensor, handle, _values.refuse)

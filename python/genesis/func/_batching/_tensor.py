@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from genesis import _C
 from genesis._C import Tensor
@@ -24,6 +24,18 @@ class BatchedTensor(Tensor):
 
     _value: Tensor
     _level: Level
+
+    def __copy__(self) -> Any:
+        return _C._batched(self._value, self._level)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return _C._batched(self._value.detach().clone(), self._level)
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise RuntimeError(
+            f"vmap: pickle at {caller()} reads values of a tensor that vmap maps over; save the "
+            "results of vmap instead"
+        )
 
 
 class Level:

@@ -103,7 +103,7 @@ def _alpha_dropout(input: Tensor, shape: tuple[int, ...], p: float, inplace: boo
         return input.mul_(0) if inplace else input * 0
     scale = 1 / math.sqrt((_ALPHA**2 * p + 1) * (1 - p))
     with _C.no_grad():
-        kept = _C.empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
+        kept = _C.full(shape, 1 - p, dtype=input.dtype, device=input.device).bernoulli()
         shift = (kept - 1) * (_ALPHA * scale) + _ALPHA * scale * p
         kept = kept * scale
     return input.mul_(kept).add_(shift) if inplace else input * kept + shift
