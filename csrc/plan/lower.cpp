@@ -43,9 +43,10 @@ class Plan::Lowering {
     code.inner = loop(i).inner;
     code.params = loop(i).params;
     code.rows = loop(i).length == 0 && plan_.totals_[group_.calls[i]] != group_.total;
-    if (loop(i).length > 0) code.reduce = call(i).fn;
+    if (loop(i).whole) code.whole = group_.wholes++;
+    else if (loop(i).length > 0) code.reduce = call(i).fn;
     for (size_t k = 0; k < loop(i).operands.size(); ++k) code.operands.push_back(operand(code, i, k));
-    if (code.rows || code.reduce) {
+    if (code.rows || code.reduce || code.whole >= 0) {
       chain_.close();
       for (const TileOperand& o : code.operands) code.converts |= o.dtype != o.compute;
       chain_.push(std::move(code));

@@ -87,8 +87,8 @@ void Plan::remove_dead() {
 // element; or row by row, if it has one element for each row, and it must be written first.
 bool Plan::fits(const Unit& unit, uint32_t call) const {
   struct Use {
-    bool full = true, of_rows = true, spread = false, written_first = false;
-    int64_t writes = 0, offset = -1, item = 0;
+    bool full = true, of_rows = true, spread = false, written_first = false, whole = false;
+    int64_t writes = 0, offset = -1, item = 0, touches = 0;
   };
   std::map<uint32_t, Use> uses;
   const auto add = [&](uint32_t c) {
@@ -97,6 +97,8 @@ bool Plan::fits(const Unit& unit, uint32_t call) const {
       const LoopOperand& o = loop.operands[i];
       if (o.place.block == kNoBlock) continue;
       Use& use = uses[o.place.block];
+      ++use.touches;
+      use.whole |= loop.whole && i == 0;
       const int64_t item = itemsize(o.view.dtype);
       if (use.offset < 0) use.offset = o.place.offset, use.item = item, use.written_first = i == 0;
       use.writes += i == 0;
@@ -113,7 +115,8 @@ bool Plan::fits(const Unit& unit, uint32_t call) const {
   for (const uint32_t c : unit.calls) add(c);
   add(call);
   for (const auto& [block, use] : uses) {
-    if (use.writes == 0 || use.full) continue;
+    if (use.whole && use.touches > 1) return false;  // a sum is known at the end only
+    if (use.whole || use.writes == 0 || use.full) continue;
     if (!use.of_rows || (use.spread && (use.writes > 1 || !use.written_first))) return false;
   }
   return true;
@@ -123,7 +126,9 @@ bool Plan::fits(const Unit& unit, uint32_t call) const {
 bool Plan::can_join(const Unit& unit, uint32_t call) const {
   if (unit.removed || unit.calls.size() >= kMostCalls || unit.total == 0) return false;
   const int64_t length = recording->calls[call].loop->length;
+  if (recording->calls[call].loop->whole) return unit.row == 0 && unit.total == totals_[call] && fits(unit, call);
   if (length > 0) {
+    if (unit.whole) return false;
     if (unit.total != totals_[call] || (unit.row > 0 && unit.row != length)) return false;
     Unit with = unit;
     with.row = length;
@@ -171,10 +176,11 @@ void Plan::group() {
     }
     if (unit < 0) {
       unit = static_cast<int64_t>(units_.size());
-      units_.push_back({{}, totals_[i], 0, false});
+      units_.push_back({{}, totals_[i], 0, false, false});
     }
     units_[static_cast<size_t>(unit)].calls.push_back(static_cast<uint32_t>(i));
-    if (totals_[i] > 0 && c.loop->length > 0) units_[static_cast<size_t>(unit)].row = c.loop->length;
+    if (totals_[i] > 0 && c.loop->whole) units_[static_cast<size_t>(unit)].whole = true;
+    else if (totals_[i] > 0 && c.loop->length > 0) units_[static_cast<size_t>(unit)].row = c.loop->length;
     if (c.host >= 0) barrier = unit;
     for (const Reference& r : c.references) {
       toucher[r.place.block] = std::max(toucher[r.place.block], unit);
@@ -211,8 +217,8 @@ void Plan::merge_groups() {
       if (part(later) != part(unit)) break;
       if (later.total == unit.total && later.calls.size() + unit.calls.size() <= kMostCalls &&
           (later.row == unit.row || later.row == 0 || unit.row == 0)) {
-        Unit both{unit.calls, unit.total, std::max(unit.row, later.row), false};
-        bool ok = !independent(unit, later);  // else there is nothing to gain
+        Unit both{unit.calls, unit.total, std::max(unit.row, later.row), false, unit.whole || later.whole};
+        bool ok = !independent(unit, later) && !(both.whole && both.row > 0);  // else there is nothing to gain
         for (const uint32_t c : later.calls) {
           if (!ok) break;
           ok = fits(both, c);

@@ -109,6 +109,7 @@ class Plan {
     int64_t total = 0;  // of a group
     int64_t row = 0;    // elements of its rows, if some are reduced
     bool removed = false;
+    bool whole = false;  // some calls sum all elements
   };
   bool fits(const Unit& unit, uint32_t call) const;
   bool can_join(const Unit& unit, uint32_t call) const;

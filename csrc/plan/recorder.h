@@ -51,6 +51,7 @@ struct PointwiseLoop {
   int64_t grain;
   // Not 0: the call is no loop, but reduces rows of so many elements, operand 1, to one element each, operand 0.
   int64_t length = 0;
+  bool whole = false;  // there is one such row, which is summed in pieces
 };
 
 struct Call {

@@ -192,7 +192,9 @@ struct Pointers {
     moving.clear();
     for (const Instruction& i : group.code)
       for (const TileOperand& o : i.operands) {
-        if (o.kind == TileOperand::Slot || o.in_slot) {
+        if (i.whole >= 0 && &o == i.operands.data()) {
+          at.push_back(bases[o.base]);
+        } else if (o.kind == TileOperand::Slot || o.in_slot) {
           at.push_back(slots + o.slot * group.slot_bytes);
         } else if (o.kind == TileOperand::Direct || o.each_row) {
           const int64_t item = itemsize(o.dtype), row = o.each_row || is_of_rows(i, o) ? group.row : 1;
@@ -304,7 +306,8 @@ void bring(const Load& load, const Group& group, char* const* bases, char* slots
   }
 }
 
-void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t end) {
+// `sums`: of all elements, to be added to.
+void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t end, double* sums = nullptr) {
   static thread_local Buffer buffer;
   static thread_local Pointers pointers;
   // Slots, then buffers for conversions of operands, then converted single values.
@@ -327,7 +330,8 @@ void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t en
       }
       const Instruction& i = group.code[static_cast<size_t>(step)];
       if (!pointers.ahead.empty()) pointers.fetch_ahead(step);
-      if (i.reduce) run_reduction(i, data, n / group.row, group.row);
+      if (i.whole >= 0) sums[i.whole] += kernels::sum_block.fn(data[1], i.operands[1].dtype, n);
+      else if (i.reduce) run_reduction(i, data, n / group.row, group.row);
       else if (i.by_row) run_by_row(i, data, buffers, converted, n / group.row, group.row, pointers.row);
       else run_instruction(i, data, buffers, converted, i.rows ? n / group.row : n);
       data += i.operands.size();
@@ -384,8 +388,10 @@ std::unique_ptr<PointwiseLoop> loop_of_reduction(const Call& call) {
       rows *= x.shape[d];
     }
   }
-  if (length < kShortest || length > kLongest || rows < 2) return nullptr;
+  const bool whole = rows == 1 && sums && length > 1;
+  if (!whole && (length < kShortest || length > kLongest || rows < 2)) return nullptr;
   auto loop = std::make_unique<PointwiseLoop>();
+  loop->whole = whole;
   loop->inner = nullptr;
   loop->params = sums ? call.pack.data() + 2 * sizeof(View) : nullptr;
   loop->grain = kernels::kLightGrain;
@@ -415,7 +421,7 @@ void set_tile(Group& group) {
     for (size_t k = 0; k < i.operands.size(); ++k) {
       const TileOperand& o = i.operands[k];
       item = std::max({item, itemsize(o.dtype), itemsize(o.compute)});
-      if (o.kind != TileOperand::Direct || is_of_rows(i, o)) continue;
+      if (o.kind != TileOperand::Direct || is_of_rows(i, o) || (i.whole >= 0 && k == 0)) continue;
       const bool written = i.chain.empty() ? k == 0 : i.chain[k] == kernels::chain::Store;
       if (!std::exchange(seen[o.base], 1)) group.streams.push_back({o.base, o.dtype, written});
     }
@@ -424,10 +430,39 @@ void set_tile(Group& group) {
   group.tile =
       std::clamp<int64_t>(cached / (item * std::max<int64_t>(1, group.slots + streams)) / 128 * 128, 256, most);
   if (group.row > 0) group.tile = std::max<int64_t>(1, group.tile / group.row) * group.row;
+  if (group.wholes > 0) group.tile = kernels::kSumBlock;
   group.slot_bytes = group.tile * item + 64;  // not at the same place in pages
 }
 
+namespace {
+
+// Sums of all elements, cut and added up as the kernel does.
+void run_with_sums(const Group& group, char* const* bases) {
+  const kernels::SumCut cut(group.total);
+  const auto wholes = static_cast<size_t>(group.wholes);
+  std::vector<double> sums(static_cast<size_t>(cut.chunks) * wholes, 0.0);
+  parallel_for(cut.chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c)
+      run_chunk(group, bases, c * cut.chunk, std::min(group.total, (c + 1) * cut.chunk),
+                sums.data() + static_cast<size_t>(c) * wholes);
+  });
+  for (const Instruction& i : group.code) {
+    if (i.whole < 0) continue;
+    double total = sums[static_cast<size_t>(i.whole)], divisor;
+    for (size_t c = 1; c < static_cast<size_t>(cut.chunks); ++c)
+      total += sums[c * wholes + static_cast<size_t>(i.whole)];
+    std::memcpy(&divisor, i.params, sizeof divisor);
+    if (divisor != 1) total /= divisor;
+    char* const to = bases[i.operands[0].base];
+    if (i.operands[0].dtype == DType::Float32) *reinterpret_cast<float*>(to) = static_cast<float>(total);
+    else *reinterpret_cast<double*>(to) = total;
+  }
+}
+
+}  // namespace
+
 void run_group(const Group& group, char* const* bases) {
+  if (group.wholes > 0) return run_with_sums(group, bases);
   const int64_t unit = std::max<int64_t>(1, group.row), grain = std::max<int64_t>(1, group.grain / unit);
   parallel_for(group.total / unit, grain,
                [&](int64_t begin, int64_t end) { run_chunk(group, bases, begin * unit, end * unit); });

@@ -34,6 +34,7 @@ struct Instruction {
   bool rows = false;
   void (*reduce)() = nullptr;
   bool by_row = false;  // runs once for each row, as an operand has one value for each
+  int whole = -1;       // not -1: the number of a sum of all elements, of operand 1
 };
 struct Load {
   uint32_t base;
@@ -56,6 +57,7 @@ struct Group {
   int64_t tile = 512;      // elements
   int64_t slot_bytes = 0;  // of a slot
   int slots = 0;
+  int wholes = 0;  // sums of all elements
   // What happens to a tile, in order: loads[i] if negative (-1 - i), else code[i].
   std::vector<int> order;
   std::vector<Load> loads;

@@ -173,7 +173,12 @@ void norm(View y, View x, double p) {
   else if (p == 2) euclidean(y, x);
   else run<Larger, Magnitude>(y, x);
 }
+double sum_block(const void* x, DType dtype, int64_t n) {
+  if (dtype == DType::Float32) return Monoid<Floating<float, Add, Same>>::block(static_cast<const float*>(x), n);
+  return Monoid<Floating<double, Add, Same>>::block(static_cast<const double*>(x), n);
+}
 GENESIS_KERNEL(sum)
+GENESIS_KERNEL(sum_block)
 GENESIS_KERNEL(prod)
 GENESIS_KERNEL(any)
 GENESIS_KERNEL(all)

@@ -10,6 +10,14 @@ namespace genesis::kernels {
 
 // In the compute type of y's dtype (integers in int64): sum(x) / divisor, where integers take the divisor 1.
 inline constinit Kernel<void(View y, View x, double divisor)> sum;
+// A sum of all elements of a contiguous tensor of float32 or float64: `chunks` of `chunk` elements, each a float64 sum
+// of blocks, and then the sum of those.
+inline constexpr int64_t kSumBlock = 4096;
+struct SumCut {
+  int64_t chunk, chunks;
+  explicit SumCut(int64_t n);
+};
+inline constinit Kernel<double(const void* x, DType dtype, int64_t n)> sum_block;
 inline constinit Kernel<void(View y, View x)> prod;
 inline constinit Kernel<void(View y, View x)> any, all;       // y is bool, x of any dtype
 inline constinit Kernel<void(View y, View x)> count_nonzero;  // y is int64

@@ -7,6 +7,7 @@
 #include "core/parallel.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/reduce/reduce.h"
 
 namespace genesis::kernels {
 namespace {
@@ -132,6 +133,12 @@ class Accs {
   std::unique_ptr<std::byte[]> data_;
 };
 
+// How many blocks, of `block` elements, a chunk of a reduction of `length` elements has.
+int64_t blocks_of_chunk(int64_t length, int64_t block, int64_t blocks) {
+  if (length <= kLightGrain) return blocks;
+  return std::max(ceil_div(kLightGrain, block), ceil_div(blocks, kMaxChunks));
+}
+
 // A reduced dimension runs fastest: outputs take blocks of rows. A reduction that is long while there are few of them
 // is cut into chunks of whole blocks.
 class RowReduction {
@@ -145,8 +152,7 @@ class RowReduction {
         pieces_(ceil_div(row_.size, block_)),
         blocks_(plan.length / row_.size * pieces_),
         chunk_(blocks_) {
-    if (plan.outputs < 64 && plan.length > kLightGrain)
-      chunk_ = std::max(ceil_div(kLightGrain, std::min(row_.size, block_)), ceil_div(blocks_, kMaxChunks));
+    if (plan.outputs < 64) chunk_ = blocks_of_chunk(plan.length, std::min(row_.size, block_), blocks_);
     chunks_ = ceil_div(blocks_, chunk_);
   }
 
@@ -344,6 +350,13 @@ class ColumnReduction {
 };
 
 }  // namespace
+
+static_assert(kSumBlock == kBlock);
+SumCut::SumCut(int64_t n) {
+  const int64_t blocks = ceil_div(n, kBlock);
+  chunk = blocks_of_chunk(n, std::min(n, kBlock), blocks) * kBlock;
+  chunks = ceil_div(n, chunk);
+}
 
 void reduce(const Reduction& r, const View& y, const View& x) {
   const Plan plan(y, x);

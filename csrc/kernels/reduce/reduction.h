@@ -14,7 +14,7 @@
 
 namespace genesis::kernels {
 
-inline constexpr int64_t kBlock = 4096;    // most elements in one add()
+inline constexpr int64_t kBlock = 4096;    // most elements in one add(); kSumBlock of reduce.h
 inline constexpr int64_t kRowBlock = 256;  // most rows in one add_rows()
 inline constexpr int64_t kColumns = 512;   // outputs in a tile
 inline constexpr int64_t kMostAcc = 24;    // bytes of an accumulator
