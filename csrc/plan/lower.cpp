@@ -10,6 +10,11 @@
 
 namespace genesis::plan {
 
+namespace {
+// Where one value serves a row, the inner loop runs once for each row; in shorter ones the value is repeated.
+constexpr int64_t kByRow = 128;
+}  // namespace
+
 class Plan::Lowering {
  public:
   Lowering(Plan& plan, Group& group) : plan_(plan), group_(group), chain_(group) {}
@@ -67,7 +72,7 @@ class Plan::Lowering {
       t.kind = TileOperand::Single;
       code.singles |= 1u << k;
       t.base = base(converted(o, t));
-    } else if (o.view.dtype == o.compute && !code.rows && k > 0 && group_.row > 0 &&
+    } else if (o.view.dtype == o.compute && !code.rows && k > 0 && group_.row >= kByRow &&
                is_spread(m, group_.total, group_.row, o.view.dtype)) {
       t.kind = TileOperand::Single;
       t.each_row = true;

@@ -69,11 +69,16 @@ bool meet(const PointwiseLoop& loop, std::vector<Meeting>& meetings, int64_t& to
 
 namespace {
 
-// This file is compiled without vectors, which copies have nevertheless.
+// This file is compiled without wide vectors, which copies have nevertheless.
 template <class T>
 void fill(T* out, T value, int64_t n) {
-  int64_t done = std::min<int64_t>(n, 32);
-  for (int64_t i = 0; i < done; ++i) out[i] = value;
+  constexpr int64_t kPiece = 16 / sizeof(T), kFew = 8 * kPiece;
+  T piece[kPiece];
+  for (T& x : piece) x = value;
+  const int64_t few = std::min(n, kFew);
+  int64_t done = 0;
+  for (; done + kPiece <= few; done += kPiece) std::memcpy(out + done, piece, sizeof piece);
+  for (; done < few; ++done) out[done] = value;
   for (; done < n; done *= 2) std::memcpy(out + done, out, static_cast<size_t>(std::min(done, n - done)) * sizeof(T));
 }
 
@@ -184,6 +189,7 @@ struct Pointers {
     bool written;
   };
   std::vector<char*> at, row;
+  std::vector<int64_t> steps;
   std::vector<Moving> moving;
   std::vector<Ahead> ahead;
 
@@ -259,17 +265,26 @@ void run_instruction(const Instruction& i, char* const* at, char* buffers, int64
   else i.inner(at, i.singles, n, i.params);
 }
 
-// `at` is scratch.
+// `at` and `steps` are scratch.
 void run_by_row(const Instruction& i, char* const* from, char* buffers, int64_t converted, int64_t rows, int64_t row,
-                std::vector<char*>& at) {
-  at.assign(from, from + i.operands.size());
-  for (int64_t r = 0; r < rows; ++r) {
-    run_instruction(i, at.data(), buffers, converted, row);
-    for (size_t k = 0; k < at.size(); ++k) {
-      const TileOperand& o = i.operands[k];
-      at[k] += itemsize(o.dtype) * (o.each_row ? 1 : o.kind == TileOperand::Single ? 0 : row);
-    }
+                std::vector<char*>& at, std::vector<int64_t>& steps) {
+  const size_t n = i.operands.size();
+  at.assign(from, from + n);
+  steps.resize(n);
+  for (size_t k = 0; k < n; ++k) {
+    const TileOperand& o = i.operands[k];
+    steps[k] = itemsize(o.dtype) * (o.each_row ? 1 : o.kind == TileOperand::Single ? 0 : row);
   }
+  char** const p = at.data();
+  const int64_t* const step = steps.data();
+  const auto each = [&](auto run) {
+    for (int64_t r = 0; r < rows; ++r) {
+      run();
+      for (size_t k = 0; k < n; ++k) p[k] += step[k];
+    }
+  };
+  if (i.chain.empty() && !i.converts) each([&] { i.inner(p, i.singles, row, i.params); });
+  else each([&] { run_instruction(i, p, buffers, converted, row); });
 }
 
 // Rows to one element each.
@@ -332,7 +347,8 @@ void run_chunk(const Group& group, char* const* bases, int64_t begin, int64_t en
       if (!pointers.ahead.empty()) pointers.fetch_ahead(step);
       if (i.whole >= 0) sums[i.whole] += kernels::sum_block.fn(data[1], i.operands[1].dtype, n);
       else if (i.reduce) run_reduction(i, data, n / group.row, group.row);
-      else if (i.by_row) run_by_row(i, data, buffers, converted, n / group.row, group.row, pointers.row);
+      else if (i.by_row)
+        run_by_row(i, data, buffers, converted, n / group.row, group.row, pointers.row, pointers.steps);
       else run_instruction(i, data, buffers, converted, i.rows ? n / group.row : n);
       data += i.operands.size();
     }
@@ -366,8 +382,8 @@ std::unique_ptr<PointwiseLoop> loop_of_copy(const Call& call, Recording&) {
 }
 
 std::unique_ptr<PointwiseLoop> loop_of_reduction(const Call& call) {
-  // Shorter rows would be too many calls of inner loops; longer ones are more than one block of the kernel.
-  constexpr int64_t kShortest = 256, kLongest = 4096;
+  // Longer rows are more than one block of the kernel.
+  constexpr int64_t kShortest = 8, kLongest = 4096;
   const auto is = [&](const auto& kernel) { return call.fn == reinterpret_cast<void (*)()>(kernel.fn); };
   const bool sums = is(kernels::sum);
   if (!sums && !is(kernels::amax) && !is(kernels::amin) && !is(kernels::prod)) return nullptr;
