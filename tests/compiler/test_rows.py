@@ -42,7 +42,9 @@ def not_rows(x: Any, w: Any, b: Any) -> Any:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-@pytest.mark.parametrize("shape", [(64, 256), (3, 5, 300), (2, 4096), (1, 512), (9, 5000), (40, 8), (300, 64), (50, 127)])
+@pytest.mark.parametrize(
+    "shape", [(64, 256), (3, 5, 300), (2, 4096), (1, 512), (9, 5000), (40, 8), (300, 64), (50, 127)]
+)
 @pytest.mark.parametrize("dtype", [genesis.float32, genesis.float64])
 @pytest.mark.parametrize("f", [norm, softmax, several_results, in_place, not_rows])
 def test_bits(f, shape, dtype, threads, num_threads):
