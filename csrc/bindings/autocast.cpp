@@ -24,7 +24,24 @@ struct State {
   bool suspended = false;  // by a user's Function, in a block that is enabled
 };
 thread_local State state;
-thread_local std::unordered_map<TensorImpl*, CachedCast> cache;
+using Casts = std::unordered_map<TensorImpl*, CachedCast>;
+// A thread may end inside a block. Tensors are freed with the GIL; after the interpreter has ended, not at all.
+struct Cache : Casts {
+  Cache() = default;
+  Cache(Cache&&) = default;
+  Cache& operator=(Cache&&) = default;
+  ~Cache() {
+    if (empty()) return;
+    if (!Py_IsInitialized()) {
+      new Casts(std::move(*this));
+      return;
+    }
+    const PyGILState_STATE held = PyGILState_Ensure();
+    clear();
+    PyGILState_Release(held);
+  }
+};
+thread_local Cache cache;
 bool flag = false;  // genesis.enable_autocast
 DType low_by_default = DType::BFloat16;
 bool caching_by_default = true;

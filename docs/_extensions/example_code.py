@@ -56,6 +56,16 @@ CODE = {
         "count = file.write_bytes(bytes([1, 2, 3]))\n"
         "genesis.from_file(str(file), size=3, dtype=genesis.uint8)"
     ),
+    "conj_physical_": "genesis.conj_physical_(genesis.tensor([1 + 2j]))",
+    "get_autocast_cpu_dtype": "genesis.get_autocast_cpu_dtype()",
+    "is_autocast_cpu_enabled": "genesis.is_autocast_cpu_enabled()",
+    "set_autocast_cpu_dtype": (
+        "genesis.set_autocast_cpu_dtype(genesis.bfloat16)\ngenesis.get_autocast_cpu_dtype()"
+    ),
+    "set_autocast_cpu_enabled": (
+        "genesis.set_autocast_cpu_enabled(False)\ngenesis.is_autocast_cpu_enabled()"
+    ),
+    "slice_inverse": ("x = genesis.arange(4)\ngenesis.slice_inverse(x[1:3], x, 0, 1, 3)"),
     "gcd_": "genesis.gcd_(genesis.tensor([12, 7]), genesis.tensor([8, 2]))",
     "lcm_": "genesis.lcm_(genesis.tensor([12, 7]), genesis.tensor([8, 2]))",
     "ldexp_": "genesis.ldexp_(genesis.tensor([1.5]), genesis.tensor([2]))",

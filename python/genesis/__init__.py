@@ -170,6 +170,7 @@ with lazy_imports(globals()) as _HOME:
     from genesis._second_names import ccol_indices_copy as ccol_indices_copy
     from genesis._second_names import col_indices_copy as col_indices_copy
     from genesis._second_names import cond as cond
+    from genesis._second_names import conj_physical_ as conj_physical_
     from genesis._second_names import crow_indices_copy as crow_indices_copy
     from genesis._second_names import detach_ as detach_
     from genesis._second_names import detach_copy as detach_copy
@@ -180,6 +181,7 @@ with lazy_imports(globals()) as _HOME:
     from genesis._second_names import frobenius_norm as frobenius_norm
     from genesis._second_names import from_file as from_file
     from genesis._second_names import gcd_ as gcd_
+    from genesis._second_names import hash_tensor as hash_tensor
     from genesis._second_names import hsmm as hsmm
     from genesis._second_names import hspmm as hspmm
     from genesis._second_names import indices_copy as indices_copy
@@ -196,6 +198,7 @@ with lazy_imports(globals()) as _HOME:
     from genesis._second_names import saddmm as saddmm
     from genesis._second_names import select_copy as select_copy
     from genesis._second_names import slice_copy as slice_copy
+    from genesis._second_names import slice_inverse as slice_inverse
     from genesis._second_names import smm as smm
     from genesis._second_names import split_copy as split_copy
     from genesis._second_names import split_with_sizes_copy as split_with_sizes_copy
@@ -257,15 +260,21 @@ with lazy_imports(globals()) as _HOME:
     from genesis.amp import GradScaler as GradScaler
     from genesis.amp import autocast as autocast
     from genesis.amp import clear_autocast_cache as clear_autocast_cache
+    from genesis.amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
     from genesis.amp import get_autocast_dtype as get_autocast_dtype
     from genesis.amp import is_autocast_cache_enabled as is_autocast_cache_enabled
+    from genesis.amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
     from genesis.amp import is_autocast_enabled as is_autocast_enabled
     from genesis.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
+    from genesis.amp import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+    from genesis.amp import set_autocast_cpu_enabled as set_autocast_cpu_enabled
     from genesis.amp import set_autocast_dtype as set_autocast_dtype
+    from genesis.amp import set_autocast_enabled as set_autocast_enabled
     from genesis.autograd._anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
     )
     from genesis.autograd._anomaly import is_anomaly_enabled as is_anomaly_enabled
+    from genesis.autograd._anomaly import set_anomaly_enabled as set_anomaly_enabled
     from genesis.autograd.function import Function as Function
     from genesis.autograd.tape import Tape as Tape
     from genesis.client import connect as connect

@@ -95,7 +95,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 _METHODS = (
-    "addmv_", "as_strided_", "detach_", "gcd_", "lcm_", "ldexp_", "xlogy_",
+    "addmv_", "as_strided_", "conj_physical_", "detach_", "gcd_", "lcm_", "ldexp_", "xlogy_",
 )  # fmt: skip
 globals().update({name: _method(name) for name in _METHODS})
 
@@ -130,6 +130,54 @@ def unsafe_split_with_sizes(
 ) -> tuple[Tensor, ...]:
     """The same as split() with a list of sizes."""
     return _C.split(input, split_sizes, dim)
+
+
+@_public
+def slice_inverse(
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    """The tensor of which ``input`` is the slice ``src.narrow(dim, ...)``, on the same memory."""
+    return _C.as_strided(input, src.shape, src.stride(), src.storage_offset())
+
+
+@_public
+def hash_tensor(
+    input: Tensor,
+    dim: int | Sequence[int] = (),
+    *,
+    keepdim: bool = False,
+    mode: int = 0,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The exclusive or of the bits of all elements, or along dimensions, as uint64.
+
+    Floating numbers count as float64, integers and bools as int64.
+
+    >>> genesis.hash_tensor(genesis.tensor([1, 2, 4])).item()
+    7
+    """
+    if mode != 0:
+        raise ValueError(f"hash_tensor: mode must be 0, the exclusive or, got {mode}")
+    dims = [dim] if isinstance(dim, int) else list(dim)
+    if input.is_complex():
+        raise _C.DTypeError(f"hash_tensor: not defined for complex numbers, got {input.dtype}")
+    if input.numel() == 0 and not dims:
+        raise ValueError("hash_tensor: the input is empty; name the dimensions with dim")
+    import numpy as np
+
+    wide = input.detach().double() if input.is_floating_point() else input.detach().long()
+    for d in dims:
+        if not -max(input.ndim, 1) <= d < max(input.ndim, 1):
+            raise IndexError(f"hash_tensor: dim {d} is out of range for {tuple(input.shape)}")
+    axes = tuple(d % max(input.ndim, 1) for d in dims) if dims and input.ndim else None
+    bits = np.ascontiguousarray(wide.numpy()).view(np.uint64).reshape(tuple(input.shape))
+    made = _C.from_numpy(np.asarray(np.bitwise_xor.reduce(bits, axis=axes, keepdims=keepdim)))
+    return made if out is None else out.copy_(made)
 
 
 # ---- norms and creation ------------------------------------------------------------------------

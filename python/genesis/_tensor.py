@@ -504,9 +504,11 @@ _METHODS: dict[str, Callable[..., Any]] = {
     **{
         name: _second(name)
         for name in (
+            "hash_tensor",
             "is_distributed",
             "istft",
             "narrow_copy",
+            "slice_inverse",
             "smm",
             "sspaddmm",
             "stft",

@@ -1,5 +1,7 @@
 """Blocks of mixed precision: what is cast, what is cached, what gradients are like."""
 
+import subprocess
+import sys
 import threading
 
 import genesis
@@ -404,3 +406,34 @@ def test_what_autocast_cannot_do_warns():
         genesis.set_autocast_dtype("cuda", genesis.float16)
     with pytest.raises(TypeError, match="bfloat16 or float16"):
         genesis.set_autocast_dtype("cpu", genesis.float32)
+
+
+def test_casting_is_turned_on_and_off_without_a_block():
+    def product():
+        return genesis.mm(genesis.ones(2, 2), genesis.ones(2, 2)).dtype
+
+    genesis.set_autocast_enabled("cpu", True)
+    assert product() == genesis.get_autocast_cpu_dtype()
+    assert genesis.is_autocast_cpu_enabled()
+    with genesis.autocast("cpu", enabled=False):
+        assert product() == genesis.float32
+    genesis.set_autocast_cpu_enabled(False)
+    assert product() == genesis.float32
+    with genesis.autocast("cpu"):
+        assert product() == genesis.bfloat16
+    assert product() == genesis.float32
+
+
+def test_a_program_may_end_inside_a_block():
+    code = (
+        "import threading, genesis\n"
+        "def enter():\n"
+        "    genesis.autocast('cpu').__enter__()\n"
+        "    p = genesis.nn.Parameter(genesis.ones(4, 4))\n"
+        "    genesis.mm(p, p)\n"
+        "thread = threading.Thread(target=enter)\n"
+        "thread.start()\n"
+        "thread.join()\n"
+        "enter()\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

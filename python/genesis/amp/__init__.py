@@ -7,12 +7,17 @@ from genesis.amp.autocast_mode import (
     clear_autocast_cache,
     custom_bwd,
     custom_fwd,
+    get_autocast_cpu_dtype,
     get_autocast_dtype,
     is_autocast_available,
     is_autocast_cache_enabled,
+    is_autocast_cpu_enabled,
     is_autocast_enabled,
     set_autocast_cache_enabled,
+    set_autocast_cpu_dtype,
+    set_autocast_cpu_enabled,
     set_autocast_dtype,
+    set_autocast_enabled,
 )
 from genesis.amp.grad_scaler import GradScaler
 from genesis.amp.policy import AMPPolicy, get_amp_dtype
@@ -25,12 +30,17 @@ __all__ = [
     "custom_bwd",
     "custom_fwd",
     "get_amp_dtype",
+    "get_autocast_cpu_dtype",
     "get_autocast_dtype",
     "is_autocast_available",
     "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
     "is_autocast_enabled",
     "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
     "set_autocast_dtype",
+    "set_autocast_enabled",
 ]
 
 explain(globals())

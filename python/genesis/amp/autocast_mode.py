@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -115,6 +116,50 @@ def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
     """
     _require_cpu("set_autocast_dtype", device_type)
     _C._set_autocast_defaults(dtype)
+
+
+class _Switched(threading.local):
+    def __init__(self) -> None:
+        self.before: list[Any] = []
+
+
+_switched = _Switched()
+
+
+def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
+    """Turn casting on or off in this thread; blocks inside have their own setting.
+
+    >>> set_autocast_enabled("cpu", False)
+    """
+    if enabled is None:
+        device_type, enabled = "cpu", bool(device_type)
+    _require_cpu("set_autocast_enabled", str(device_type))
+    if enabled == _state()[0]:
+        return
+    if _switched.before:  # what the last call changed is undone first
+        _C._autocast_exit(_switched.before.pop())
+    if enabled != _state()[0]:
+        _switched.before.append(_C._autocast_enter(enabled, None, None))
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """The same as ``is_autocast_enabled("cpu")``."""
+    return is_autocast_enabled("cpu")
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """The same as ``set_autocast_enabled("cpu", enabled)``."""
+    set_autocast_enabled("cpu", enabled)
+
+
+def get_autocast_cpu_dtype() -> _C.dtype:
+    """The same as ``get_autocast_dtype("cpu")``."""
+    return get_autocast_dtype("cpu")
+
+
+def set_autocast_cpu_dtype(dtype: _C.dtype) -> None:
+    """The same as ``set_autocast_dtype("cpu", dtype)``."""
+    set_autocast_dtype("cpu", dtype)
 
 
 def is_autocast_cache_enabled() -> bool:

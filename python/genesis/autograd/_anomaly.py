@@ -274,6 +274,14 @@ class set_detect_anomaly:
         _set_anomaly(*self._before)
 
 
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Turn anomaly detection on or off for good.
+
+    >>> set_anomaly_enabled(False)
+    """
+    _set_anomaly(bool(enabled), check_nan)
+
+
 def is_anomaly_enabled() -> bool:
     """Whether anomaly detection is on.
 

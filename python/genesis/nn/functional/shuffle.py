@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from genesis._C import Tensor
 
-__all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
+__all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
@@ -60,3 +60,12 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     n, channels, *places = input.shape
     parts = input.reshape(n, groups, channels // groups, *places)
     return parts.transpose(1, 2).reshape(n, channels, *places)
+
+
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The same as ``channel_shuffle``.
+
+    >>> native_channel_shuffle(genesis.arange(4.0).reshape(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
+    return channel_shuffle(input, groups)
