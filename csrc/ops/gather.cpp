@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "autograd/record.h"
+#include "core/checked.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/index/gather.h"
 #include "ops/create.h"
@@ -181,8 +182,9 @@ Tensor one_hot(const Tensor& index, int64_t num_classes) {
   const int64_t* data = num_classes == -1 ? flat.data<int64_t>() : flat.address<int64_t>();
   if (num_classes == -1) {
     require(index.numel() > 0, "one_hot: the number of classes cannot be taken from an empty tensor; pass num_classes");
-    num_classes = 1;
-    for (int64_t i = 0; i < flat.numel(); ++i) num_classes = std::max(num_classes, data[i] + 1);
+    int64_t largest = 0;
+    for (int64_t i = 0; i < flat.numel(); ++i) largest = std::max(largest, data[i]);
+    num_classes = checked::add("one_hot", largest, 1);
   }
   require(num_classes > 0, "one_hot: num_classes must be positive, or -1 to take it from the input, got ", num_classes);
   const int64_t outside = kernels::find_outside(flat.view(), 0, num_classes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "ops/create.h"
 #include "ops/matmul.h"
 #include "ops/pad.h"
@@ -33,18 +34,19 @@ Tensor windows(const Tensor& x, const Grid& g) {
   Dims shape{x.size(0), x.size(1)}, strides{padded.stride(0), padded.stride(1)};
   for (int d = 0; d < 3; ++d) {
     shape.push_back(g.kernel[d]);
-    strides.push_back(padded.stride(2 + d) * g.dilation[d]);
+    strides.push_back(g.kernel[d] > 1 ? padded.stride(2 + d) * g.dilation[d] : 0);  // 2**62, say
   }
   for (int d = 0; d < 3; ++d) {
     shape.push_back(g.out[d]);
-    strides.push_back(padded.stride(2 + d) * g.stride[d]);
+    strides.push_back(g.out[d] > 1 ? padded.stride(2 + d) * g.stride[d] : 0);
   }
   return as_strided(padded, shape, strides, 0);
 }
 
 // The correlation of x (batch, groups * c, *in) with w (groups * m, c, *kernel): (batch, groups, m, outputs).
 Tensor correlate(const Tensor& x, const Tensor& w, int64_t groups, const Grid& g) {
-  const int64_t rows = w.size(1) * g.kernel[0] * g.kernel[1] * g.kernel[2], outputs = g.out[0] * g.out[1] * g.out[2];
+  const int64_t rows = w.size(1) * g.kernel[0] * g.kernel[1] * g.kernel[2];
+  const int64_t outputs = checked::mul("conv", checked::mul("conv", g.out[0], g.out[1]), g.out[2]);
   if (x.numel() == 0 || w.numel() == 0) return zeros({x.size(0), groups, w.size(0) / groups, outputs}, x.dtype());
   const Tensor columns = reshape(windows(x, g), {x.size(0), groups, rows, outputs});
   return matmul(reshape(w, {groups, w.size(0) / groups, rows}), columns);
