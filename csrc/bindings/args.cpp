@@ -10,8 +10,8 @@
 
 namespace genesis::py {
 
-// Other names of parameters: NumPy's, those of older programs, and those of PyTorch's other overloads. A parameter's
-// own name is found first.
+// Alternative names of parameters: NumPy's, those of older programs, and those of PyTorch's other overloads. A
+// parameter's own name takes precedence.
 static constexpr std::pair<const char*, const char*> kKeywordAliases[] = {
     {"axis", "dim"},
     {"axes", "dim"},
@@ -42,7 +42,7 @@ static constexpr std::pair<const char*, const char*> kKeywordAliases[] = {
     {"state", "new_state"},
 };
 
-// A name, or a signature, without the underscore of a function that nn.functional shows.
+// A name, or a signature, without the underscore of a function that nn.functional wraps.
 static const char* shown(const std::string& text) { return text.c_str() + (text[0] == '_'); }
 
 static int find_keyword(const Signature& sig, PyObject* key) {
@@ -63,8 +63,8 @@ static int find_keyword(const Signature& sig, PyObject* key) {
   return at < 0 && along ? find("dims") : at;
 }
 
-// The scalar that PyTorch's old order puts before the tensors, x.add_(alpha, y) and x.addcmul_(value, a, b): its place
-// among the parameters, or -1 if these arguments are not in that order.
+// The scalar that PyTorch's old order puts before the tensors, x.add_(alpha, y) and x.addcmul_(value, a, b): the index
+// of its parameter, or -1 if these arguments are not in that order.
 static int old_order(const Signature& sig, bool method, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs + (method ? 1 : 0) != sig.positional + 1 || !is_number(args[method ? 0 : 1])) return -1;
   for (size_t p = static_cast<size_t>(sig.positional); p < sig.params.size(); ++p)
@@ -72,7 +72,7 @@ static int old_order(const Signature& sig, bool method, PyObject* const* args, P
   return -1;
 }
 
-// Options of PyTorch's factories that have one meaningful value here: a dense tensor in ordinary memory.
+// Options of PyTorch's factories that have one valid value here: a dense tensor in ordinary memory.
 static bool has_only_meaning(const Signature& sig, PyObject* key, PyObject* value) {
   bool factory = false;
   for (const auto& param : sig.params) factory = factory || param.name == "device";
@@ -107,50 +107,61 @@ Args::Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t
     slot_[at] = args[i];
     look_for_overrides(sig.param(at), args[i]);
   }
-  if (i < nargs) {
-    const int before = sig.variadic < 0 ? old_order(sig, self, args, nargs) : -1;
-    if (before >= 0) {
-      const Py_ssize_t first = self ? 0 : 1;
-      slot_[before] = args[first];
-      for (at = 1, i = first + 1; i < nargs; ++i, ++at) {
-        slot_[at] = args[i];
-        look_for_overrides(sig.param(at), args[i]);
-      }
-    } else if (sig.variadic < 0)
-      throw_type_error(str(shown(sig.name), "(): takes at most ", sig.positional, " positional arguments, got ",
-                           nargs + (self ? 1 : 0), "; signature: ", shown(sig.text)));
-    if (sig.variadic >= 0) {
-      rest_ = args + i;
-      num_rest_ = nargs - i;
-      slot_[sig.variadic] = args[i];
-    }
-  }
-  if (kwnames) {
-    const Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
-    for (Py_ssize_t k = 0; k < n; ++k) {
-      PyObject* key = PyTuple_GET_ITEM(kwnames, k);
-      const int p = find_keyword(sig, key);
-      if (p < 0 && has_only_meaning(sig, key, args[nargs + k])) continue;
-      if (p < 0)
-        throw_type_error(str(shown(sig.name), "(): unexpected keyword argument '", PyUnicode_AsUTF8(key),
-                             "'; signature: ", shown(sig.text)));
-      const Param& param = sig.param(p);
-      if (slot_[p]) throw_type_error(str(shown(sig.name), "(): argument '", param.name, "' given twice"));
-      slot_[p] = args[nargs + k];
-      look_for_overrides(param, slot_[p]);
-      if (key != param.key && PyUnicode_Compare(key, param.key) != 0) aliased_ |= 1u << p;
-      if (p == sig.variadic) {
-        rest_ = args + nargs + k;
-        num_rest_ = 1;
-      }
-    }
-  }
-  if (at >= sig.checked) [[likely]]
+  if (i < nargs) take_rest(self, args, nargs, i);
+  if (kwnames) take_keywords(args, nargs, kwnames);
+  if (at < sig.checked) [[unlikely]]
+    check_all();
+}
+
+// Takes the positional arguments from args[i] on, which exceed the positional parameters: they belong to the variadic
+// parameter, or all arguments are in PyTorch's old order.
+void Args::take_rest(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py_ssize_t i) {
+  if (sig_.variadic >= 0) {
+    rest_ = args + i;
+    num_rest_ = nargs - i;
+    slot_[sig_.variadic] = args[i];
     return;
-  for (size_t p = 0; p < sig.params.size(); ++p) {
-    const Param& param = sig.params[p];
+  }
+  const int before = old_order(sig_, self, args, nargs);
+  if (before < 0)
+    throw_type_error(str(shown(sig_.name), "(): takes at most ", sig_.positional, " positional arguments, got ",
+                         nargs + (self ? 1 : 0), "; signature: ", shown(sig_.text)));
+  const Py_ssize_t first = self ? 0 : 1;
+  slot_[before] = args[first];
+  int at = 1;
+  for (i = first + 1; i < nargs; ++i, ++at) {
+    slot_[at] = args[i];
+    look_for_overrides(sig_.param(at), args[i]);
+  }
+}
+
+void Args::take_keywords(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
+  for (Py_ssize_t k = 0; k < n; ++k) {
+    PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+    const int p = find_keyword(sig_, key);
+    if (p < 0 && has_only_meaning(sig_, key, args[nargs + k])) continue;
+    if (p < 0)
+      throw_type_error(str(shown(sig_.name), "(): unexpected keyword argument '", PyUnicode_AsUTF8(key),
+                           "'; signature: ", shown(sig_.text)));
+    const Param& param = sig_.param(p);
+    if (slot_[p]) throw_type_error(str(shown(sig_.name), "(): argument '", param.name, "' given twice"));
+    slot_[p] = args[nargs + k];
+    look_for_overrides(param, slot_[p]);
+    if (key != param.key && PyUnicode_Compare(key, param.key) != 0) aliased_ |= 1u << p;
+    if (p == sig_.variadic) {
+      rest_ = args + nargs + k;
+      num_rest_ = 1;
+    }
+  }
+}
+
+// Raises if a required argument is missing, and looks for overrides in sequences of tensors.
+void Args::check_all() {
+  for (size_t p = 0; p < sig_.params.size(); ++p) {
+    const Param& param = sig_.params[p];
     if (param.required && !slot_[p])
-      throw_type_error(str(shown(sig.name), "(): missing argument '", param.name, "'; signature: ", shown(sig.text)));
+      throw_type_error(str(shown(sig_.name), "(): missing argument '", param.name, "'; signature: ", shown(sig_.text)));
     if (!param.tensors || !slot_[p]) continue;
     if (PyList_Check(slot_[p]) || PyTuple_Check(slot_[p]))
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(slot_[p]); ++k)
@@ -162,7 +173,7 @@ Args::Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t
 
 void Args::autocast() { autocast_arguments(op_, slot_, converted_); }
 
-// What to do about an object that came where something else was expected; empty where nothing is likely.
+// How to fix an argument of the wrong type; empty if there is no likely fix.
 static std::string way_out(PyObject* o, std::string_view expected) {
   const bool ints = expected.find("int") != std::string_view::npos;
   if (!o) return "";
@@ -198,7 +209,7 @@ const Tensor& Args::other_tensor(int i) {
   if (o && is_ndarray(o)) {
     const Tensor& t = converted(o);
     if (t.dtype() != DType::Float64) return t;
-    // NumPy's default precision beside tensors of ours, layer(array) for one: theirs is meant.
+    // An array in NumPy's default precision next to our tensors, as in layer(array): use the dtype of the tensors.
     for (PyObject* other : slot_)
       if (other && is_tensor(other) && is_floating(unwrap(other).dtype()) && unwrap(other).dtype() != DType::Float64) {
         converted_.back() = ops::cast(t, unwrap(other).dtype());
@@ -223,7 +234,7 @@ void Args::check_dtype(int i, DType dtype) const {
 
 const Tensor& Args::converted(PyObject* array) {
   if (on_meta) fail_devices(shown(sig_.name));
-  converted_.reserve(kMaxArgs);  // references into it stay good
+  converted_.reserve(kMaxArgs);  // references to its elements must stay valid
   converted_.push_back(from_ndarray(array));
   return converted_.back();
 }
@@ -276,7 +287,7 @@ Operand Args::other_operand(int i) {
     PyObject* other = slot_[i == 0 ? 1 : 0];
     const bool floating = other && is_tensor(other) && is_differentiable(unwrap(other).dtype());
     if (floating || (std::string_view(sig_.name).starts_with("div") && !has(2))) return huge_as_float(o);
-    // Every integer of a tensor is on one side of an int beyond int64.
+    // Every integer of a tensor is on the same side of an int beyond int64.
     if (is_comparison(op_)) {
       const double infinity = std::numeric_limits<double>::infinity();
       return Scalar(huge_as_float(o).f > 0 ? infinity : -infinity);
@@ -490,7 +501,7 @@ static std::vector<Operator*>& published() {
 }
 const std::vector<Operator*>& operators() { return published(); }
 
-// Which definition is meant would depend on the order in which files are linked.
+// Otherwise the definition in use would depend on the link order.
 static void require_free(PyObject* dict, const char* owner, const Operator& op) {
   const Object name(PyUnicode_InternFromString(op.sig.name.c_str()));
   if (PyDict_Contains(dict, name.get()))
@@ -512,7 +523,7 @@ Operator* publish(std::string_view typed, Call* entry, PyObject* (*body)(Args&),
   if (typed.ends_with("-> Self") || traits.autocast == Cast::ByFamily) traits.autocast = Cast::AsIs;
   auto* op = new Operator{Signature(typed), entry, body, where, doc, traits, false};
   if (static_cast<int>(op->sig.params.size()) > kMaxArgs) fail("too many parameters: ", typed);
-  // Tools with an underscore are the package's own.
+  // Tools with an underscore are private to the package.
   op->overridable = !(op->tool() && op->sig.name[0] == '_');
   op->text = op->sig.text + "\n--\n\n" + (doc ? doc : "");
   const auto function = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry));

@@ -3,10 +3,10 @@
 //   def<"softplus(Tensor input, float beta=1.0, float threshold=20.0) -> Tensor",
 //       [](Args& a) { return ops::softplus(a.tensor(0), a.number(1), a.number(2)); }>(kBoth);
 //
-// makes the function genesis.softplus(x, beta) and the method x.softplus(beta). An argument that is missing, or None,
-// has the default of the signature. `axis` is accepted for `dim`, `keepdims` for `keepdim`. `Tensor? out=None` as the
-// last parameter makes results go to the tensors given there: the function may write to them itself (Args::out), and
-// if it does not, what it returns is copied (out.cpp).
+// defines the function genesis.softplus(x, beta) and the method x.softplus(beta). An argument that is missing, or None,
+// has the default of the signature. `axis` is accepted for `dim`, `keepdims` for `keepdim`. With `Tensor? out=None` as
+// the last parameter, results are written to the given tensors: the function may write to them itself (Args::out);
+// otherwise its result is copied (out.cpp).
 #pragma once
 
 #include <algorithm>
@@ -36,27 +36,27 @@ struct Operator;
 class Args {
  public:
   Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
-  // The arguments of a Python operator: one or two, all that are required.
+  // The arguments of a Python operator: one or two, all of them required.
   inline Args(const Operator& op, PyObject* x, PyObject* y, bool overridden);
 
   const char* name() const { return sig_.name.c_str(); }
   PyObject* operator[](int i) const { return slot_[i]; }
   // Given, and not None.
   bool has(int i) const { return slot_[i] && slot_[i] != Py_None; }
-  // Given by another keyword than its own: axis for dim.
+  // Given by an alternative keyword: axis for dim.
   bool aliased(int i) const { return aliased_ >> i & 1; }
 
-  // Whether an argument is of a class that overrides functions.
+  // Whether the class of an argument overrides functions.
   bool overridden() const { return overridden_; }
   // Whether the call needs dispatch().
   bool intercepted() const { return overridden_ || meta_given_ || anything_on(); }
-  // Whether the operator runs on the meta device: as its argument `device` says, else where its tensors are, else by
-  // default. Raises if tensors are on different devices.
+  // Whether the operator runs on the meta device: determined by its argument `device`, otherwise by its tensors,
+  // otherwise by the default. Raises if tensors are on different devices.
   bool on_meta_device() const;
-  // Casts tensors as autocast wants them.
+  // Casts tensors for autocast.
   void autocast();
 
-  // Each raises a TypeError that names the function and the argument if the value is of another kind.
+  // Each raises a TypeError that names the function and the argument if the value has another type.
   const Tensor& tensor(int i) {  // a tensor, or an ndarray, which is converted
     PyObject* o = slot_[i];
     const Tensor& t = o && Py_TYPE(o) == TensorType ? unwrap(o) : other_tensor(i);
@@ -72,7 +72,7 @@ class Args {
     return other_operand(i);
   }
   std::vector<Tensor> tensors(int i);  // a sequence of tensors
-  // A second parameter is what stands for None, where that depends on other arguments.
+  // The second parameter replaces None if the default depends on other arguments.
   Scalar scalar(int i) const {
     if (!slot_[i] && sig_.param(i).numeric) return sig_.param(i).value;
     return given_scalar(i);
@@ -96,27 +96,31 @@ class Args {
   std::string string(int i) const { return std::string(text(i)); }
   Dims dims(int i) const;  // an int, a sequence of ints, or the collected positionals
   Dims optional_dims(int i) const { return has(i) ? dims(i) : Dims(); }
-  std::span<PyObject* const> rest() const {  // the collected positionals as they came
+  std::span<PyObject* const> rest() const {  // the collected positional arguments
     return {rest_, static_cast<size_t>(num_rest_)};
   }
   DType dtype(int i) const;
   std::optional<DType> optional_dtype(int i) const;
-  void device(int i) const;  // checks that it is one we have
-  // The tensor that the function is to write to; none if it is empty, and so will get its memory from the result.
+  void device(int i) const;  // raises unless it is supported
+  // The tensor that the function writes to; none if it is empty and takes over the memory of the result.
   ops::Out out(int i) { return slot_[i] ? given_out(i) : ops::Out{}; }
-  // Before the operator runs: checks `out`.
+  // Checks `out`. Called before the operator runs.
   void begin() {
     if (sig_.out >= 0 && has(sig_.out)) [[unlikely]]
       begin_out();
   }
-  // The result brought to `out`, and `out` in its place; the result itself where no `out` was given.
+  // Stores the result in `out` and returns `out`; returns the result if no `out` was given.
   PyObject* delivered(PyObject* result) { return out_given_ ? deliver(result) : result; }
 
   [[noreturn]] void fail(int i, const char* expected) const;
 
  private:
+  // Stages of the constructor.
+  void take_rest(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py_ssize_t i);
+  void take_keywords(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+  void check_all();
   const Tensor& other_tensor(int i);
-  // Raises unless the operator takes a dtype that is not a common one.
+  // Raises unless the operator accepts this uncommon dtype.
   void check_dtype(int i, DType dtype) const;
   Scalar given_scalar(int i) const;
   bool given_boolean(int i) const;
@@ -139,10 +143,10 @@ class Args {
   Completes completes_{false};       // once `out` is given: it may be written at any time
   PyObject* const* rest_ = nullptr;  // collected by the variadic parameter
   Py_ssize_t num_rest_ = 0;
-  std::vector<Tensor> converted_;  // ndarrays that became tensors
+  std::vector<Tensor> converted_;  // ndarrays converted to tensors
 };
 
-// What a bound function may return.
+// The types that a bound function may return.
 inline PyObject* to_python(Tensor t) {
   if (!t.defined()) Py_RETURN_NONE;
   return wrap(std::move(t));
@@ -155,7 +159,7 @@ inline PyObject* to_python(double f) { return PyFloat_FromDouble(f); }
 PyObject* to_python(const Dims& shape);                // a tuple
 PyObject* to_python(const std::vector<Tensor>& list);  // a tuple
 
-// A named tuple of tensors, as x.max(dim=0) returns: return_type("max", {"values", "indices"}), made once.
+// A named tuple of tensors, as x.max(dim=0) returns: return_type("max", {"values", "indices"}), created once.
 PyTypeObject* return_type(const char* name, std::initializer_list<const char*> fields);
 PyObject* named(PyTypeObject* type, std::initializer_list<Tensor> values);
 
@@ -174,24 +178,25 @@ constexpr auto join() {
   return FixedString<sizeof(text)>(text);
 }
 
-// kTool marks what is not an operator (threads, hooks, conversion to Python): it needs no row in the table of tests.
+// kTool marks functions that are not operators (threads, hooks, conversion to Python): they need no row in the table of
+// tests.
 enum Where { kFunction = 1, kMethod = 2, kBoth = 3, kTool = 8 };
 
-// A call from Python, of a method or of a function, which CPython gives no self.
+// A call from Python, of a method or of a function; CPython passes no self to functions.
 using Call = PyObject*(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 
-// A bound function and all that is known about it: an entry of op_info().
+// A bound function and its properties: an entry of op_info().
 struct Operator {
   Signature sig;
   Call* entry;
-  PyObject* (*body)(Args&);  // with the arguments as they are; throws
+  PyObject* (*body)(Args&);  // called with the parsed arguments; throws
   int where;
   const char* doc;  // may be null
   Traits traits;
   bool overridable;                                 // by __torch_function__
-  std::string text = {};                            // what CPython reads the signature and the docstring from
+  std::string text = {};                            // the text from which CPython reads the signature and the docstring
   PyMethodDef definition = {};                      // points into the others
-  PyObject *function = nullptr, *method = nullptr;  // what the user calls
+  PyObject *function = nullptr, *method = nullptr;  // the callables
   bool tool() const { return where & kTool; }
 };
 Args::Args(const Operator& op, PyObject* x, PyObject* y, bool overridden) : op_(op), sig_(op.sig) {
@@ -237,7 +242,7 @@ void def(int where = kBoth, const char* doc = nullptr, Traits traits = {}) {
 }
 
 // Shared conversions.
-bool is_huge(PyObject* o);      // an int beyond int64, which beside a floating tensor is a float
+bool is_huge(PyObject* o);      // an int beyond int64, which is a float next to a floating tensor
 bool is_number(PyObject* o);    // int, float, bool, complex, or a NumPy scalar
 Scalar to_scalar(PyObject* o);  // is_number(o)
 bool is_ndarray(PyObject* o);

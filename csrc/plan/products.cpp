@@ -1,9 +1,10 @@
-// Matrix products of a plan, rewritten so that results keep their bits.
+// Rewrites the matrix products of a plan without changing their results bitwise.
 //
-// 1. Products of several matrices, which lie one after another in memory, by the same matrix become one product: those
-//    of the inputs of a recurrent network by its weights, say.
-// 2. A transposed right operand that several products share is copied once, row-major.
-// 3. A product that is only added to something adds to it itself: gradients of weights that are used several times.
+// 1. Products of several matrices, adjacent in memory, by the same matrix become one product. Example: the inputs of a
+//    recurrent network times its weights.
+// 2. A transposed right operand that several products share is copied once, in row-major order.
+// 3. A product whose only use is an addition is accumulated into the sum. Example: the gradients of weights that are
+//    used several times.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -20,9 +21,10 @@ namespace {
 
 using kernels::GemmMatrix;
 
-constexpr int64_t kMergedBytes = 1 << 20;  // of the results of merged products: memory for all of them at once
-constexpr size_t kShared = 3;              // products that make a copy of an operand worth it
-constexpr int64_t kFewRows = 96;           // and their rows: larger products pack operands anyway
+// maximum size of the results of merged products, which are live at the same time
+constexpr int64_t kMergedBytes = 1 << 20;
+constexpr size_t kShared = 3;     // minimum number of products for which an operand is copied
+constexpr int64_t kFewRows = 96;  // and their maximum number of rows: larger products pack operands anyway
 
 bool is(const Call& call, const auto& kernel) { return call.fn == reinterpret_cast<void (*)()>(kernel.fn); }
 
@@ -42,7 +44,7 @@ struct Product {
                                     int64_t, int64_t>;
     return reinterpret_cast<Arguments*>(call.pack.data())->apply([](auto&... x) { return Product{x...}; });
   }
-  // It writes all of C, row by row without gaps, and reads nothing but A and B.
+  // Whether it writes all of C, contiguous and row-major, and reads only A and B.
   bool is_plain() const { return alpha == T(1) && beta == T(0) && c_row == n && c_col == 1 && m > 0 && n > 0 && k > 0; }
   bool in_tiles(int64_t rows, const GemmMatrix<T>& right) const {
     if constexpr (std::is_same_v<T, float>) return kernels::sgemm_in_tiles.fn(rows, n, k, a, right);
@@ -57,7 +59,7 @@ Reference* at(Call& call, const void* field) {
   return nullptr;
 }
 
-// Which live calls touch each block, in order.
+// The live calls that use each block, in order.
 using Uses = std::vector<std::vector<std::pair<uint32_t, bool>>>;
 Uses uses_of(const Recording& recording, const std::vector<char>& live) {
   Uses uses(recording.blocks.size());
@@ -66,13 +68,25 @@ Uses uses_of(const Recording& recording, const std::vector<char>& live) {
       for (const Reference& r : recording.calls[i].references) uses[r.place.block].emplace_back(i, r.written);
   return uses;
 }
-// Whether a block keeps its values from call `first` to call `last`.
+// Whether a block is not written from call `first` to call `last`.
 bool stays(const Uses& uses, uint32_t block, uint32_t first, uint32_t last) {
   return std::none_of(uses[block].begin(), uses[block].end(),
                       [&](const auto& use) { return use.second && use.first >= first && use.first <= last; });
 }
 
-// A dense row-major operand of an addition, of n elements.
+// Redirects references to blocks that have become parts of block `to`, at the given offsets.
+void relocate(std::vector<Call>& calls, const std::map<uint32_t, int64_t>& offsets, uint32_t to) {
+  const auto move = [&](Place& place) {
+    if (const auto it = offsets.find(place.block); it != offsets.end()) place = {to, place.offset + it->second};
+  };
+  for (Call& call : calls) {
+    for (Reference& r : call.references) move(r.place);
+    if (call.loop)
+      for (LoopOperand& o : call.loop->operands) move(o.place);
+  }
+}
+
+// Whether an operand of an addition is dense and row-major, with n elements.
 template <class T>
 bool is_dense(const LoopOperand& o, int64_t n) {
   constexpr DType dtype = std::is_same_v<T, float> ? DType::Float32 : DType::Float64;
@@ -87,8 +101,8 @@ bool is_dense(const LoopOperand& o, int64_t n) {
 
 }  // namespace
 
-// The part of the plan that a call belongs to, and how many actions of the host precede it: calls do not move from one
-// such stretch to another.
+// For each call, the number of its section: host actions and the second part start new sections, and calls do not move
+// between sections.
 std::vector<uint32_t> Plan::stretches() const {
   std::vector<uint32_t> stretch(recording->calls.size());
   uint32_t number = 0;
@@ -105,7 +119,7 @@ void Plan::merge_products(const auto& kernel) {
   const Uses uses = uses_of(*recording, live_);
   const std::vector<uint32_t> stretch = stretches();
   using Key = std::tuple<uint32_t, int64_t, uint32_t, int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t>;
-  std::map<Key, std::vector<std::pair<int64_t, uint32_t>>> alike;  // by where A is
+  std::map<Key, std::vector<std::pair<int64_t, uint32_t>>> alike;  // keyed by the location of A
   for (uint32_t i = 0; i < calls.size(); ++i) {
     if (!live_[i] || !is(calls[i], kernel)) continue;
     const auto x = Product<T>::of(calls[i]);
@@ -135,28 +149,21 @@ void Plan::merge_products(const auto& kernel) {
           !stays(uses, std::get<0>(key), first, last) || !stays(uses, std::get<2>(key), first, last))
         continue;
       const uint32_t all = add_block({count * bytes, false, nullptr});
-      std::map<uint32_t, int64_t> moved;  // results, to where they are among all
+      std::map<uint32_t, int64_t> moved;  // results, and their offsets in the merged block
       for (size_t i = begin; i < end; ++i) {
         Call& call = calls[list[i].second];
         moved[at(call, &Product<T>::of(call).c)->place.block] = static_cast<int64_t>(i - begin) * bytes;
         live_[list[i].second] = list[i].second == first;
       }
-      // The first call stays in its place, for the matrix with the lowest address.
+      // The first call remains and computes all products, starting at the matrix with the lowest address.
       Call& whole = calls[first];
       const auto y = Product<T>::of(whole);
-      // Not at the offset in `list`: A may be a result that has moved since.
+      // Not the offset in `list`: A may be a result that has moved since.
       Call& lowest = calls[list[begin].second];
       at(whole, &y.a.data)->place = at(lowest, &Product<T>::of(lowest).a.data)->place;
       at(whole, &y.c)->place = {all, 0};
       y.m *= count;
-      const auto move = [&](Place& place) {
-        if (const auto it = moved.find(place.block); it != moved.end()) place = {all, place.offset + it->second};
-      };
-      for (Call& call : calls) {
-        for (Reference& r : call.references) move(r.place);
-        if (call.loop)
-          for (LoopOperand& o : call.loop->operands) move(o.place);
-      }
+      relocate(calls, moved, all);
       joined += static_cast<size_t>(count - 1);
     }
   }
@@ -177,7 +184,7 @@ void Plan::copy_shared_operands(const auto& kernel) {
     const Place b = at(calls[i], &x.b.data)->place;
     alike[{b.block, b.offset, x.n, x.k, x.b.col_stride, stretch[i]}].push_back(i);
   }
-  std::vector<std::pair<uint32_t, Call>> copies;  // and the calls that they come before
+  std::vector<std::pair<uint32_t, Call>> copies;  // the copies, and the calls before which they are inserted
   for (const auto& [key, list] : alike) {
     const auto [block, offset, n, k, stride, part] = key;
     if (list.size() < kShared || !stays(uses, block, list.front(), list.back())) continue;
@@ -230,7 +237,7 @@ void Plan::add_in_products(const auto& kernel) {
     const int64_t n = operands[0].view.numel();
     if (!std::all_of(operands.begin(), operands.end(), [&](const LoopOperand& o) { return is_dense<T>(o, n); }))
       continue;
-    // The product that is computed last: the other one may be what it is added to.
+    // The product that is computed last: the other one may be the addend.
     uint32_t product = UINT32_MAX;
     size_t which = 0;
     for (size_t k = 1; k <= 2; ++k) {

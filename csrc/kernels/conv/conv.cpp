@@ -1,21 +1,21 @@
-// Convolution as a matrix product whose right-hand side is never stored.
+// Convolution as a matrix product whose right-hand side is not stored.
 //
-// correlate() is the whole of it; the forward map is one correlation, its transpose one for each residue of the output
-// position modulo the stride. Of a block (images, or groups or lines of an image), the planes are copied once into a
-// grid with the padding in it (conv/planes.h), small enough to stay in cache. There, 16 neighbouring outputs read 16
-// neighbouring inputs, whatever the tap, so a register tile of some channels by some such vectors runs over k =
-// (channel, tap) like the tile of a matrix product: it broadcasts packed weights, and finds the row of its right-hand
-// side by a table of offsets. A vector may run over the end of a line into the padding; the lanes that are no outputs
-// are left out when it is stored.
+// correlate() implements it. The forward map is one correlation; its transpose is one correlation for each residue of
+// the output position modulo the stride. The planes of a block (images, or groups or lines of an image) are copied
+// once, with their padding, into a grid that stays in the cache (conv/planes.h). In the grid, 16 consecutive outputs
+// read 16 consecutive inputs for any tap. A register tile of a few channels by a few such vectors runs over k =
+// (channel, tap) like the tile of a matrix product: it broadcasts packed weights and finds the row of its right-hand
+// side with a table of offsets. A vector may extend past the end of a line into the padding; those lanes are not
+// stored.
 //
-// With many channels to make, the right-hand side is gathered from the grid after all, some panels at a time, for the
-// tiles of the matrix product (conv/panels.h): they read it again and again, aligned and without the lanes that are no
-// outputs.
+// With many output channels, the right-hand side is gathered from the grid after all, a few panels at a time, and the
+// tiles of the matrix product are used (conv/panels.h). They read the panels repeatedly, aligned and without unused
+// lanes.
 //
-// With 3 x 3 taps, many multiplications can be spared (conv/winograd.h); depthwise convolutions with stride 1 need no
-// grid (conv/depthwise.h). Both in float32 only.
+// For 3 x 3 taps, conv/winograd.h needs fewer multiplications; depthwise convolutions with stride 1 need no grid
+// (conv/depthwise.h). Both are for float32 only.
 //
-// An output is always summed in the same order, whatever block, tile or thread it falls to.
+// The terms of an output are always summed in the same order, for any block, tile or thread.
 #include "kernels/conv/conv.h"
 
 #include "core/parallel.h"
@@ -27,7 +27,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// From dense lines to every[2]-th element of y's.
+// Copies dense lines to every every[2]-th element of the lines of y.
 template <class T>
 void spread(const Correlation<T>& x, const Layout<T>& layout, const T* src, T* dst) {
   const int64_t n = layout.axes[2].out, every = x.every[2];
@@ -98,8 +98,19 @@ struct Block {
       return;
     }
     if (panels)
-      return multiply_panels(x, layout, weights, height, group, groups, images, source, image_step, out, out_step,
-                             out_plane);
+      return PanelProduct<T>{.x = x,
+                             .layout = layout,
+                             .weights = weights,
+                             .height = height,
+                             .group = group,
+                             .groups = groups,
+                             .images = images,
+                             .source = source,
+                             .image_step = image_step,
+                             .out = out,
+                             .out_step = out_step,
+                             .out_plane = out_plane}
+          .run();
     const int64_t per_image = static_cast<int64_t>(layout.spots.size()), total = images * per_image;
     const int64_t tiles = ceil_div(total, kMaxVectors),
                   work = kMaxVectors * kLanes<T> * std::max<int64_t>(k, 16) * x.rows;
@@ -112,7 +123,7 @@ struct Block {
     });
   }
 
-  // All rows of some vectors, so that what they read stays in L1.
+  // Computes all rows of a few vectors, so that their inputs stay in L1.
   void rows_of(int64_t g, const T* source, int64_t image_step, T* out, int64_t out_step, int64_t out_plane,
                int64_t vector, int64_t filled) const {
     const int64_t k = layout.taps * x.channels, row_tiles = ceil_div(x.rows, height);
@@ -150,7 +161,8 @@ struct Block {
   }
 };
 
-// Correlations of the same planes with the same output; they differ in taps and in which outputs they make.
+// Runs correlations of the same planes into the same output. They differ in the taps and in the outputs that they
+// compute.
 template <class T>
 void correlate(const std::vector<Correlation<T>>& passes) {
   const Correlation<T>& x = passes[0];
@@ -161,7 +173,7 @@ void correlate(const std::vector<Correlation<T>>& passes) {
       if (passes.size() == 1 && Depthwise<T>::suits(x)) return Depthwise<T>(x).run();
     if (passes.size() == 1 && Winograd::suits(x) && Winograd(x).run()) return;
   }
-  // Tiles are as high as the registers allow, and all about equally high.
+  // Tiles are as high as the registers allow, and of about equal height.
   const bool panels = x.rows > kFewRows;
   const int64_t highest = panels ? kMaxRows[kPanelVectors - 1] : kTileRows;
   const int64_t height = ceil_div(x.rows, ceil_div(x.rows, highest));
@@ -242,7 +254,7 @@ void input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
       static_cast<double>(s.in_size()) >= 2 * strides * static_cast<double>(s.out_size()))
     return add_columns(s, dy, w, bias, dx);
   const std::vector<int64_t> met[] = {met_residues(s, 0), met_residues(s, 1), met_residues(s, 2)};
-  if (!all_met(s, met))  // what meets no tap is the bias
+  if (!all_met(s, met))  // outputs without a tap are the bias
     for (int64_t plane = 0; plane < s.batch * s.groups * s.in_channels; ++plane)
       std::fill_n(dx + plane * s.in_size(), s.in_size(), bias ? bias[plane % (s.groups * s.in_channels)] : T(0));
   std::vector<Correlation<T>> passes;

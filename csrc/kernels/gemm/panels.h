@@ -1,5 +1,5 @@
-// What gemm.cpp and gemm/half.cpp have in common: how C is cut for the threads, panels, and the loop over the register
-// tiles of a block.
+// Shared by gemm.cpp and gemm/half.cpp: the partition of C among threads, panels, and the loop over the register tiles
+// of a block.
 #pragma once
 
 #include <span>
@@ -16,18 +16,20 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// Processors that have AVX-512 have 48 KB of L1 or 1 MB of L2 and more; others 32 KB, and 512 KB or less.
+// We infer the cache sizes from the vector width. Processors with AVX-512 have 48 KB of L1 or at least 1 MB of L2;
+// others have 32 KB of L1 and up to 512 KB of L2.
 constexpr bool kLargeCaches = kVectorBytes == 64;
 
-constexpr int64_t kDepth = 384;      // most of k in one pass over C
-constexpr int64_t kBlockRows = 128;  // rows of C in a block: with kDepth, a part of A for half of L2
-constexpr int64_t kSharedRows = 64;  // the same for several threads: one that is held up holds up the others for less
-constexpr int64_t kBlockBytes = (kLargeCaches ? 512 : 256) << 10;  // of B, if it is to stay in L2
-constexpr int64_t kPackedBytes = 4 << 20;                          // of B, if it may come from L3
-constexpr int64_t kLevelWork = int64_t{1} << 22;  // multiply-adds of a block of C that is better cut, to level the load
-constexpr int64_t kPaceWork = int64_t{1} << 26;   // after which Ctrl-C is asked for: some 10 ms
-constexpr int64_t kHugeWork = int64_t{1} << 30;   // the same where the cut costs packing
-// Of a panel of B that many rows of a packed A meet: with kDepth, it leaves room in L1.
+constexpr int64_t kDepth = 384;      // maximum length of k in one pass over C
+constexpr int64_t kBlockRows = 128;  // rows of C in a block: with kDepth, the part of A takes half of L2
+// the same with several threads: smaller blocks balance the load when a thread is delayed
+constexpr int64_t kSharedRows = 64;
+constexpr int64_t kBlockBytes = (kLargeCaches ? 512 : 256) << 10;  // size of a block of B that stays in L2
+constexpr int64_t kPackedBytes = 4 << 20;                          // size of a block of B that is read from L3
+constexpr int64_t kLevelWork = int64_t{1} << 22;  // multiply-adds above which a block of C is split to balance the load
+constexpr int64_t kPaceWork = int64_t{1} << 26;   // multiply-adds between checks for Ctrl-C: about 10 ms
+constexpr int64_t kHugeWork = int64_t{1} << 30;   // the same where splitting causes more packing
+// Vectors in a panel of B that many rows of a packed A use: with kDepth, it leaves room in L1.
 constexpr int kPackedVectors = std::min(kVectorBytes == 32 ? 2 : 3, kMaxVectors);
 
 // ----- Half precision -----
@@ -41,7 +43,7 @@ void narrow(T x, T& y) {
   y = x;
 }
 
-// n contiguous elements in T: where they are, or widened into the buffer.
+// n contiguous elements in T: in place, or widened into the buffer.
 template <class T, class S>
 const T* line(const S* src, [[maybe_unused]] T* buffer, [[maybe_unused]] int64_t n) {
   if constexpr (std::is_same_v<T, S>) {
@@ -52,7 +54,7 @@ const T* line(const S* src, [[maybe_unused]] T* buffer, [[maybe_unused]] int64_t
   }
 }
 
-// pack() of gemm/micro.h from a half type; k is at most kDepth.
+// pack() of gemm/micro.h for a half type; k is at most kDepth.
 template <class S>
 void pack_widened(const S* src, int64_t stride, int64_t k_stride, int64_t count, int64_t k, float* dst, int64_t width) {
   if (stride == 1) {
@@ -82,12 +84,12 @@ void pack_as(const S* src, int64_t stride, int64_t k_stride, int64_t count, int6
   else pack_widened(src, stride, k_stride, count, k, dst, width);
 }
 
-// ----- Cutting -----
+// ----- Partitioning -----
 
-// `total` in parts of at most `most`, about equally large: how large the first are.
+// The size of the parts if `total` is split into equal parts of at most `most`.
 inline int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div(total, most)); }
 
-// Part i of [0, total) cut into `parts` of whole `unit`s, as even as can be.
+// Part i of [0, total) if it is split as evenly as possible into `parts` that are multiples of `unit`.
 struct Range {
   int64_t begin, end;
   Range(int64_t i, int64_t parts, int64_t total, int64_t unit) {
@@ -98,7 +100,7 @@ struct Range {
   int64_t size() const { return end - begin; }
 };
 
-// Threads to cut `work` multiply-adds for.
+// The number of threads for `work` multiply-adds.
 int64_t threads_for(int64_t work) {
   if (work < 2 * kTaskWork || in_parallel_region()) return 1;
   return std::min<int64_t>(get_num_threads(), work / kTaskWork);
@@ -109,7 +111,7 @@ const Scratch<T> packed_a;
 template <class T>
 const Scratch<T> packed_b;
 
-// alpha times a product goes to C, on top of beta * D.
+// Where a product goes: C = alpha * product + beta * D.
 template <class T>
 struct Target {
   T alpha, beta;
@@ -142,7 +144,7 @@ struct Problem {
   }
 };
 
-// Of the product over k from p on, the rows from `row` on: they add to D, and then to what is in C already.
+// The target of rows from `row` on for the block of k that starts at p. The first block adds to D, later ones add to C.
 template <class T>
 Target<T> target(const Problem<T>& x, int64_t row, int64_t p) {
   Target<T> t{x.alpha, x.beta, x.d, x.c, x.c_row, x.c_col};
@@ -151,13 +153,13 @@ Target<T> target(const Problem<T>& x, int64_t row, int64_t p) {
   return t;
 }
 
-// How many blocks C is cut into, by rows and by columns.
+// The number of blocks of C, by rows and by columns.
 struct Grid {
   int64_t rows = 1, cols = 1;
 };
 
-// At least `tasks` blocks of whole units, of those grids that keep the last thread busy for the shortest time the one
-// with the squarest blocks, which read least.
+// Chooses a grid of at least `tasks` blocks. Among the grids for which the slowest thread finishes first, it takes the
+// one with the squarest blocks, which read the least memory.
 inline Grid best_grid(int64_t row_units, int64_t col_units, int64_t unit_ratio, int64_t threads, int64_t tasks) {
   Grid best;
   int64_t least_time = INT64_MAX, least_reads = INT64_MAX;
@@ -172,9 +174,9 @@ inline Grid best_grid(int64_t row_units, int64_t col_units, int64_t unit_ratio, 
   return best;
 }
 
-// Calls run(part) for parts of x. Whoever packs gets one block of C for each thread, or up to four if they are huge,
-// and what is packed is not cut if it can be helped: every block would pack it again. Where nothing is packed, more and
-// smaller blocks cost little, and a thread that is held up holds up the others for less.
+// Calls run(part) for each part of x. If an operand is packed, C is split into one block per thread, or up to four if
+// the blocks are huge, and preferably not along the packed operand, because every block would pack it again. If nothing
+// is packed, more and smaller blocks cost little and balance the load better.
 template <class T, class S, class Run>
 void cut_for_threads(const Problem<T, S>& x, bool packs_a, bool packs_b, Run run) {
   const int64_t work = x.m * x.n * x.k, threads = threads_for(work);
@@ -193,7 +195,7 @@ void cut_for_threads(const Problem<T, S>& x, bool packs_a, bool packs_b, Run run
 
 // ----- Tiles -----
 
-// The columns of C in panels of `width`, whole vectors wide. The last two share what is left evenly.
+// The columns of C in panels of `width`, a multiple of the vector size. The last two panels share the remainder evenly.
 template <class T>
 struct Panels {
   int64_t cols, width, count, last;
@@ -205,10 +207,10 @@ struct Panels {
   int64_t vectors(int64_t t) const { return ceil_div(start(t + 1) - start(t), kLanes<T>); }
 };
 
-// The operands of a block as the tiles see them, packed or in place. A: a tile takes `height` rows, from
-// data + i * step; element (i, p) of it is at i * row + p * k; if all of it stays `close`, panels of B are used up one
-// after another. B: the panel from column j on starts at data + (j - origin) * step, row p of it at p * k, k being the
-// width of the panel if packed.
+// The operands of a block as the tiles read them, packed or in place. A: a tile takes `height` rows from data + i *
+// step; its element (i, p) is at i * row + p * k. If all of A is `close` (in L2), the panels of B are processed one
+// after another. B: the panel that starts at column j is at data + (j - origin) * step, and its row p at p * k, where k
+// is the width of the panel if it is packed.
 template <class T>
 struct Left {
   const T* data;
@@ -222,21 +224,19 @@ struct Right {
   bool packed;
 };
 
-// Rows of A times panels [first, end) of B, over `depth` of k.
+// Consecutive panels of the same shape, which use the same tiles.
 template <class T>
-void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int64_t first, int64_t end, int64_t rows,
-              int64_t depth, const Target<T>& to) {
-  constexpr int64_t lanes = kLanes<T>, buffer_row = kMaxVectors * lanes, line = 64 / sizeof(T);
-  alignas(64) T buffer[kMostRows * buffer_row];  // if rows of C or D are not contiguous
-  const bool in_place = to.c_col == 1 && (to.beta == 0 || to.d.col_stride == 1);
-  const auto find = a.row == 1 ? &find_tile<T, Order::column_major> : &find_tile<T, Order::row_major>;
-  const int64_t tiles = ceil_div(rows, a.height), last_rows = rows - (tiles - 1) * a.height;
+struct PanelRun {
+  int64_t begin, end, cols, vectors, last;
+  TileFn<T> tile, last_tile;  // of full height, and of the remaining rows
+};
 
-  // Panels that are alike: all but the last two are. They share their tiles.
-  struct Run {
-    int64_t begin, end, cols, vectors, last;
-    TileFn<T> tile, last_tile;
-  } runs[3];
+// Splits panels [first, end) into runs. All panels but the last two have one shape. Returns the number of runs.
+template <class T>
+int panel_runs(const Left<T>& a, const Panels<T>& panels, int64_t first, int64_t end, int64_t last_rows,
+               PanelRun<T> (&runs)[3]) {
+  constexpr int64_t lanes = kLanes<T>;
+  const auto find = a.row == 1 ? &find_tile<T, Order::column_major> : &find_tile<T, Order::row_major>;
   int count = 0;
   for (int64_t panel = first; panel < end; panel = runs[count++].end) {
     const int64_t cols = panels.start(panel + 1) - panels.start(panel), vectors = ceil_div(cols, lanes);
@@ -249,27 +249,50 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
                    .tile = find(a.height, vectors, last < lanes),
                    .last_tile = find(last_rows, vectors, last < lanes)};
   }
+  return count;
+}
 
+// What all tiles of a block share. Each tile prefetches its share of the next panel of B if A is close, otherwise the
+// next rows of A.
+template <class T>
+Tile<T> block_tile(const Left<T>& a, const Right<T>& b, const Target<T>& to, int64_t depth, int64_t panel_width,
+                   int64_t tiles) {
+  constexpr int64_t line = 64 / sizeof(T);
   Tile<T> t{.k = depth,
             .a = a.data,
             .a_row = a.row,
             .a_k = a.k,
             .b = b.data,
             .b_k = b.k,
-            .c = buffer,
-            .c_row = in_place ? to.c_row : buffer_row,
+            .c = to.c,
+            .c_row = to.c_row,
             .alpha = to.alpha,
-            .beta = in_place ? to.beta : T(0),
-            .last = lanes,
+            .beta = to.beta,
+            .last = kLanes<T>,
             .d_row = to.d.row_stride};
   if (a.close) {
-    t.ahead_lines = ceil_div(kSegment * panels.width, tiles * line), t.ahead_stride = line;
+    t.ahead_lines = ceil_div(kSegment * panel_width, tiles * line), t.ahead_stride = line;
     t.ahead_step = t.ahead_lines * line;
   } else {
     t.ahead_stride = a.row, t.ahead_step = kSegment;
   }
+  return t;
+}
+
+// Multiplies rows of A by panels [first, end) of B over `depth` steps of k.
+template <class T>
+void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int64_t first, int64_t end, int64_t rows,
+              int64_t depth, const Target<T>& to) {
+  constexpr int64_t lanes = kLanes<T>, buffer_row = kMaxVectors * lanes;
+  alignas(64) T buffer[kMostRows * buffer_row];  // used if rows of C or D are not contiguous
+  const bool in_place = to.c_col == 1 && (to.beta == 0 || to.d.col_stride == 1);
+  const int64_t tiles = ceil_div(rows, a.height), last_rows = rows - (tiles - 1) * a.height;
+  PanelRun<T> runs[3];
+  const int count = panel_runs(a, panels, first, end, last_rows, runs);
+  Tile<T> t = block_tile(a, b, to, depth, panels.width, tiles);
+  if (!in_place) t.c = buffer, t.c_row = buffer_row, t.beta = 0;
   const int64_t share = t.ahead_step * ceil_div(depth, kSegment), ahead_lines = t.ahead_lines;
-  auto one = [&](int64_t tile, const Run& run, int64_t panel) {
+  auto one = [&](int64_t tile, const PanelRun<T>& run, int64_t panel) {
     const int64_t j = panels.start(panel);
     const int64_t i = tile * a.height;
     T* const c = to.c + i * to.c_row + j * to.c_col;
@@ -279,10 +302,10 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
     t.b_k = b.packed ? run.vectors * lanes : b.k;
     t.last = run.last;
     if (in_place) t.c = c, t.d = d;
-    if (a.close) {  // each tile fetches its share of the next panel of B
+    if (a.close) {
       t.ahead_lines = panel + 1 < end ? ahead_lines : 0;
       t.ahead = t.b + run.cols * b.step + tile * share;
-    } else {  // the next rows of A
+    } else {
       t.ahead_lines = a.k == 1 && panel == first && tile + 2 < tiles ? a.height : 0;
       t.ahead = t.a + a.height * a.step;
     }
@@ -291,20 +314,20 @@ void multiply(const Left<T>& a, const Right<T>& b, const Panels<T>& panels, int6
       scatter(buffer, buffer_row, tile + 1 < tiles ? a.height : last_rows, run.cols, to.beta,
               {d, to.d.row_stride, to.d.col_stride}, c, to.c_row, to.c_col);
   };
-  // What is reused stays close: A in L2 and a panel of B in L1; or else B in L2 and the rows of a tile in L1.
-  const std::span<const Run> all(runs, static_cast<size_t>(count));
+  // Keep reused data close: A in L2 and a panel of B in L1, or B in L2 and the rows of a tile in L1.
+  const std::span<const PanelRun<T>> all(runs, static_cast<size_t>(count));
   if (a.close) {
-    for (const Run& run : all)
+    for (const PanelRun<T>& run : all)
       for (int64_t panel = run.begin; panel < run.end; ++panel)
         for (int64_t tile = 0; tile < tiles; ++tile) one(tile, run, panel);
   } else {
     for (int64_t tile = 0; tile < tiles; ++tile)
-      for (const Run& run : all)
+      for (const PanelRun<T>& run : all)
         for (int64_t panel = run.begin; panel < run.end; ++panel) one(tile, run, panel);
   }
 }
 
-// B[p..p + depth, panels begin..end) to dst.
+// Packs B[p..p + depth, panels begin..end) to dst.
 template <class T, class S>
 void pack_panels(const GemmMatrix<S>& b, const Panels<T>& panels, int64_t p, int64_t depth, int64_t begin, int64_t end,
                  T* dst) {
