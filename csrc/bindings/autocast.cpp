@@ -1,6 +1,7 @@
 #include "bindings/autocast.h"
 
 #include <unordered_map>
+#include <utility>
 
 #include "autograd/meta.h"
 #include "bindings/module.h"
@@ -10,7 +11,7 @@ namespace genesis::py {
 
 namespace {
 
-// A parameter is cast once in a block, however often it is used.
+// A parameter is cast once per block, however often it is used.
 struct CachedCast {
   Tensor source, cast;
   uint32_t version;
@@ -46,13 +47,13 @@ bool flag = false;  // genesis.enable_autocast
 DType low_by_default = DType::BFloat16;
 bool caching_by_default = true;
 
-// A block says what happens in it, also where the flag is set.
+// An open block takes precedence over the flag.
 bool on() { return state.depth > 0 ? state.enabled : flag && !state.suspended; }
 DType low() { return state.depth > 0 ? state.low : low_by_default; }
 
 void set_flag(PyObject* value) {
   const int truth = value ? PyObject_IsTrue(value) : 0;
-  if (truth < 0) PyErr_Clear();  // an object that has no truth is none of the values that switch it on
+  if (truth < 0) PyErr_Clear();  // an object without a truth value does not switch it on
   flag = truth > 0;
   set_dispatch_bit_everywhere(kAutocastFlag, flag);
 }
@@ -79,7 +80,7 @@ Tensor to_low(const Tensor& x) {
 }
 Tensor to_wide(const Tensor& x) { return is_half(x.dtype()) ? ops::cast(x, DType::Float32) : x; }
 
-// Cached casts may hold Python objects whose destruction runs code, so the map is emptied before they go.
+// Destroying cached casts may run Python code, so the map is emptied first.
 void clear_cache() {
   const auto gone = std::move(cache);
   cache.clear();
@@ -108,10 +109,12 @@ bool autocast_by_flag() { return dispatch_bit(kAutocastFlag) && state.depth == 0
 
 #if PY_VERSION_HEX < 0x030C0000
 void read_autocast_flag() {
-  package_changes = package_dict->ma_version_tag;
-  set_flag(PyDict_GetItem(reinterpret_cast<PyObject*>(package_dict), flag_name()));
+  AutocastFlag& f = autocast_flag;
+  PyObject* value = Py_XNewRef(PyDict_GetItemWithError(f.dict, f.name));
+  Py_XDECREF(std::exchange(f.value, value));
+  set_flag(value);
 }
-static void watch_flag(PyObject* dict) { package_dict = reinterpret_cast<PyDictObject*>(dict); }
+static void watch_flag(PyObject* dict) { autocast_flag = {.dict = Py_NewRef(dict), .name = flag_name()}; }
 #else
 static void watch_flag(PyObject* dict) {
   const int watcher = PyDict_AddWatcher([](PyDict_WatchEvent, PyObject*, PyObject* key, PyObject* value) {

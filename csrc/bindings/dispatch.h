@@ -14,30 +14,34 @@
 namespace genesis::py {
 
 enum DispatchBit : uint32_t {
-  kUnknown = 1,          // a new thread: the bits that hold for all threads have not been read
+  kUnknown = 1,          // a new thread: the bits that apply to all threads have not been read
   kObserve = 2,          // an observer is active (observe.cpp)
   kAutocastBlock = 4,    // an autocast block is open
   kAutocastFlag = 8,     // genesis.enable_autocast is set
-  kModes = 16,           // a mode of overrides is entered (overrides.cpp)
+  kModes = 16,           // an override mode is active (overrides.cpp)
   kMapping = 32,         // a function runs under vmap, which determines random numbers (batched.cpp)
   kMeta = 64,            // there are tensors on the meta device
-  kDefaultDevice = 128,  // tensors are made on another device than the CPU unless a call says where
+  kDefaultDevice = 128,  // by default, tensors are created on another device than the CPU
 };
 inline thread_local constinit uint32_t dispatch_word = kUnknown;
 
-// Clears kUnknown, and returns the word.
+// Clears kUnknown and returns the word.
 uint32_t read_dispatch_word();
 void set_dispatch_bit(DispatchBit bit, bool on);             // for this thread
 void set_dispatch_bit_everywhere(DispatchBit bit, bool on);  // for all threads
 
 #if PY_VERSION_HEX < 0x030C0000
-// genesis.enable_autocast is a variable of a module. From Python 3.12 on its dict tells when it changes; before, the
-// dict counts its changes.
-inline PyDictObject* package_dict = nullptr;
-inline uint64_t package_changes = 0;
+// genesis.enable_autocast is a variable of a module. Python 3.12 and later notify us when the module's dict changes
+// (PyDict_Watch); for earlier versions, each call compares the value.
+struct AutocastFlag {
+  PyObject *dict = nullptr, *name = nullptr;
+  PyObject* value = nullptr;  // the last one seen, owned
+};
+inline AutocastFlag autocast_flag;
 void read_autocast_flag();
 inline bool anything_on() {
-  if (package_dict && package_dict->ma_version_tag != package_changes) [[unlikely]]
+  const AutocastFlag& f = autocast_flag;
+  if (f.dict && PyDict_GetItemWithError(f.dict, f.name) != f.value) [[unlikely]]
     read_autocast_flag();
   return dispatch_word != 0;
 }
@@ -50,11 +54,11 @@ constexpr uint32_t kAutocast = kAutocastBlock | kAutocastFlag;
 
 // ---- devices ----------------------------------------------------------------------------------------------------
 
-// The devices of the tensors among arguments, also of those in lists and dicts.
+// The devices of the tensors among the arguments, including those in lists and dicts.
 struct Devices {
   bool meta = false;
   bool cpu = false;     // with at least one dimension
-  bool number = false;  // on the CPU without dimensions: goes with tensors of any device
+  bool number = false;  // 0-dimensional on the CPU: can be combined with tensors of any device
   void add(PyObject* o, int depth = 0);
 };
 [[noreturn]] void fail_devices(const char* op);
@@ -88,10 +92,10 @@ inline bool type_overrides(PyTypeObject* type) {
 }
 // Whether the class of an object has __torch_function__ or __genesis_function__.
 inline bool overrides(PyObject* o) { return type_overrides(Py_TYPE(o)); }
-// Whether overrides by the class of an argument are on in this thread.
+// Whether overrides by the class of an argument are enabled in this thread.
 bool class_overrides_on();
 
-// A call as it came from Python: self (may be null), positional arguments, then the values of the keywords.
+// A call from Python: self (may be null), positional arguments, then the values of the keywords.
 struct Invocation {
   PyObject* self;
   PyObject* const* args;
@@ -100,13 +104,13 @@ struct Invocation {
 };
 Object tuple_of(const Invocation& call);  // self and the positional arguments
 Object dict_of(const Invocation& call);   // the keyword arguments
-// Passes the call to a mode, to the classes of its arguments, or to the batching rules; null without an error if none
-// of them applies. `function` is the callable that the user called. `name` is the operator or the attribute; null for a
-// function that is written in Python, whose operators are batched individually.
+// Passes the call to a mode, to the classes of its arguments, or to the batching rules; returns null without an error
+// if none of them applies. `function` is the callable that the user called. `name` is the operator or the attribute;
+// null for a function that is written in Python, whose operators are batched individually.
 PyObject* call_override(PyObject* function, const Invocation& call, const char* name);
 
-// For slots and properties of Tensor, which have a name but no signature: f(), unless an argument overrides it.
-// `name` is the attribute of Tensor, and `part` that of the property: "__get__".
+// For slots and properties of Tensor, which have a name but no signature: f(), unless an argument overrides it. `name`
+// is the attribute of Tensor, and `part` that of the property: "__get__".
 PyObject* override_slot(const char* name, const char* part, std::span<PyObject* const> args);
 inline bool slot_overridden(PyObject* self) { return anything_on() || overrides(self); }
 
@@ -115,9 +119,9 @@ inline bool slot_overridden(PyObject* self) { return anything_on() || overrides(
 // The class of tensors that vmap maps over (batched.cpp); null until vmap is first used.
 inline PyTypeObject* BatchedType = nullptr;
 inline bool is_batched(PyObject* o) { return Py_TYPE(o) == BatchedType && BatchedType; }
-// Whether an attribute depends on shape and dtype only, which a batched tensor shows itself.
+// Whether an attribute depends on shape and dtype only, which a batched tensor provides itself.
 bool known_without_values(const char* name);
-// Raises for a batched tensor, whose values differ from one element of the batch to the next.
+// Raises for a batched tensor, whose values differ between the elements of the batch.
 void require_values(const Tensor& t, const char* name);
 // Passes the call to the batching rules.
 PyObject* call_batched(PyObject* function, PyObject* args, PyObject* kwargs);
