@@ -34,7 +34,7 @@ void forget_hidden_base(const Tensor& view) {
 void KeptValues::copy() {
   const Tensor fresh = clone_values(Tensor(tensor_));
   fresh->storage->version = tensor_->storage->version;
-  leave();  // before the memory whose list this is on may go
+  leave();  // before the memory that owns this list is freed
   tensor_->take_contents(*fresh.impl());
 }
 
@@ -100,7 +100,8 @@ Edge gradient_edge(const Tensor& x) {
     edge.node = Ref<Node>(node);
     edge.index = x->output_index;
   } else if (x->requires_grad || (grad_mode.recorder && recorded_by_tape(x))) {
-    // Not for a view that requires grad only because its base does: it was made outside the graph and has no gradient.
+    // Not for a view that requires grad only because its base does: it was created outside the graph and has no
+    // gradient.
     TensorMeta& m = meta(x);
     if (!m.accumulator) m.accumulator = new (Pool<sizeof(AccumulateGrad)>::take()) AccumulateGrad(x);
     edge.node = Ref<Node>(m.accumulator);

@@ -19,7 +19,7 @@ class AccumulateGrad final : public Node {
   void free() noexcept override;
 };
 
-// For a tensor that only a node holds (kept() in record.h): gives it a copy of its memory before the memory is written.
+// For a tensor that only a node holds (kept() in record.h): copies its memory before the memory is written.
 class KeptValues final : public Keeper {
  public:
   explicit KeptValues(TensorImpl* tensor) : Keeper(*tensor->storage), tensor_(tensor) {}
@@ -32,7 +32,7 @@ class KeptValues final : public Keeper {
 
 struct TensorMeta final : TensorExtras {
   Tensor grad;
-  AccumulateGrad* accumulator = nullptr;  // not owned: exists while a graph ends here
+  AccumulateGrad* accumulator = nullptr;  // not owned: exists while a graph uses it
   std::vector<Ref<Hook>> hooks;           // of a leaf; those of other tensors are kept by their node
   std::vector<Ref<Hook>> post_accumulate_hooks;
   TensorImpl* self = nullptr;
@@ -57,7 +57,7 @@ inline TensorMeta* meta_if_any(const Tensor& t) { return static_cast<TensorMeta*
 // Creates the grad_fn of a view again after its base was written; set by ops/shape.cpp, which
 // knows how to differentiate as_strided.
 inline void (*regenerate_view)(const Tensor& view) = nullptr;
-// A copy of a tensor's values outside the graph; set by ops/view.cpp, which can copy.
+// A copy of a tensor's values outside the graph; set by ops/view.cpp, which implements copies.
 inline Tensor (*clone_values)(const Tensor& t) = nullptr;
 
 // The node that receives the gradient of x: the one that created x, or the accumulator of a leaf. Null if x is outside
@@ -75,9 +75,9 @@ inline bool requires_grad(const Tensor& x) {
 
 // Whether a tape of this thread records operations on x, which need not require grad.
 bool recorded_by_tape(const Tensor& x);
-// Whether a gradient of x may be asked for: it requires grad, or a tape records it.
+// Whether a gradient of x may be requested: it requires grad, or a tape records it.
 inline bool needs_grad(const Tensor& x) { return requires_grad(x) || (grad_mode.recorder && recorded_by_tape(x)); }
-// Whether an operation on x is to be recorded now.
+// Whether an operation on x must be recorded now.
 inline bool tracked(const Tensor& x) { return grad_mode.enabled && needs_grad(x); }
 
 // The base of a view, or the tensor itself.
@@ -97,7 +97,7 @@ Tensor stand_in(const Tensor& x);
 void set_requires_grad(const Tensor& x, bool value);
 // Removes x from its graph (detach_).
 void detach_inplace(const Tensor& x);
-// The node that made x, brought up to date if x is a view whose base was written.
+// The node that created x, recreated if x is a view whose base was written.
 Node* grad_fn(const Tensor& x);
 // Gives x the grad_fn of `from`. If x retains its gradient, it retains the one that arrives there.
 void move_to_place_of(const Tensor& from, const Tensor& x);

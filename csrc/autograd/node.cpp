@@ -7,7 +7,7 @@ namespace genesis {
 
 // Destroying a long chain must not recurse: a node that is released while another is being destroyed is queued.
 void Node::destroy() noexcept {
-  // The queue uses fields of the nodes, as there may be no memory for a list. No pass uses these nodes any more.
+  // The queue uses fields of the nodes, because there may be no memory for a list. No pass uses these nodes any more.
   thread_local Node* waiting = nullptr;
   thread_local bool draining = false;
   if (draining) {

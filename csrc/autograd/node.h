@@ -18,7 +18,7 @@ namespace genesis {
 class Node;
 using Grads = InlineVec<Tensor, 4>;
 
-// Where the gradient of one input goes. Broadcasting and casts are undone on the way, by the engine.
+// The destination of the gradient of one input. The engine reduces it to the input's shape and dtype.
 struct Edge {
   Ref<Node> node;      // null: this gradient is not needed
   uint32_t index = 0;  // which output of `node`
@@ -26,7 +26,7 @@ struct Edge {
   std::unique_ptr<Dims> shape;  // if the operation broadcast this input: the shape to sum the gradient to
 };
 
-// A tensor kept for the backward pass, with the version that it had.
+// A tensor saved for the backward pass, with its version.
 struct SavedTensor {
   Tensor tensor;
   uint32_t version = 0;
@@ -35,8 +35,8 @@ struct SavedTensor {
   uint32_t output_index = 0;
 };
 
-// A Python callable behind an interface, as the engine does not use Python. object() is for the cycle collector. It is
-// null after the hook was removed: the hook then stays in its list and does nothing.
+// A Python callable behind an interface, because the engine does not use Python. object() is for the cycle collector.
+// It is null after the hook was removed: the hook then stays in its list and does nothing.
 class Hook : public Counted {
  public:
   // Returns the gradient to use instead of `grad`, or an undefined tensor to keep `grad`.
@@ -82,7 +82,7 @@ struct NodeExtras {
     DType dtype;
     Tensor unpacked;  // while the rule runs
   };
-  std::vector<OutputHook> output_hooks;  // of tensors that this node made
+  std::vector<OutputHook> output_hooks;  // of tensors that this node created
   std::vector<PackedSlot> packed;
   std::vector<Retained> retained;
   std::vector<Ref<NodeHook>> pre_hooks, post_hooks;
@@ -124,7 +124,7 @@ class Node : public Counted {
   // The gradients of the inputs, from those of the outputs (undefined where none arrived).
   virtual Grads apply(Grads&& dy) = 0;
   virtual void release_saved();
-  void forget_unpacked();  // what unpack hooks made for the rule that has just run
+  void forget_unpacked();  // the results of unpack hooks for the rule that has just run
   virtual std::string name() const;
   virtual bool is_leaf() const { return false; }
   // For the cycle collector: visits the Python objects that this node owns in addition to its extras.
@@ -144,10 +144,10 @@ class Node : public Counted {
   uint32_t thread;  // the one that recorded it (autograd/mode.h)
   uint32_t num_outputs = 1;
   OutputInfo output_info;  // of the first output
-  bool released = false;   // saved tensors are gone: a second backward is an error
+  bool released = false;   // saved tensors were freed: a second backward is an error
   bool taped = false;      // only a tape records it: its outputs require grad while that tape records
 
-  // Scratch space of the backward pass that runs (engine/backward.cpp).
+  // Scratch space of the running backward pass (engine/backward.cpp).
   uint32_t pass_slot = 0;
   uint64_t pass_id = 0;
 
@@ -160,7 +160,7 @@ class Node : public Counted {
     (previous_ ? previous_->next_ : newest_) = next_;
     if (next_) next_->previous_ = previous_;
   }
-  virtual void free() noexcept = 0;  // run the destructor, give the block back
+  virtual void free() noexcept = 0;  // runs the destructor and frees the block
   Edge* edges_ = nullptr;
   SavedTensor* saved_ = nullptr;
   uint32_t num_edges_ = 0, num_saved_ = 0;
@@ -177,7 +177,7 @@ class Node : public Counted {
 // (engine/backward.cpp). Gradients of inputs beyond the last bit are always computed.
 inline thread_local constinit uint64_t unwanted_inputs = 0;
 
-// The view that a rule has of its node: the saved tensors, with version checks, and which gradients are needed.
+// A rule's view of its node: the saved tensors, with version checks, and which gradients are needed.
 class Saved {
  public:
   explicit Saved(const Node& node) : node_(node) {}

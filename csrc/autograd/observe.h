@@ -1,7 +1,7 @@
 // Observers of operations: the profiler, the checks for NaN, anomaly mode (bindings/observe.cpp).
 //
 // Forward operations are observed in one place (the call from Python, bindings/observed.h), backward nodes in another
-// (engine/backward.cpp). `observer` is null unless an observer is active, so that a node pays for a load and a branch.
+// (engine/backward.cpp). `observer` is null unless an observer is active, so a node pays for a load and a branch.
 #pragma once
 
 #include "autograd/node.h"
@@ -21,7 +21,7 @@ class Observer {
   ~Observer() = default;
 };
 
-// Read and written with the interpreter lock held. The object is never destroyed.
+// Accessed with the GIL held. The object is never destroyed.
 inline constinit Observer* observer = nullptr;
 
 class ObservedPass {

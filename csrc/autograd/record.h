@@ -1,4 +1,4 @@
-// How an operator records itself. The rule stands inside the operator, next to the forward computation:
+// How an operator records itself. The rule is written inside the operator, next to the forward computation:
 //
 //   Tensor exp(const Tensor& x) {
 //     Tensor y = ...;
@@ -7,12 +7,12 @@
 //     });
 //   }
 //
-// Three rules keep this safe. A rule captures plain values only (numbers, Dims); tensors go through save(), so that
-// the engine can free them and check that they were not written. The operator's own result is saved as output(y): its
-// storage is kept, not the tensor, since y -> node -> y would be a cycle. Rules are written in differentiable
-// operations, so that higher derivatives need no further code.
-// broadcast(x, y) in place of inputs(x, y) says that the engine must sum each gradient down to its input's shape.
-// A rule with several outputs takes `const Grads& dy`, with undefined tensors where no gradient arrived.
+// Three conventions keep this safe. A rule captures plain values only (numbers, Dims); tensors are passed to save(), so
+// that the engine can free them and check that they were not written. The operator's own result is saved as output(y):
+// its storage is kept, not the tensor, since y -> node -> y would be a cycle. Rules use differentiable operations, so
+// that higher derivatives need no further code. broadcast(x, y) instead of inputs(x, y) makes the engine sum each
+// gradient to its input's shape. A rule with several outputs takes `const Grads& dy`, with undefined tensors for
+// missing gradients.
 #pragma once
 
 #include <array>
@@ -171,7 +171,7 @@ Tensor record_list(const char* op, Tensor y, std::span<const Tensor> in, std::sp
   return y;
 }
 
-// For results without a gradient (comparisons, argmax): marks those that are made in inference mode.
+// For results without a gradient (comparisons, argmax): marks those that are created in inference mode.
 inline Tensor untracked(Tensor y) {
   if (grad_mode.inference) y->inference = true;
   return y;

@@ -1,6 +1,6 @@
 // Mixed precision: inside an autocast block, or everywhere if genesis.enable_autocast is set, operators called from
-// Python cast their arguments, by name. Rules of the backward pass call operators directly and are not affected: they
-// use the types of the forward pass.
+// Python cast their arguments according to their traits. Rules of the backward pass call operators directly and are not
+// affected: they use the dtypes of the forward pass.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace genesis::py {
 
-// Whether this thread casts, and whether it does so by the flag alone, outside of blocks.
+// Whether this thread casts, and whether it does so because of the flag, outside of blocks.
 bool autocast_on();
 bool autocast_by_flag();
 
-// Casts the tensors among the arguments of a function. `keep` owns what is made; slots borrow.
+// Casts the tensors among the arguments of a function. `keep` owns new tensors; slots borrow them.
 void autocast_arguments(const Operator& op, PyObject** slots, std::vector<Tensor>& keep);
 // The same for a list.
 void autocast_list(const Operator& op, std::vector<Tensor>& list);
@@ -28,9 +28,9 @@ class WideArguments {
   std::vector<Object> owned_;
   std::vector<PyObject*> pointers_;
 };
-// Whether a user's Function gets float32: inside a block, or by genesis.enable_autocast.
+// Whether a user's Function receives float32: inside a block, or by genesis.enable_autocast.
 bool functions_are_wide();
-// No autocast for a scope.
+// Disables autocast for a scope.
 class WithoutAutocast {
  public:
   WithoutAutocast();

@@ -14,7 +14,7 @@ namespace genesis::py {
 
 static PyObject* OutsideGraphWarning;
 
-// What a GradientEdge stands for, as a tensor whose gradient goes the same way; undefined if it is none.
+// Converts a GradientEdge to a tensor whose gradient follows the same edge; undefined for other objects.
 static Tensor from_gradient_edge(PyObject* o) {
   if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) < 2 || !is_node(PyTuple_GET_ITEM(o, 0))) return Tensor();
   Node* node = node_of(PyTuple_GET_ITEM(o, 0));
@@ -53,7 +53,7 @@ static std::vector<Tensor> root_list(PyObject* o, const char* what) {
   return list;
 }
 
-// Of arguments called inputs: tensors, or edges of the graph.
+// For arguments named inputs: tensors, or edges of the graph.
 static std::vector<Tensor> input_list(PyObject* o, const char* what) {
   if (!o || !(PyTuple_Check(o) || PyList_Check(o))) return tensor_list(o, what);
   if (Tensor single = from_gradient_edge(o); single.defined()) return {single};
@@ -74,7 +74,7 @@ static void require_wanted(const char* caller, const std::vector<Tensor>& wanted
                         " does not require grad, so nothing can be differentiated with respect to it");
 }
 
-// Tensor.backward, one call for every training step: no list is built.
+// Tensor.backward is called in every training step: avoid building a list.
 static PyObject* tensor_backward(Args& a) {
   // backward(input, gradient, retain_graph, create_graph, inputs, out_grad)
   const Tensor& root = a.tensor(0);
@@ -110,7 +110,7 @@ static PyObject* run_backward(Args& a) {
   Py_RETURN_NONE;
 }
 
-// Rules of elementwise operators are elementwise themselves, and those of matmul are products.
+// Rules of elementwise operators are elementwise, and those of matmul are products.
 static engine::RowRule row_rule(const Node& node) {
   static const std::unordered_set<std::string_view> elementwise = [] {
     std::unordered_set<std::string_view> names;

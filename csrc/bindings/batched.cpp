@@ -1,8 +1,8 @@
 // Tensors that vmap maps over. This file passes calls to the batching rules in Python (genesis/func/_batching).
 //
-// A batched tensor is an object of one class, made here: `_value` is a tensor whose first dimension is the mapped one,
-// `_level` says which vmap maps it. The object itself has the shape and the dtype of one element of the batch, so that
-// questions about these need no rule, and no memory: all its elements are one NaN.
+// A batched tensor is an instance of one class, created here: `_value` is a tensor whose first dimension is the mapped
+// one, and `_level` identifies the vmap that maps it. The object itself has the shape and the dtype of one element of
+// the batch, so that queries about these need no rule and no memory: all its elements are one NaN.
 #include <cmath>
 #include <string_view>
 #include <unordered_set>

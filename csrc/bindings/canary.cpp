@@ -1,4 +1,5 @@
-// In sanitizer builds only: deliberate mistakes, to prove that the sanitizers are on (tests/core/test_sanitizers.py).
+// In sanitizer builds only: deliberate errors that prove that the sanitizers are active
+// (tests/core/test_sanitizers.py).
 #if defined(__SANITIZE_ADDRESS__)
 
 #include "bindings/args.h"

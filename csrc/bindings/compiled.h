@@ -27,7 +27,7 @@ struct External {
   Dims shape, strides;
   bool requires_grad;
   int64_t bytes;
-  bool written = false, late = false;  // by the plan; touched by its second part
+  bool written = false, late = false;  // by the plan; used by its second part
   Tensor captured;                     // while captured
 };
 struct Result {
@@ -50,7 +50,7 @@ struct Leaf {
   bool had_grad;
 };
 
-// From the first to the last byte that a tensor shows.
+// The size of the memory that a tensor spans.
 inline int64_t extent(const Tensor& t) {
   if (t.numel() == 0) return 0;
   int64_t last = 0;
@@ -96,10 +96,10 @@ class Compiled {
   std::vector<Tensor> fixed;
   std::vector<External> externals;
   std::vector<Leaf> leaves;
-  std::vector<Result> results;                   // those that are returned first
+  std::vector<Result> results;                   // returned ones first
   size_t returned = 0, first_returned = 0;       // of both parts, of the first
-  std::vector<std::vector<GradEffect>> effects;  // before each action of the host, and at the end
-  std::vector<Source> replaced;                  // leaves whose gradient the plan replaces and does not read
+  std::vector<std::vector<GradEffect>> effects;  // before each host action, and at the end
+  std::vector<Source> replaced;                  // leaves whose gradient the plan replaces without reading it
   size_t first_arguments = 0;                    // of the first part
   bool gradients_matter = false;                 // those that leaves have before a call
   std::unique_ptr<plan::Plan> plan;
@@ -110,7 +110,7 @@ class Compiled {
 
   // While captured.
   std::vector<Tensor> arguments;
-  std::vector<Tensor> kept;  // results, so that their memory is not used again
+  std::vector<Tensor> kept;  // results, so that their memory is not reused
 
   const Tensor& tensor(const Source& s, const std::vector<Tensor>& arguments) const {
     const Tensor& t = s.kind == Source::Argument ? arguments[s.index] : fixed[s.index];
@@ -136,7 +136,7 @@ class Compiled {
     s.gradient = false;
     leaves.push_back({s, grad, grad.defined()});
   }
-  // What happened to gradients since the last call of this.
+  // Records what happened to gradients since the previous call.
   void note_effects() {
     auto& list = effects.emplace_back();
     for (Leaf& leaf : leaves) {

@@ -38,7 +38,7 @@ static Scalar read(const char* p, DType t) {
   return 0;
 }
 
-// Checks that there is one value, and that it may be read.
+// Checks that there is one value, and that it can be read.
 static void require_item(const Tensor& t) {
   require<ShapeError>(t.numel() == 1, "item: a tensor of shape ", t.shape(), " holds ", t.numel(),
                       " values; only one can be converted to a Python number. Use tolist(), or index it first");
@@ -58,12 +58,12 @@ PyObject* scalar_to_python(Scalar s) {
   return s.kind == Scalar::Int ? PyLong_FromLongLong(s.i) : PyFloat_FromDouble(s.f);
 }
 
-// A uint64 may be larger than a Scalar can hold exactly.
+// A uint64 may be too large for a Scalar.
 static PyObject* element(const char* p, DType t) {
   if (t == DType::UInt64) return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(p));
   return scalar_to_python(read(p, t));
 }
-constexpr int64_t kPace = int64_t{1} << 20;  // Python objects after which Ctrl-C is asked for
+constexpr int64_t kPace = int64_t{1} << 20;  // Python objects between checks for Ctrl-C
 
 static PyObject* list_of(const Tensor& t, int d, const char* p) {
   if (d == t.dim()) return element(p, t.dtype());
@@ -105,7 +105,7 @@ struct Nested {
     else if (is_numpy_scalar(o)) {
       const Object type(PyObject_GetAttrString(o, "dtype"));
       const DType t = to_dtype(type.get());
-      // typed, as an array of one; float64 is what Python computes in, and says nothing
+      // like an array of one element; float64 is Python's own precision and determines nothing
       if (t == DType::Float64 && !exact_torch) kind = std::max(kind, 2);
       else dtype = dtype ? promote(*dtype, t) : t;
     } else {
@@ -139,7 +139,7 @@ T number(const Scalar& s) {
   else return s.to_int();
 }
 
-// The values in order. Integers that the dtype cannot hold are refused: they would wrap.
+// The values in order. Raises for integers that the dtype cannot represent: they would wrap around.
 template <class T>
 void fill(PyObject* o, T*& out, DType dtype) {
   if (is_tensor(o) || is_ndarray(o)) {
@@ -176,7 +176,7 @@ Tensor from_array(const Tensor& t, std::optional<DType> dtype) {
   return untracked(ops::contiguous(t.dtype() == type ? ops::clone(t) : ops::cast(t, type)));
 }
 
-// The type of nested lists: that of their arrays and tensors, promoted by that of their numbers.
+// The dtype of nested lists: that of their arrays and tensors, promoted with that of their numbers.
 DType inferred_type(const Nested& nested) {
   const DType type = nested.kind == 0   ? DType::Bool
                      : nested.kind == 1 ? DType::Int64
@@ -221,7 +221,7 @@ Tensor from_nested(PyObject* data, std::optional<DType> dtype) {
 
 }  // namespace
 
-// A copy of `data` as a tensor of `dtype`, or of the type inferred: floats are float32 (also from NumPy's float64),
+// A copy of `data` as a tensor of `dtype`, or of the inferred dtype: floats are float32 (also from NumPy's float64),
 // integers keep their width, Python's are int64.
 Tensor from_data(PyObject* data, PyObject* dtype) {
   const std::optional<DType> given = given_dtype(dtype);
@@ -254,10 +254,11 @@ Tensor from_data(PyObject* data, PyObject* dtype) {
     const Object list(PySequence_List(data));
     return from_data(list.get(), dtype);
   }
-  return from_nested(data, given);  // which raises
+  return from_nested(data, given);  // raises
 }
 
-// `data` itself where it is a tensor, its memory where it is an array, else a copy. `shared` says which.
+// `data` itself if it is a tensor, a tensor that shares its memory if it is an array, otherwise a copy. `shared` says
+// which.
 static Tensor view_of(PyObject* data, PyObject* dtype, bool& shared) {
   const bool given = dtype && dtype != Py_None;
   shared = true;
@@ -295,7 +296,7 @@ static Tensor asarray(Args& a) {
   if (shared && must) t = ops::clone(t);
   if (requires_grad(t) && !grad) t = ops::detach(t);
   if (grad && !requires_grad(t)) {
-    if (shared && !must) t = ops::detach(t);  // the object that came keeps its own flag
+    if (shared && !must) t = ops::detach(t);  // the original object keeps its own flag
     set_requires_grad(t, true);
   }
   return t;

@@ -16,20 +16,20 @@ static Tensor finish(Args& a, int i, Tensor t) {
 }
 static DType dtype_or(Args& a, int i, DType absent) { return a.optional_dtype(i).value_or(absent); }
 
-// Shapes must be said: zeros() is more likely a mistake than a 0-d tensor.
+// Requires a shape: zeros() is more likely a mistake than a 0-d tensor.
 static Dims sizes(Args& a, int i) {
   if (!a[i]) a.fail(i, "an int or a tuple of ints");
   return a.dims(i);
 }
 
-// A 0-d tensor may stand for a number.
+// A 0-d tensor is accepted as a number.
 static DType number_dtype(Args& a, int i) {
   return a[i] && is_tensor(a[i]) ? unwrap(a[i]).dtype() : scalar_dtype(a.scalar(i));
 }
 
 constexpr ops::MemoryFormat kContiguous = ops::MemoryFormat::Contiguous, kPreserve = ops::MemoryFormat::Preserve;
 
-// Memory for a tensor like the input; `dtype` is the place of that argument, the memory format comes three after it.
+// Memory for a tensor like the input; `dtype` is the index of that argument, the memory format follows three later.
 static Tensor like(Args& a, int dtype) {
   const Tensor& x = a.tensor(0);
   const ops::MemoryFormat format = memory_format(a, dtype + 3, kPreserve);

@@ -1,4 +1,4 @@
-// Queries about the graph: transforms use them before they return a result, and checkpoints before they begin.
+// Queries about the graph: transforms use them before they return a result, and checkpoints before they start.
 #include <algorithm>
 #include <unordered_set>
 
@@ -8,7 +8,7 @@
 
 namespace genesis::py {
 
-// Whether a leaf other than `within` is reached from `roots`; the first one found ends the walk.
+// Whether a leaf other than `within` is reachable from `roots`; stops at the first one.
 static bool depends_on_other_leaves(const std::vector<Tensor>& roots, const std::vector<Tensor>& within) {
   const auto inside = [&](const Node* leaf) {
     const Tensor& x = static_cast<const AccumulateGrad*>(leaf)->leaf;
@@ -22,7 +22,7 @@ static bool depends_on_other_leaves(const std::vector<Tensor>& roots, const std:
   for (const Tensor& root : roots) {
     const Edge edge = gradient_edge(root);
     if (edge.node && edge.node->is_leaf() && !inside(edge.node.get())) return true;
-    // The accumulator of a leaf may die with this edge: it is asked here, and nodes above a leaf are kept by `roots`.
+    // The accumulator of a leaf may be destroyed with this edge, so it is checked here; `roots` keep the other nodes.
     if (edge.node && !edge.node->is_leaf()) visit(edge.node.get());
   }
   while (!open.empty()) {

@@ -1,4 +1,4 @@
-// genesis.device: a value that names a device, whether or not this build can compute there.
+// genesis.device: identifies a device, whether or not this build can compute on it.
 #include <charconv>
 #include <vector>
 
@@ -14,14 +14,14 @@ constexpr const char* kKinds[] = {"cpu", "cuda", "meta", "mps", "xpu", "xla", "h
 constexpr int kCpu = 0, kCuda = 1, kMetaKind = 2;
 
 struct PyDevice {
-  PyObject_HEAD int kind;  // place in kKinds
+  PyObject_HEAD int kind;  // index in kKinds
   int64_t index;           // -1 for none
 };
 
 PyTypeObject* DeviceType;
 PyObject *cpu, *meta;
 
-// Where this thread makes tensors: the default, then the `with device:` blocks that are open.
+// Where this thread creates tensors: the default, followed by the open `with device:` blocks.
 thread_local std::vector<bool> meta_places{false};
 
 void default_changed() { set_dispatch_bit(kDefaultDevice, meta_places.back()); }
@@ -47,7 +47,7 @@ int64_t checked_index(PyObject* o) {
   return index;
 }
 
-// Reads "cuda" or "cuda:1"; false if it names no kind of device.
+// Parses "cuda" or "cuda:1"; returns false if it names no kind of device.
 bool parse(std::string_view text, int& kind, int64_t& index) {
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
@@ -94,7 +94,7 @@ PyObject* device_new(PyTypeObject* cls, PyObject* args, PyObject* kwargs) {
   });
 }
 
-// There is one CPU, with or without its number.
+// There is one CPU, with or without an index.
 bool same(const PyDevice& a, const PyDevice& b) {
   return a.kind == b.kind && (a.index == b.index || (a.kind == kCpu && a.index <= 0 && b.index <= 0));
 }

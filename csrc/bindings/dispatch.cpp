@@ -14,7 +14,7 @@ namespace genesis::py {
 
 namespace {
 
-// The words of all threads that have called an operator. Threads end without the interpreter lock, hence the mutex.
+// The words of all threads that have called an operator. Threads end without the GIL, hence the mutex.
 struct Words {
   std::mutex mutex;
   std::vector<uint32_t*> list;
@@ -22,12 +22,12 @@ struct Words {
 };
 Words* make_words();
 Words& words() {
-  static Words* const w = make_words();  // never destroyed: threads may end after static objects are gone
+  static Words* const w = make_words();  // never destroyed: threads may end after static destructors have run
   return *w;
 }
 Words* make_words() {
-  // A fork waits until no thread that ends holds the mutex. The words of other threads do not exist in the child: the
-  // memory of their stacks is used again or given back there.
+  // A fork waits until no ending thread holds the mutex. The words of other threads do not exist in the child: the
+  // memory of their stacks is reused or freed there.
   pthread_atfork([] { words().mutex.lock(); }, [] { words().mutex.unlock(); },
                  [] {
                    std::erase_if(words().list, [](const uint32_t* word) { return word != &dispatch_word; });
@@ -85,7 +85,7 @@ void Devices::add(PyObject* o, int depth) {
     Py_ssize_t at = 0;
     while (PyDict_Next(o, &at, &key, &value)) add(value, depth + 1);
   } else if (PyTuple_Check(o) || PyList_Check(o)) {
-    // A list that begins with a number is one of numbers.
+    // A list that starts with a number contains numbers only.
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
     for (Py_ssize_t i = 0; i < n; ++i) {
       PyObject* item = PySequence_Fast_GET_ITEM(o, i);

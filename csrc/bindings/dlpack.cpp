@@ -67,9 +67,9 @@ DType from_dl_type(DLDataType t) {
                        " bits and ", t.lanes, " lanes"));
 }
 
-// ---- giving ---------------------------------------------------------------------------------------------------------
+// ---- exporting ------------------------------------------------------------------------------------------------------
 
-// What the consumer holds: the storage, and the arrays that the struct points to.
+// What the consumer holds: the storage, and the arrays that the struct refers to.
 template <class Managed>
 struct Loan {
   Managed managed;
@@ -77,11 +77,11 @@ struct Loan {
   Dims shape, strides;
 };
 
-// The consumer may be done on any thread, with or without the interpreter lock.
+// The consumer may release it on any thread, with or without the GIL.
 template <class Managed>
 void give_back(Managed* managed) {
   auto* loan = static_cast<Loan<Managed>*>(managed->context);
-  if (!Py_IsInitialized()) return;  // the process ends
+  if (!Py_IsInitialized()) return;  // the process is exiting
   const PyGILState_STATE state = PyGILState_Ensure();
   loan->storage->release();
   delete loan;
@@ -107,7 +107,7 @@ PyObject* make_capsule(const Tensor& t, bool copied) {
     m.flags = (t->storage->writable ? 0 : Versioned::kReadOnly) | (copied ? Versioned::kCopied : 0);
   }
   const Object capsule(PyCapsule_New(&m, Managed::name, [](PyObject* c) {
-    // The capsule was not consumed: it still has its first name.
+    // The capsule was not consumed: it still has its original name.
     if (auto* unused = static_cast<Managed*>(
             PyCapsule_IsValid(c, Managed::name) ? PyCapsule_GetPointer(c, Managed::name) : nullptr))
       unused->deleter(unused);
@@ -141,7 +141,7 @@ PyObject* to_dlpack(Args& a) {
   return make_capsule<Legacy>(t, copy);
 }
 
-// ---- taking ---------------------------------------------------------------------------------------------------------
+// ---- importing ------------------------------------------------------------------------------------------------------
 
 template <class Managed>
 Tensor adopt(PyObject* capsule, bool writable) {
@@ -165,7 +165,7 @@ Tensor adopt(PyObject* capsule, bool writable) {
   char* data = static_cast<char*>(dl.data) + dl.byte_offset;
   require(bytes == 0 || reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(itemsize(dtype)) == 0,
           "from_dlpack: the memory is not aligned for ", dtype, "; copy the array first");
-  // From here on the memory is ours to give back.
+  // From here on we must release the memory.
   PyCapsule_SetName(capsule, Managed::used);
   Storage* storage = Storage::borrow(data, bytes, m, [](void* managed) {
     auto* taken = static_cast<Managed*>(managed);
@@ -189,7 +189,7 @@ Object ask_for_capsule(PyObject* o) {
   }
   const Object none(PyTuple_New(0)), named(Py_BuildValue("{s(ii)}", "max_version", 1, 0));
   Object capsule = Object::maybe(PyObject_Call(method.get(), none.get(), named.get()));
-  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {  // a producer from before versions
+  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {  // a producer that does not know versions
     PyErr_Clear();
     capsule = Object::maybe(PyObject_CallNoArgs(method.get()));
   }

@@ -8,7 +8,7 @@ namespace genesis::py {
 
 namespace {
 
-// A dtype of PyTorch that there are no tensors of here: code that compares dtypes can name it.
+// A dtype of PyTorch without tensors here: code that compares dtypes can refer to it.
 struct NameOnly {
   const char* name;
   int itemsize;
@@ -36,7 +36,7 @@ DType get(PyObject* self) { return reinterpret_cast<PyDType*>(self)->dtype; }
 const NameOnly* name_only(PyObject* self) { return reinterpret_cast<PyDType*>(self)->only; }
 const char* name_of(PyObject* self) { return name_only(self) ? name_only(self)->name : name(get(self)); }
 
-// The dtype that a name stands for; false if none.
+// The dtype with a given name; false if there is none.
 bool by_name(const std::string& text, DType& out) {
   const std::string plain = text.starts_with("genesis.") ? text.substr(8)
                             : text.starts_with("torch.") ? text.substr(6)
@@ -49,7 +49,7 @@ bool by_name(const std::string& text, DType& out) {
   return false;
 }
 
-// numpy.dtype('float32'), numpy.float32 and ml_dtypes.bfloat16 all have a name that says it.
+// numpy.dtype('float32'), numpy.float32 and ml_dtypes.bfloat16 all have a name that identifies it.
 bool from_numpy_name(PyObject* o, DType& out) {
   for (const char* attribute : {"name", "__name__"}) {
     const Object text = Object::maybe(PyObject_GetAttrString(o, attribute));
@@ -104,7 +104,8 @@ PyObject* compare(PyObject* self, PyObject* other, int op) {
   const bool equal = other != Py_None && !is_type && convert(other, t) && t == get(self);
   return PyBool_FromLong(equal == (op == Py_EQ));
 }
-PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(self)); }  // a global of genesis
+// the name of a global of genesis
+PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(self)); }
 
 PyGetSetDef getset[] = {
     {"itemsize",
@@ -130,7 +131,7 @@ PyGetSetDef getset[] = {
     {"name", [](PyObject* s, void*) { return PyUnicode_FromString(name_of(s)); }, nullptr, "The name, e.g. 'float32'.",
      nullptr},
     {}};
-// The dtype of the parts of a complex one, and the complex one whose parts can hold a real one.
+// The real dtype of a complex one, and the complex dtype whose parts can hold a real one.
 PyObject* to_real(PyObject* self, PyObject*) {
   if (name_only(self)) return Py_NewRef(self);
   return Py_NewRef(dtype_object(real_type(get(self))));

@@ -6,7 +6,7 @@
 
 namespace genesis::py {
 
-// Name(input) and Name_(input) of Op(x, out). Allowed is Unfolded where Op(Op(x)) is Op(x).
+// Name(input) and Name_(input) for Op(x, out). Allowed is Unfolded if Op is idempotent.
 template <FixedString Name, auto Op, ops::Overlap Allowed = ops::Overlap::None>
 void def_map(const char* doc, Traits traits = {}) {
   def<join<Name, "(Tensor input, *, Tensor? out=None) -> Tensor">(), [](Args& a) { return Op(a.tensor(0), a.out(1)); }>(
@@ -17,7 +17,7 @@ void def_map(const char* doc, Traits traits = {}) {
   }>(kBoth, "In-place form.", traits);
 }
 
-// Name(input, other) of Op(x, y, out); with def_zip also Name_(input, other).
+// Name(input, other) for Op(x, y, out); def_zip also defines Name_(input, other).
 template <FixedString Name, auto Op>
 void def_zip_function(const char* doc, Traits traits = {}) {
   def<join<Name, "(Operand input, Operand other, *, Tensor? out=None) -> Tensor">(),

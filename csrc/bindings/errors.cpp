@@ -1,5 +1,5 @@
-// C++ exceptions as Python's. Shape errors are ValueError and RuntimeError at once, dtype errors TypeError and
-// RuntimeError, so that code written for NumPy or for PyTorch catches them.
+// Converts C++ exceptions to Python's. Shape errors are both ValueError and RuntimeError, dtype errors both TypeError
+// and RuntimeError, so that code written for NumPy or for PyTorch catches them.
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ PyObject* translate_exception() {
 
 // ---- the name of the operation --------------------------------------------------------------------------------------
 
-// Whether `text` says which operation it is about: "conv1d: ...", "conv1d(): ...", "... in conv1d(...)".
+// Whether `text` names the operation: "conv1d: ...", "conv1d(): ...", "... in conv1d(...)".
 static bool names(std::string_view text, std::string_view op) {
   const auto part_of_word = [](char c) { return c == '_' || (std::isalnum(static_cast<unsigned char>(c)) != 0); };
   while (op.size() > 1 && op.back() == '_') op.remove_suffix(1);
@@ -89,7 +89,7 @@ static bool names(std::string_view text, std::string_view op) {
   return false;
 }
 
-// As users know it: linalg.svd for linalg_svd, without the underscore of a function that nn.functional wraps.
+// The public name: linalg.svd for linalg_svd, without the underscore of a function that nn.functional wraps.
 static std::string public_name(const char* op) {
   std::string name = op + (op[0] == '_');
   for (const char* part : {"linalg_", "special_"})
@@ -97,8 +97,8 @@ static std::string public_name(const char* op) {
   return name;
 }
 
-// Errors of our own and of CPython's conversions get the name in front of them if they lack it. Not those that come
-// with a traceback: they are from Python code, a hook or an argument's method.
+// Prepends the name to our own errors and those of CPython's conversions if they lack it. Errors with a traceback are
+// not changed: they are from Python code, such as a hook or an argument's method.
 static void name_operation(const char* op) {
   PyObject* const ours[] = {PyExc_TypeError,   PyExc_ValueError,   PyExc_IndexError, PyExc_OverflowError,
                             PyExc_MemoryError, PyExc_RuntimeError, ShapeErrorType,   DTypeErrorType,
@@ -109,7 +109,7 @@ static void name_operation(const char* op) {
   if (type && value && !traceback && std::find(std::begin(ours), std::end(ours), type) != std::end(ours)) {
     text = PyObject_Str(value);
     const char* utf8 = text ? PyUnicode_AsUTF8(text) : nullptr;
-    // A function of nn.functional speaks in its own name, which its native part does not know.
+    // A function of nn.functional uses its own name, which its native part does not know.
     const char* colon = utf8 ? std::strchr(utf8, ':') : nullptr;
     const bool wrapped = op[0] == '_' && (type == PyExc_RuntimeError ||
                                           (colon && std::none_of(utf8, colon, [](char c) { return c == ' '; })));
@@ -162,7 +162,7 @@ void init_errors(PyObject* module) {
                                 "A matrix is singular, not positive definite, or its decomposition did not converge.",
                                 PyExc_RuntimeError, nullptr);
   if (!LinAlgErrorType) throw_python();
-  PyModule_AddObjectRef(module, "_LinAlgError", LinAlgErrorType);  // genesis.linalg shows it
+  PyModule_AddObjectRef(module, "_LinAlgError", LinAlgErrorType);  // public as genesis.linalg.LinAlgError
 }
 
 }  // namespace genesis::py

@@ -9,8 +9,8 @@ namespace genesis::py {
 
 static PyObject* pair(PyTypeObject* type, const ops::WithIndices& y) { return named(type, {y.values, y.indices}); }
 
-// x.max() is the largest element, x.max(y) the larger of two, x.max(dim) values and indices; x.max(axis=...) gives the
-// values only, as NumPy does, unless PyTorch is followed exactly.
+// x.max() is the largest element, x.max(y) the larger of two, x.max(dim) values and indices; x.max(axis=...) returns
+// only the values, as in NumPy, unless PyTorch is followed exactly.
 template <auto All, auto Along, auto Values, auto OfTwo>
 static PyObject* extreme(Args& a, PyTypeObject* type) {
   const int other = a.has(3) ? 3 : a.has(1) && (is_tensor(a[1]) || is_ndarray(a[1])) ? 1 : 0;

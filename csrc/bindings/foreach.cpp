@@ -6,7 +6,7 @@
 
 namespace genesis::py {
 
-// Column i holds argument i of every call, as a list or tuple, or is that argument of all of them.
+// Column i contains argument i of every call, as a list or tuple, or is that argument for all of them.
 static PyObject* call_each(Args& a) {
   PyObject* function = a[0];
   const bool by_name = a.has(1);  // the last column

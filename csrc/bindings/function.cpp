@@ -1,7 +1,7 @@
-// Function: operations whose forward and backward are Python.
+// Function: operations whose forward and backward are written in Python.
 //
-// The context that forward and backward receive is the node's Python object: `y.grad_fn is ctx`. Attributes of
-// the context are visible to the cycle collector, and each call creates one object. Read apply() first, then
+// The context that forward and backward receive is the node's Python object: `y.grad_fn is ctx`. Attributes of the
+// context are visible to the cycle collector, and each call creates one object. Start reading at apply(), then
 // FunctionNode::apply, which runs backward. The type of contexts is in function_context.cpp.
 #include "bindings/function.h"
 
@@ -28,8 +28,8 @@ PyObject* interned(const char* text) {
 
 // ---- backward -----------------------------------------------------------------------------------------------------
 
-// What genesis.autograd.function.<question> says of a method of the class, found by signature once and remembered in
-// the class for as long as it has that method.
+// The result of genesis.autograd.function.<question> for a method of the class, computed from its signature once and
+// cached in the class as long as it has that method.
 Object answer(PyObject* cls, PyObject* question, PyObject* method) {
   const Object known = Object::maybe(PyObject_GetAttr(cls, question));
   if (!known) PyErr_Clear();
@@ -42,7 +42,7 @@ Object answer(PyObject* cls, PyObject* question, PyObject* method) {
   return found;
 }
 
-// Whether `backward` wants one call for each output, with its number.
+// Whether `backward` expects one call for each output, with its index.
 bool one_call_per_output(PyObject* cls, PyObject* backward) {
   static PyObject* const question = interned("_takes_output_index");
   return answer(cls, question, backward).get() == Py_True;
@@ -108,7 +108,7 @@ Grads FunctionNode::call(PyObject* backward, std::span<const Object> gradients) 
 
 bool is_list(PyObject* o) { return PyTuple_Check(o) || PyList_Check(o); }
 
-// One gradient for each argument. Those of a list of tensors come as a list in its place, or one after another.
+// One gradient for each argument. Those of a list of tensors are a list in its place, or consecutive.
 void FunctionNode::collect(PyObject* result, Grads& grads) {
   if (result == Py_None) return;
   const Object items = is_list(result) ? Object(PySequence_Tuple(result)) : Object(PyTuple_Pack(1, result));
@@ -117,7 +117,7 @@ void FunctionNode::collect(PyObject* result, Grads& grads) {
 
   bool nested = n == arguments.size();
   for (int i = 0; i < std::min(n, arguments.size()); ++i) nested = nested || (arguments[i].list && is_list(item(i)));
-  int expected = 0, needed = 0;  // None may be left out after the last tensor
+  int expected = 0, needed = 0;  // trailing None may be omitted
   for (int i = 0; i < arguments.size(); ++i) {
     expected = nested ? i + 1 : static_cast<int>(arguments[i].first + arguments[i].count);
     if (arguments[i].tensor) needed = expected;
@@ -159,7 +159,7 @@ void FunctionNode::take(PyObject* item, uint32_t number, int at, Grads& grads) {
   require<DTypeError>(is_differentiable(g.dtype()), op, "Backward: gradient ", at, " must be floating, got ",
                       g.dtype());
   const Dims& shape = *edge.shape;
-  bool fits = g.dim() >= shape.size();  // the engine sums a broadcast gradient down
+  bool fits = g.dim() >= shape.size();  // the engine sums a broadcast gradient
   for (int d = 1; fits && d <= shape.size(); ++d) {
     const int64_t have = g.size(-d), want = shape[shape.size() - d];
     fits = have == want || want == 1;
@@ -202,7 +202,7 @@ bool asks_for_gradient(PyObject* o) {
   return false;
 }
 
-// The arguments of one call, borrowed or, where keywords had to be put in their places, owned.
+// The arguments of one call, borrowed or, if keywords had to be bound to positions, owned.
 struct Call {
   PyObject* const* args;
   Py_ssize_t nargs;
@@ -235,7 +235,7 @@ struct Call {
   }
 };
 
-// Describes the arguments in the node and, if one of them is tracked, draws its edges. Returns the input tensors.
+// Describes the arguments in the node and, if one of them is tracked, creates its edges. Returns the input tensors.
 Tensors take_arguments(FunctionNode& node, const Call& call, bool& tracked) {
   Tensors flat;
   tracked = false;
@@ -282,7 +282,7 @@ bool belongs_elsewhere(const Tensor& y, const FunctionNode& node) {
   return y->parameter || (m && (m->accumulator || m->grad.defined() || !m->hooks.empty()));
 }
 
-// Output `index` of forward, given its place in the graph.
+// Output `index` of forward, connected to the graph.
 Tensor place(FunctionNode& node, Tensor y, uint32_t index, const Tensors& inputs) {
   if (!is_differentiable(y.dtype()) || among(y, node.non_differentiable)) {
     if (!requires_grad(y)) return y;
@@ -307,7 +307,7 @@ void check_dirty(FunctionNode& node, const Tensors& inputs, bool tracked) {
     require<GraphError>(among(t, inputs), node.op, ": mark_dirty was given a tensor of shape ", t.shape(),
                         " that is not an argument of forward");
     t->storage->written(node.op);
-    // A Parameter may be updated in place, but not become the result of an operation.
+    // A Parameter may be updated in place, but must not become the result of an operation.
     if (tracked && !ops::begin_inplace(node.op, t, {}))
       require<GraphError>(!requires_grad(t), node.op,
                           ": a leaf tensor that requires grad cannot be changed in place, since its "
@@ -349,7 +349,7 @@ PyObject* finish(FunctionNode& node, PyObject* result, const Tensors& inputs, bo
     items[i] = Object(wrap(std::move(placed)));
   }
   node.save();
-  if (!replaced) return Object::borrow(result).release();  // a named tuple stays one
+  if (!replaced) return Object::borrow(result).release();  // preserves named tuples
   if (!several) return items[0].release();
   const bool list = PyList_Check(result);
   Object sequence(list ? PyList_New(items.size()) : PyTuple_New(items.size()));
@@ -410,7 +410,7 @@ PyObject* run(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* 
     }
     Call call{args, nargs, kwnames, {}};
     const bool separate = has_setup_context(cls);
-    bool bind = separate && (kwnames || nargs < num_positional(cls));  // setup_context sees defaults too
+    bool bind = separate && (kwnames || nargs < num_positional(cls));  // setup_context also receives defaults
     if (kwnames)
       for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) bind = bind || asks_for_gradient(args[nargs + k]);
     if (bind) call.bind(cls, separate);
@@ -460,7 +460,7 @@ const Family family([] {
   Object type(PyType_FromSpec(&function_spec));
   if (PyModule_AddObjectRef(current_module(), "_Function", type.get()) < 0) throw_python();
   FunctionType = reinterpret_cast<PyTypeObject*>(type.release());
-  // genesis.autograd.Function, which has the methods that a class inherits if it does not write them.
+  // genesis.autograd.Function, which provides the methods that a class does not define.
   def<"_set_function_base(Any function) -> None", [](Args& a) -> PyObject* {
     Py_INCREF(a[0]);
     FunctionType = reinterpret_cast<PyTypeObject*>(a[0]);

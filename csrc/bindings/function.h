@@ -57,7 +57,7 @@ class FunctionNode final : public Node {
       fill(*this, static_cast<size_t>(i), ToSave(t, own, false, own ? t->output_index : 0));
     }
   }
-  // Kept for good: a tape shows the names of operations whose class is gone.
+  // Never freed: a tape shows the names of operations whose class no longer exists.
   static const char* name_of(PyObject* cls) {
     struct Hash : std::hash<std::string_view> {
       using is_transparent = void;
@@ -70,11 +70,11 @@ class FunctionNode final : public Node {
   [[noreturn]] void fail(const std::string& text) const { genesis::fail<GraphError>(op, "Backward: ", text); }
 
   Object cls;
-  Object attributes;  // of the context while it is destroyed: a chain of contexts must not be destroyed recursively
+  Object attributes;  // of the context while it is destroyed, to avoid recursion along a chain of contexts
   InlineVec<Argument, 4> arguments;
   InlineVec<Output, 1> outputs;
   bool materialize = true;
-  // What forward asked for, until apply() has dealt with it.
+  // Requests of forward, until apply() has handled them.
   bool running = true;
   bool in_backward = false;
   Tensors to_save, dirty, non_differentiable;

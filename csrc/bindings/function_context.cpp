@@ -56,7 +56,7 @@ PyObject* saved_tensors(PyObject* o, void*) {
       FunctionNode& node;
       ~Forget() { node.forget_unpacked(); }
     } const forget{node};
-    const WithGradMode on(true);  // a saved output is seen as the output that it is, also without create_graph
+    const WithGradMode on(true);  // a saved output keeps its place in the graph, even without create_graph
     const Saved saved(node);
     std::vector<Tensor> list;
     for (size_t i = 0; i < node.saved().size(); ++i) list.push_back(saved[static_cast<int>(i)]);
@@ -94,7 +94,7 @@ int set_materialize(PyObject* o, PyObject* value, void*) {
   return 0;
 }
 
-// Names that a node has and that users put on a context: theirs wins.
+// Attributes of a node that users may also set on a context: the user's value takes precedence.
 template <FixedString Name>
 PyObject* free_name(PyObject* o, void*) {
   PyObject* dict = reinterpret_cast<PyContext*>(o)->dict;

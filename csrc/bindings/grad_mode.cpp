@@ -1,6 +1,6 @@
 // no_grad, enable_grad, set_grad_enabled, inference_mode: context managers that are also decorators.
 //
-// Entering and leaving must be fast, since models and optimizers do it often. Decorators are written in Python
+// Entering and leaving must be fast, because models and optimizers do it often. Decorators are written in Python
 // (genesis/autograd/_decorate.py).
 #include <string>
 
@@ -29,8 +29,8 @@ Mode unpack(char c) { return {(c & 1) != 0, (c & 2) != 0}; }
 struct PyMode {
   PyObject_HEAD Wanted kind;
   bool value;
-  bool fresh;         // set_grad_enabled: in force since it was made, not yet entered
-  std::string saved;  // what to go back to, one for each time that it was entered
+  bool fresh;         // set_grad_enabled: active since its creation, not entered yet
+  std::string saved;  // the states to restore, one for each time it was entered
 };
 
 PyMode* get(PyObject* o) { return reinterpret_cast<PyMode*>(o); }
@@ -54,7 +54,7 @@ PyObject* mode_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject* argument = nullptr;
   if (kind == Wanted::SetGradEnabled && kwargs && PyTuple_GET_SIZE(args) == 0 && PyDict_GET_SIZE(kwargs) == 1 &&
       (argument = PyDict_GetItemString(kwargs, "enabled"))) {
-    // a name that older programs use
+    // a name used by older programs
   } else if (kind == Wanted::SetGradEnabled || kind == Wanted::Inference) {
     static const char* names[] = {"mode", nullptr};
     const char* format = kind == Wanted::SetGradEnabled ? "O:set_grad_enabled" : "|O:inference_mode";
@@ -121,7 +121,7 @@ PyObject* mode_call(PyObject* o, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyMode* self = get(o);
     if (PyTuple_GET_SIZE(args) != 1 || kwargs) throw_type_error("grad mode: as a decorator, it takes one function");
-    if (self->fresh) {  // @set_grad_enabled(False) concerns the function, not what follows
+    if (self->fresh) {  // @set_grad_enabled(False) applies to the function, not to the following code
       self->fresh = false;
       apply(unpack(self->saved.back()));
       self->saved.pop_back();

@@ -1,5 +1,5 @@
-// The native part of genesis.autograd.graph: saved_tensors_hooks, functions of the user that pack and unpack saved
-// tensors; and queries about the graph and the running pass.
+// The native part of genesis.autograd.graph: saved_tensors_hooks, user functions that pack and unpack saved tensors;
+// and queries about the graph and the running pass.
 #include "autograd/meta.h"
 #include "bindings/args.h"
 #include "bindings/module.h"
@@ -31,13 +31,13 @@ class PyPacked final : public Packed {
   Object value_, unpack_;
 };
 
-// One level of the thread's stack. Freed by pop() alone: a thread that ends inside a `with` has no lock to do it with.
+// One level of the thread's stack. Only pop() frees it: a thread that ends inside a `with` does not hold the GIL.
 class PySavedHooks final : public SavedHooks {
  public:
   PySavedHooks(PyObject* pack, PyObject* unpack)
       : outer(grad_mode.saved_hooks), pack_(Object::borrow(pack)), unpack_(Object::borrow(unpack)) {}
   Ref<Packed> pack(const Tensor& t) override {
-    // What the hook computes is not itself packed.
+    // The hook's own computations are not packed.
     struct Suspended {
       SavedHooks* before = std::exchange(grad_mode.saved_hooks, nullptr);
       ~Suspended() { grad_mode.saved_hooks = before; }
@@ -53,7 +53,7 @@ class PySavedHooks final : public SavedHooks {
   Object pack_, unpack_;
 };
 
-// The message of the disable_saved_tensors_hooks in force.
+// The message of the active disable_saved_tensors_hooks.
 thread_local PyObject* refusal = nullptr;
 
 const Family family([] {
@@ -76,7 +76,7 @@ const Family family([] {
     delete top;
     Py_RETURN_NONE;
   }>(kFunction | kTool);
-  // Sets the message, None to allow hooks again; returns the one before.
+  // Sets the message, or None to allow hooks again; returns the previous one.
   def<"_refuse_saved_hooks(str? message) -> str?", [](Args& a) -> PyObject* {
     require<GraphError>(!a.has(0) || !grad_mode.saved_hooks,
                         "disable_saved_tensors_hooks: saved_tensors_hooks are active; leave them first");

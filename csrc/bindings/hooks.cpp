@@ -16,8 +16,8 @@ Tensor tensor_or_none(PyObject* o, const char* what) {
   return unwrap(o);
 }
 
-// A callable, and the way from its handle to it. The handle must not keep the hook alive, nor the graph in which it is,
-// and must find it after an in-place operation has given the tensor another node.
+// A callable, and the link from its handle. The handle must keep neither the hook nor its graph alive, and must find it
+// after an in-place operation has given the tensor another node.
 class Callable;
 using Link = std::shared_ptr<Callable*>;
 
@@ -35,7 +35,8 @@ class Callable {
   Link link_;
 };
 
-// Of a tensor: of its gradient, or of a leaf whose gradient has been added to (what that returns is ignored).
+// A hook of a tensor: for its gradient, or for a leaf after its gradient was accumulated (the result of which is
+// ignored).
 class PyHook final : public Hook {
  public:
   PyHook(PyObject* f, bool of_gradient) : callable(f), of_gradient_(of_gradient) {}
@@ -105,7 +106,7 @@ struct PyHandle {
   union {
     Link link;
   };
-  const void* hook;  // compared, never followed
+  const void* hook;  // compared, never dereferenced
 };
 PyTypeObject* HandleType;
 
@@ -128,7 +129,7 @@ PyObject* remove(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
     auto* self = reinterpret_cast<PyHandle*>(o);
     if (!*self->link) Py_RETURN_NONE;
-    (*self->link)->remove();  // silent from now on, wherever it is
+    (*self->link)->remove();  // inactive from now on, wherever it is
     const Object owner = Object::borrow(PyWeakref_GetObject(self->owner));
     if (owner.get() == Py_None) Py_RETURN_NONE;
     if (is_tensor(owner.get())) {

@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-// f(x, out) of the first argument, in its own memory if `inplace`.
+// f(x, out) for the first argument, in place if `inplace`.
 template <class F>
 Tensor run(Args& a, bool inplace, const char* op, F&& f, ops::Overlap allowed = ops::Overlap::None) {
   if (!inplace) return f(a.tensor(0), ops::Out{});

@@ -260,7 +260,7 @@ static void norms() {
   def<"linalg_norm(Tensor A, Scalar|str? ord=None, int[]? dim=None, bool keepdim=False, *, DType? dtype=None, Tensor? "
       "out=None) -> Tensor",
       [](Args& a) {
-        if (!a.has(1)) return vector_norm(a);  // of all elements
+        if (!a.has(1)) return vector_norm(a);  // over all elements
         const Dims dim = a.optional_dims(2);
         const int given = a.has(2) ? dim.size() : a.tensor(0).dim();
         require(given == 1 || given == 2,

@@ -17,7 +17,8 @@ static LossReduction reduction(Args& a, int i) {
   return LossReduction::None;
 }
 
-// Input and target of one shape. Where they differ they are broadcast, with a warning: it is hardly ever meant.
+// Input and target with the same shape. If they differ, they are broadcast with a warning, because this is usually a
+// mistake.
 struct Pair {
   Tensor x, y;
   explicit Pair(Args& a) : x(a.tensor(0)), y(a.tensor(1)) {

@@ -7,7 +7,7 @@
 
 namespace genesis::py {
 
-// name(input, a, b, *, beta=1, alpha=1) and name_ in place, where an input that broadcasts can be resized.
+// name(input, a, b, *, beta=1, alpha=1) and the in-place name_, which can resize a broadcast input.
 template <FixedString Name, FixedString Operands, auto F, bool Resizes = false>
 static void with_addend(const char* doc, Traits traits = {}) {
   def<join<Name, join<join<"(Tensor input, ", Operands>(),

@@ -15,7 +15,8 @@ PyTypeObject* Type;
 
 const char* name(PyObject* self) { return kNames[static_cast<int>(reinterpret_cast<PyMemoryFormat*>(self)->format)]; }
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("%s.%s", package_name(), name(self)); }
-PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name(self)); }  // a global of genesis
+// the name of a global of genesis
+PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name(self)); }
 
 }  // namespace
 

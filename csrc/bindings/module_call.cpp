@@ -1,4 +1,4 @@
-// The call of an nn.Module: calls forward directly if there are no hooks. In Python, this would take a frame, a tuple
+// The call of an nn.Module: calls forward directly if there are no hooks. In Python, this would cost a frame, a tuple
 // and a dict for every layer.
 #include "bindings/args.h"
 #include "bindings/module.h"
@@ -18,12 +18,12 @@ PyObject* call_named(PyObject* self, PyObject* name, PyObject* args, PyObject* k
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (!observe_all) {
     const Object hooked = Object::maybe(PyObject_GetAttr(self, name_hooked));
-    if (!hooked) PyErr_Clear();  // __init__ did not run: _call_impl says so
+    if (!hooked) PyErr_Clear();  // __init__ did not run: _call_impl raises
     if (hooked.get() == Py_False) {
       constexpr Py_ssize_t kFew = 6;
       const Py_ssize_t n = PyTuple_GET_SIZE(args);
       if (n > kFew || (kwargs && PyDict_GET_SIZE(kwargs) > 0)) return call_named(self, name_forward, args, kwargs);
-      PyObject* stack[kFew + 2];  // the first is for the callee
+      PyObject* stack[kFew + 2];  // the first is reserved for the callee
       stack[1] = self;
       for (Py_ssize_t i = 0; i < n; ++i) stack[i + 2] = PyTuple_GET_ITEM(args, i);
       const size_t count = static_cast<size_t>(n + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET;

@@ -54,7 +54,7 @@ void dealloc(PyObject* o) {
   type->tp_free(o);
   Py_DECREF(type);
 }
-// PyTorch numbers the nodes of its own operators: AddBackward0.
+// PyTorch appends a number to the nodes of its own operators: AddBackward0.
 std::string shown_name(PyObject* o) {
   const std::string name = get(o)->name();
   const bool ours =
@@ -108,8 +108,8 @@ PyObject* node_object(Node* node) {
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(self), node->hand_over(self));
   return reinterpret_cast<PyObject*>(self);
 }
-// A node knows where gradients go, not the tensors that came in: those that are leaves, or that the rule saved, can be
-// shown; the others are None, so that the list stays in step with next_functions.
+// A node knows the destinations of gradients, not its input tensors. Those that are leaves, or that the rule saved, can
+// be shown; the others are None, so that the list corresponds to next_functions.
 PyObject* node_inputs(Node* node) {
   Object list(PyList_New(0));
   if (!node) return list.release();

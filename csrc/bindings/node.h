@@ -18,6 +18,6 @@ inline bool is_node(PyObject* o) { return PyObject_TypeCheck(o, NodeType); }
 int node_traverse(PyObject* o, visitproc visit, void* arg);
 int node_clear(PyObject* o);
 PyObject* node_metadata(Node* node);  // a new reference
-bool is_function(const Node& node);   // of a class that a user wrote
+bool is_function(const Node& node);   // of a user-defined class
 
 }  // namespace genesis::py

@@ -21,7 +21,7 @@ static PyTypeObject* numpy_type(const char* name, PyTypeObject*& cache) {
   if (!cache) {
     PyObject* numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
     PyObject* type = numpy ? PyObject_GetAttrString(numpy, name) : nullptr;
-    if (!type) PyErr_Clear();  // not there, or only half imported
+    if (!type) PyErr_Clear();  // missing, or partially imported
     cache = reinterpret_cast<PyTypeObject*>(type);
   }
   return cache;
@@ -35,12 +35,12 @@ bool is_numpy_scalar(PyObject* o) {
   return numpy_type("generic", type) && PyObject_TypeCheck(o, type);
 }
 
-// ---- memory of others as a tensor -----------------------------------------------------------------------------------
+// ---- external memory as a tensor ------------------------------------------------------------------------------------
 
 static bool dtype_of_format(const char* format, Py_ssize_t size, DType& out) {
   if (*format == '@' || *format == '=' || *format == '<') ++format;
   const std::string_view code = format;
-  // Which of C's integers is how wide depends on the platform.
+  // The width of C's integers depends on the platform.
   const bool is_signed = code == "l" || code == "n", is_unsigned = code == "L" || code == "N";
   for (const DTypeInfo& t : dtype_table::kTable) {
     const bool same = t.format && code == t.format && t.size == size;
@@ -60,7 +60,7 @@ static void release_buffer(void* owner) {
   delete buffer;
 }
 
-// Shares the memory of a buffer, or returns an undefined tensor and says why it cannot.
+// Shares the memory of a buffer, or returns an undefined tensor and the reason.
 static Tensor share_buffer(PyObject* exporter, std::string& why) {
   auto* buffer = new Py_buffer;
   if (PyObject_GetBuffer(exporter, buffer, PyBUF_RECORDS) < 0) {
@@ -89,7 +89,7 @@ static Tensor share_buffer(PyObject* exporter, std::string& why) {
     release_buffer(buffer);
     return Tensor();
   }
-  // The buffer may be any part of a larger array; the storage is what this view can reach.
+  // The buffer may be a part of a larger array; the storage covers what this view can access.
   int64_t last = 0;
   for (int d = 0; d < shape.size(); ++d) last += (shape[d] - 1) * strides[d];
   const size_t bytes = numel(shape) == 0 ? 0 : static_cast<size_t>((last + 1) * itemsize(dtype));
@@ -102,7 +102,7 @@ static Tensor share_buffer(PyObject* exporter, std::string& why) {
   return t;
 }
 
-// The same memory as another dtype of the same width.
+// The same memory with another dtype of the same width.
 static Tensor reinterpret(const Tensor& t, DType dtype) {
   Tensor y = alias(t);
   y->dtype = dtype;
@@ -123,7 +123,7 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
     throw_type_error(str("cannot make a tensor of the memory of ", Py_TYPE(array)->tp_name, ": ", why));
   const Object dtype(PyObject_GetAttrString(array, "dtype"));
   const std::string name = attribute(dtype.get(), "name"), kind = attribute(dtype.get(), "kind");
-  for (const DTypeInfo& t : dtype_table::kTable)  // of ml_dtypes, of which the buffer protocol knows nothing
+  for (const DTypeInfo& t : dtype_table::kTable)  // a dtype of ml_dtypes, which the buffer protocol does not know
     if (!t.format && name == t.name) {
       const Object bits(PyObject_CallMethod(array, "view", "s", t.size == 2 ? "int16" : "uint8"));
       return reinterpret(from_ndarray(bits.get(), may_copy, copied), t.dtype);
@@ -145,14 +145,14 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
   return from_ndarray(plain.get());
 }
 
-// ---- a tensor's memory for others -----------------------------------------------------------------------------------
+// ---- a tensor's memory for other libraries --------------------------------------------------------------------------
 
 PyObject* to_ndarray(const Tensor& t) {
   capture::interrupt("a tensor becomes an array");
   if (t.meta())
     throw_type_error(
         "numpy: can't convert meta device type tensor to numpy: it has a shape but no values; use a tensor on the CPU");
-  if (requires_grad(t) && exact_torch && !grad_mode.enabled) return to_ndarray(ops::detach(t));  // as PyTorch does
+  if (requires_grad(t) && exact_torch && !grad_mode.enabled) return to_ndarray(ops::detach(t));  // as in PyTorch
   if (requires_grad(t))
     fail<GraphError>("numpy: a tensor of shape ", t.shape(),
                      " that requires grad cannot become an array, which records no gradient; use "
@@ -175,7 +175,7 @@ PyObject* to_ndarray(const Tensor& t) {
     const Object array(to_ndarray(reinterpret(t, DType::Int16)));
     return PyObject_CallMethod(array.get(), "view", "O", type.get());
   }
-  if (!format_of(t.dtype())) {  // an eight-bit float
+  if (!format_of(t.dtype())) {  // an 8-bit float
     const Object types = Object::maybe(PyImport_ImportModule("ml_dtypes"));
     if (!types) {
       PyErr_Clear();
@@ -191,7 +191,7 @@ PyObject* to_ndarray(const Tensor& t) {
 }
 
 namespace {
-// What a consumer of a buffer holds: the storage too, since x.data = y may give x another one.
+// What a consumer of a buffer holds: also the storage, because x.data = y may replace that of x.
 struct Export {
   Storage* storage;
   Py_ssize_t geometry[1];  // shape, then strides

@@ -13,8 +13,8 @@ namespace genesis::py {
 
 PyTypeObject* TensorType = nullptr;
 
-// Dead objects of the exact type wait here to be used again: allocating through the collector costs more than the rest
-// of a small operation.
+// Freed objects of the exact type are cached for reuse: allocation through the collector costs more than the rest of a
+// small operation.
 static constexpr int kFree = 256;
 static PyTensor* free_objects[kFree];
 static int num_free = 0;
@@ -34,7 +34,7 @@ static PyTensor* new_object(PyTypeObject* type) {
 
 PyObject* wrap_as(PyTypeObject* type, Tensor t) {
   PyTensor* self = new_object(type);
-  TensorImpl* impl = t.detach_impl();  // this reference is the one returned
+  TensorImpl* impl = t.detach_impl();  // this reference is returned
   new (&self->tensor) Tensor(Tensor::adopt(impl));
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(self), impl->hand_over(self));
   return reinterpret_cast<PyObject*>(self);
@@ -62,17 +62,17 @@ void tensor_dealloc(PyObject* o) {
   Py_DECREF(type);
 }
 
-// ---- what the cycle collector sees ----------------------------------------------------------------------------------
+// ---- cycle collection -----------------------------------------------------------------------------------------------
 //
-// A Python object owns a tensor, which owns nodes, which own tensors ... Each reference that ends at a Python object is
-// shown to the collector exactly once, by the Python object that owns the path to it. A C++ object on the way belongs
-// to the path if all its references come from it: with one reference at once, with n when it has been met n times. What
-// several Python objects share belongs to none of them; before a full collection it is given a Python object of its own
-// (expose_shared), so that cycles through it are seen too.
+// A Python object owns a tensor, which owns nodes, which own tensors ... Each reference to a Python object is visited
+// exactly once, by the Python object that owns the path to it. A C++ object on the way belongs to the path if all its
+// references come from it: immediately with one reference, otherwise when it has been reached as many times. An object
+// that several Python objects share belongs to none of them; before a full collection it gets its own Python object
+// (expose_shared), so that cycles through it are found too.
 namespace {
 
-// Memory for a traversal, which cannot fail half-way: the collector would free what it has not been shown. When the
-// system has no more, there is a reserve. It serves one traversal after another, since the interpreter lock is held.
+// Memory for a traversal, which must not fail: the collector would free what was not visited. If the system has no
+// more, a reserve is used. It serves one traversal at a time, since the GIL is held.
 class Reserve final : public std::pmr::memory_resource {
  public:
   ~Reserve() override { used = 0; }
@@ -152,7 +152,7 @@ class Traversal {
     if (object->count() == 1 || ++met_[object] == object->count()) owned_.push_back({object, is_node});
     return 0;
   }
-  // The Python objects that a node or a packed tensor holds itself.
+  // The Python objects that a node or a packed tensor holds directly.
   template <class T>
   int show(const T& owner) {
     return owner.traverse(
@@ -230,7 +230,7 @@ int tensor_clear(PyObject* o) {
   Py_CLEAR(self->dict);
   if (!self->tensor.defined()) return 0;
   TensorImpl* impl = self->tensor.impl();
-  // Moved out first: what is destroyed may look at this tensor again.
+  // Moved out first: destructors may access this tensor again.
   const Ref<Counted> grad_fn = std::move(impl->grad_fn);
   if (auto* m = static_cast<TensorMeta*>(impl->extras.get())) {
     const auto hooks = std::move(m->hooks);

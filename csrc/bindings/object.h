@@ -2,7 +2,7 @@
 //
 // `Tensor` is a CPython extension type: wrapping a result takes an object from a free list. A TensorImpl gets its
 // Python object when it is first returned to Python and keeps it (core/counted.h), so identity, attributes and
-// subclasses survive a trip through the graph.
+// subclasses are preserved through the graph.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -31,17 +31,17 @@ extern PyTypeObject* TensorType;
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == TensorType || PyType_IsSubtype(Py_TYPE(o), TensorType); }
 inline const Tensor& unwrap(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->tensor; }
 
-// A new reference. The Python object of `t`, made if there is none yet.
+// The Python object of `t`, created if there is none yet. A new reference.
 PyObject* wrap(Tensor t);
 // The Python object of a subclass for a tensor that has none yet.
 PyObject* wrap_as(PyTypeObject* type, Tensor t);
 
-// A Python error that travels through C++ code: the interpreter's error indicator is set.
+// A Python error that propagates through C++ code: the interpreter's error indicator is set.
 struct PythonError {};
 [[noreturn]] inline void throw_python() { throw PythonError{}; }
 // Sets the interpreter's error from the C++ exception being handled; returns null.
 PyObject* translate_exception();
-// The same for an error of the operation `op`, which is named in front of the message where it is not.
+// The same for an error of the operation `op`, whose name is prepended if the message lacks it.
 PyObject* translate_exception(const char* op);
 PyObject* raise(PyObject* type, const std::string& text);  // sets the error, returns null
 [[noreturn]] void throw_type_error(const std::string& text);
@@ -79,12 +79,12 @@ class Object {
   PyObject* o_ = nullptr;
 };
 
-// Never returns. Before Python 3.14, a daemon thread that requests the lock while the interpreter shuts down
-// is ended by pthread_exit, which unwinds the stack: that would end the process at the first noexcept function, and
-// drop references without the lock. So the thread is stopped where that is seen.
+// Never returns. Before Python 3.14, a daemon thread that requests the GIL while the interpreter shuts down is ended by
+// pthread_exit, which unwinds the stack: that would terminate the process at the first noexcept function, and drop
+// references without the GIL. We therefore stop the thread when we detect this.
 [[noreturn]] void stop_thread();
 
-// Calls into the interpreter, f(), from code that owns something.
+// Calls f() in the interpreter, from code that owns resources.
 template <class F>
 auto in_python(F&& f) {
   try {
@@ -94,7 +94,7 @@ auto in_python(F&& f) {
   }
 }
 
-// Runs f, turning C++ exceptions into Python's. For the edges where CPython calls us.
+// Runs f and converts C++ exceptions to Python's. For functions that CPython calls.
 template <class F>
 PyObject* guarded(F&& f) noexcept {
   try {

@@ -1,8 +1,8 @@
-// The observer (autograd/observe.h): one object that serves the profiler, the checks for NaN and Inf, and anomaly mode.
+// The observer (autograd/observe.h): one object for the profiler, the checks for NaN and Inf, and anomaly mode.
 //
-// A forward operation comes here from the one place that dispatches calls (dispatch.cpp), a backward
-// node from the engine. What is found wrong is told by Python (genesis/autograd/_anomaly.py), which computes the
-// statistics and raises; while it does, this thread is not observed.
+// Forward operations are reported by the one place that dispatches calls (dispatch.cpp), backward nodes by the engine.
+// Problems are reported in Python (genesis/autograd/_anomaly.py), which computes the statistics and raises; meanwhile,
+// this thread is not observed.
 #include "autograd/observe.h"
 
 #include <Python.h>
@@ -24,9 +24,9 @@ namespace genesis::py {
 
 namespace {
 
-// ---- who looks ------------------------------------------------------------------------------------------------------
+// ---- active observers -----------------------------------------------------------------------------------------------
 
-struct Finite {  // of each thread
+struct Finite {  // per thread
   bool nan = false, inf = false, forward = false, backward = false;
   bool on() const { return nan || inf; }
 };
@@ -40,16 +40,16 @@ thread_local constinit Finite finite;
 thread_local constinit bool busy = false;
 thread_local std::vector<Region> regions;
 
-auto& recording = *new std::unique_ptr<Recording>;  // never destroyed: at exit there is no interpreter any more
+auto& recording = *new std::unique_ptr<Recording>;  // never destroyed: at exit the interpreter no longer exists
 bool anomaly = false, anomaly_nan = false;
-int num_checking = 0;  // threads that check
-int num_tracing = 0;   // who else wants to know where nodes were recorded
+int num_checking = 0;  // number of threads that check
+int num_tracing = 0;   // other users of the origins of nodes
 
 struct Write {
   uint32_t version;
   Object origin;
 };
-// Where memory was last written, while nodes are traced. Never destroyed either.
+// Where memory was last written, while nodes are traced. Never destroyed.
 auto& writes = *new std::unordered_map<const Storage*, Write>;
 
 PyObject* scope() {
@@ -60,10 +60,10 @@ PyObject* scope() {
 
 bool tracing() { return anomaly || num_tracing > 0 || finite.on(); }
 
-// ---- where in Python ------------------------------------------------------------------------------------------------
+// ---- Python frames --------------------------------------------------------------------------------------------------
 
 bool inside_package(PyCodeObject* code) {
-  // An editable installation has the native module in one folder and the Python files in another.
+  // An editable installation has the native module and the Python files in different directories.
   static const std::vector<std::string> folders = [] {
     const Object package(PyImport_ImportModule("genesis"));
     const Object paths(PySequence_List(Object(PyObject_GetAttrString(package.get(), "__path__")).get()));
@@ -81,7 +81,7 @@ bool inside_package(PyCodeObject* code) {
                      [&](const std::string& folder) { return !std::strncmp(file, folder.c_str(), folder.size()); });
 }
 
-// f(code, line) for each Python frame from the innermost on, while it returns true.
+// Calls f(code, line) for each Python frame, innermost first, until it returns false.
 template <class F>
 void walk_frames(F&& f) {
   Object frame = Object::maybe(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
@@ -110,7 +110,7 @@ PyObject* origin_key() {
   static PyObject* key = PyUnicode_InternFromString("origin");
   return key;
 }
-PyObject* origin_of(const Node& node) {  // borrowed, null if not known
+PyObject* origin_of(const Node& node) {  // borrowed, null if unknown
   NodeExtras* extras = node.extras_if_any();
   if (!extras || !extras->metadata) return nullptr;
   return PyDict_GetItem(static_cast<PyObject*>(extras->metadata), origin_key());
@@ -121,14 +121,14 @@ void note(Node* node, PyObject* where) {
   if (PyDict_SetItem(metadata.get(), origin_key(), where) < 0) throw_python();
 }
 
-// Graphs die: the newest node that is alive may be far older than the newest that there was.
+// Graphs are freed: the newest live node may be far older than the newest node created.
 uint64_t next_sequence() {
   static uint64_t last = 0;
   if (const Node* newest = Node::newest()) last = std::max(last, newest->sequence);
   return last + 1;
 }
 
-// Of several outputs a node knows the shape of the first only; the others are written into its metadata.
+// A node stores only the shape of its first output; the others are stored in its metadata.
 void note_shapes(PyObject* tuple, uint64_t first) {
   static PyObject* const key = PyUnicode_InternFromString("shapes");
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
@@ -147,12 +147,12 @@ void note_shapes(PyObject* tuple, uint64_t first) {
 
 struct Version {
   Object tensor;
-  const Storage* storage;  // compared only: it may be gone
+  const Storage* storage;  // only compared: it may have been freed
   uint32_t version;
 };
 using Versions = std::vector<Version>;
 
-// Of all tensors among the arguments, lists included.
+// For all tensors among the arguments, including those in lists.
 Versions versions_of(std::span<PyObject* const> args) {
   Versions all;
   const auto add = [&](PyObject* o) {
@@ -166,7 +166,7 @@ Versions versions_of(std::span<PyObject* const> args) {
   return all;
 }
 
-// Notes where it is for each node recorded since `first`, and for what was written meanwhile.
+// Stores the current origin for each node recorded since `first`, and for memory written meanwhile.
 void trace(uint64_t first, const Versions& before, PyObject* result) {
   Object here;
   for (Node* node = Node::newest(); node && node->sequence >= first; node = node->next()) {
@@ -178,13 +178,13 @@ void trace(uint64_t first, const Versions& before, PyObject* result) {
   for (const Version& b : before) {
     const Storage* storage = unwrap(b.tensor.get())->storage;
     if (storage == b.storage && storage->version == b.version) continue;
-    if (writes.size() > 100000) writes.clear();  // most are of memory long freed
+    if (writes.size() > 100000) writes.clear();  // most entries are for freed memory
     if (!here) here = origin();
     writes.insert_or_assign(storage, Write{storage->version, here});
   }
 }
 
-// ---- what is wrong --------------------------------------------------------------------------------------------------
+// ---- errors ---------------------------------------------------------------------------------------------------------
 
 class Busy {
  public:
@@ -206,7 +206,7 @@ Object tell(const char* function, const char* format, A... args) {
 bool wrong(const Tensor& t, bool nan, bool inf) {
   if (!t.defined() || !is_differentiable(t.dtype()) || t.numel() == 0) return false;
   const WithGradMode off(false);
-  // Whatever is not finite makes the sum so; the reverse does not hold.
+  // Any value that is not finite makes the sum so; the converse does not hold.
   const std::complex<double> sum = tensor_item(ops::sum(t, {}, false)).to_complex();
   if (std::isfinite(sum.real()) && std::isfinite(sum.imag())) return false;
   return (nan && ops::has_nan(t)) || (inf && ops::has_inf(t));
@@ -269,7 +269,7 @@ class Watch final : public Observer {
   Grads apply(Node& node, Grads&& dy) override;
 };
 
-// Appended to the message of an error in a rule: where the forward operation ran, and who wrote to what it had saved.
+// Appended to the message of an error in a rule: where the forward operation ran, and what wrote to the saved tensors.
 std::string explain(const Node& node) {
   PyObject* o = origin_of(node);
   if (!o) return str("\nWhere '", node.op, "' ran is not known: anomaly mode was off when it was recorded.");
@@ -297,7 +297,7 @@ Grads Watch::apply(Node& node, Grads&& dy) {
   } catch (const GraphError& e) {
     if (!tracing()) throw;
     throw GraphError(e.what() + explain(node));
-  } catch (const PythonError&) {  // the same error, met by the backward of a Function
+  } catch (const PythonError&) {  // the same error, raised in the backward of a Function
     if (!tracing() || !PyErr_ExceptionMatches(PyExc_RuntimeError)) throw;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -316,7 +316,7 @@ Grads Watch::apply(Node& node, Grads&& dy) {
   }
   if (recording && recording->with_shapes() && !open_events.empty() && open_events.back().recording == recording->id)
     recording->event(open_events.back().event).outputs = recording->shapes(dx);
-  if (tracing()) {  // nodes of a second derivative stand where their forward operation did
+  if (tracing()) {  // nodes of a second derivative get the origin of their forward operation
     if (PyObject* o = origin_of(node))
       for (Node* made = Node::newest(); made && made->sequence >= first; made = made->next())
         if (made->thread == this_thread() && !made->is_leaf() && !origin_of(*made)) note(made, o);
@@ -362,7 +362,7 @@ PyObject* observe_call(const char* name, std::span<PyObject* const> args, F&& ru
       Event& e = recording->event(number);
       e.first = first;
       e.last = next_sequence() - 1;
-      // Names with an underscore are the package's own: operations, or anything else.
+      // Names with an underscore are private to the package: operations, or other functions.
       e.dropped = name[0] == '_' && result && !is_tensor(result.get()) && !PyTuple_Check(result.get());
       if (result && recording->with_shapes()) {
         PyObject* made = result.get();
@@ -485,7 +485,8 @@ static const Family family([] {
     Py_RETURN_NONE;
   }>(kFunction | kTool);
   def<"_live_nodes() -> list[Node]", [](Args&) {
-    std::vector<Ref<Node>> nodes;  // held: making Python objects may run the collector, which may destroy nodes
+    // keeps them alive: creating Python objects may run the collector, which may destroy nodes
+    std::vector<Ref<Node>> nodes;
     for (Node* node = Node::newest(); node; node = node->next())
       if (node->thread == this_thread()) nodes.emplace_back(node);
     Object list(PyList_New(0));

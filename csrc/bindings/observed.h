@@ -8,7 +8,7 @@
 
 namespace genesis::py {
 
-// run(context), which is the operation `name` on these arguments, under the eyes of the observer (observe.cpp).
+// Runs run(context), the operation `name` on these arguments, and reports it to the observer (observe.cpp).
 PyObject* observed_run(const char* name, std::span<PyObject* const> args, PyObject* (*run)(void*), void* context);
 
 template <class F>

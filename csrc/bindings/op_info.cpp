@@ -56,7 +56,7 @@ static PyTypeObject* returned_type(const Operator& op) {
   std::string text(op.sig.returns);
   text.erase(0, std::min(text.find('('), text.size()));  // "Tensor|(Tensor values, Tensor indices)"
   if (text.find(' ') == text.npos) return nullptr;
-  auto* names = new std::vector<std::string>;  // the type keeps them
+  auto* names = new std::vector<std::string>;  // the type refers to them
   for (size_t at = 0; at != text.npos; at = text.find(',', at + 1)) {
     const size_t end = std::min(text.find(',', at + 1), text.size() - 1), begin = text.rfind(' ', end) + 1;
     names->push_back(text.substr(begin, end - begin));
@@ -107,10 +107,10 @@ static const Family family([] {
     }
     return dict;
   }>(kFunction | kTool, "The functions of genesis.<module> by name: those of the prefix, and those that say so.");
-  // What every definition goes through when the module is made; for the tests of its checks.
+  // The path of every definition when the module is initialized; for tests of its checks.
   def<"_publish(str signature) -> None",
       [](Args& a) -> PyObject* {
-        const auto* text = new std::string(a.string(0));  // an operator lives as long as the process
+        const auto* text = new std::string(a.string(0));  // operators are never destroyed
         publish(*text, [](PyObject*, PyObject* const*, Py_ssize_t, PyObject*) -> PyObject* { Py_RETURN_NONE; }, nullptr,
                 kBoth | kTool, nullptr, {});
         Py_RETURN_NONE;

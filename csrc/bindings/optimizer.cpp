@@ -1,4 +1,4 @@
-// Steps of optimizers that treat each element alike.
+// Steps of elementwise optimizers.
 #include "ops/optimizer.h"
 
 #include "bindings/module.h"

@@ -35,7 +35,7 @@ void muon(Args& a) {
                   .iterations = static_cast<int64_t>(g.number(key<"ns_steps">()))});
 }
 
-// The state of LBFGS, a dict, as PyTorch keeps it.
+// The state of LBFGS, a dict in PyTorch's format.
 class LbfgsState {
  public:
   explicit LbfgsState(PyObject* dict) : dict_(dict) {}

@@ -7,7 +7,7 @@ namespace genesis::py {
 
 static bool is_list(PyObject* o) { return PyTuple_Check(o) || PyList_Check(o); }
 
-// Every tensor among the arguments, and in the lists among them.
+// Calls f for every tensor among the arguments, including those in lists.
 template <class F>
 static void each_tensor(std::span<PyObject* const> slots, F&& f) {
   for (PyObject* o : slots) {
@@ -51,7 +51,7 @@ ops::Out Args::given_out(int i) {
   return clear ? ops::Out{&t} : ops::Out{};
 }
 
-// An empty tensor of another shape gets memory for the result, as in genesis.add(x, y, out=genesis.empty(0)).
+// Gives an empty tensor of another shape memory for the result, as in genesis.add(x, y, out=genesis.empty(0)).
 static void make_room(const Tensor& out, const Dims& shape) {
   const Tensor memory = empty(shape, out.dtype());
   out->take_contents(*memory.impl());
@@ -61,7 +61,7 @@ static bool needs_room(const Tensor& out, const Tensor& result) {
   return out.numel() == 0 && out.shape() != result.shape() && !view;
 }
 
-// Raises unless the result can be stored, before any of several is.
+// Raises unless the result can be stored, before any of several results is.
 static void check(const Signature& sig, PyObject* out, PyObject* result) {
   if (out == result) return;
   const Tensor &to = unwrap(out), &from = unwrap(result);

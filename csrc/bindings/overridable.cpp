@@ -1,5 +1,5 @@
 // Wraps a function written in Python so that __torch_function__ can override it and errors name it. A wrapper in Python
-// would take a frame for every call; this one checks the types of the arguments and calls the function.
+// would cost a frame for every call; this one checks the types of the arguments and calls the function.
 #include "bindings/args.h"
 #include "bindings/module.h"
 
@@ -10,7 +10,7 @@ namespace {
 struct Overridable {
   PyObject_HEAD vectorcallfunc call;
   PyObject* function;
-  PyObject* explain;  // explain(function, error, args, kwargs) is the error to raise; may be null
+  PyObject* explain;  // explain(function, error, args, kwargs) returns the error to raise; may be null
   PyObject *dict, *weakrefs;
 };
 Overridable* get(PyObject* o) { return reinterpret_cast<Overridable*>(o); }
@@ -23,7 +23,7 @@ bool any_overrides(PyObject* o) {
   return false;
 }
 
-// The error that was raised, or the one that `explain` returns in its place.
+// The raised error, or the one that `explain` returns instead.
 void explain_error(PyObject* self, const Invocation& call) {
   if (!get(self)->explain || !PyErr_ExceptionMatches(PyExc_Exception)) return;
   PyObject *kind, *error, *traceback;
@@ -84,7 +84,7 @@ void dealloc(PyObject* o) {
   Py_DECREF(type);
 }
 
-// What the wrapper has not is asked of the function: its code, its defaults, its annotations.
+// Other attributes are those of the function: its code, its defaults, its annotations.
 PyObject* getattr(PyObject* o, PyObject* name) {
   PyObject* found = PyObject_GenericGetAttr(o, name);
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;

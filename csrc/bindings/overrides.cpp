@@ -15,11 +15,11 @@ namespace {
 
 struct State {
   bool classes_off = false, all_off = false;
-  std::vector<PyObject*>* modes = nullptr;  // the innermost last; never freed, since threads end without the lock
+  std::vector<PyObject*>* modes = nullptr;  // innermost last; never freed, since threads end without the GIL
 };
 thread_local constinit State state;
 
-PyObject* disabled = nullptr;  // as __torch_function__ of a class: the class overrides nothing
+PyObject* disabled = nullptr;  // as __torch_function__ of a class: disables overrides
 PyObject *torch_name, *genesis_name;
 
 size_t num_modes() { return state.modes ? state.modes->size() : 0; }
@@ -38,14 +38,14 @@ Object pop() {
   return mode;
 }
 
-// The attribute that overrides, borrowed; null if there is none.
+// The name of the overriding attribute, borrowed; null if there is none.
 PyObject* name_of_override(PyTypeObject* type) {
   if (PyObject* f = _PyType_Lookup(type, genesis_name); f && f != disabled) return genesis_name;
   PyObject* f = _PyType_Lookup(type, torch_name);
   return f && f != disabled ? torch_name : nullptr;
 }
 
-// Objects of different classes that override, in the order in which they are asked: from left to right, but a subclass
+// Objects of different classes that override, in the order in which they are called: from left to right, but a subclass
 // before its superclasses.
 class Overloaded {
  public:
@@ -64,7 +64,7 @@ class Overloaded {
     }
     list_.insert(place, o);
   }
-  // Lists and tuples are looked into, as of cat([x, y]).
+  // Includes the elements of lists and tuples, as for cat([x, y]).
   void add_all(PyObject* o) {
     if (!PyList_Check(o) && !PyTuple_Check(o)) return add(o);
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) add(PySequence_Fast_GET_ITEM(o, i));
@@ -83,7 +83,7 @@ class Overloaded {
   std::vector<PyObject*> list_;
 };
 
-// The method of a mode belongs to an object, that of a class to the class; as in PyTorch, others get a warning.
+// The method of a mode is bound to the object, that of a class to the class; as in PyTorch, others cause a warning.
 void warn_of_plain_method(PyObject* owner, PyObject* method) {
   if (!PyMethod_Check(method) || PyMethod_GET_SELF(method) != owner) return;
   const std::string text =
@@ -109,11 +109,11 @@ PyObject* ask(PyObject* owner, PyObject* function, PyObject* types, PyObject* ar
                        "; each returned NotImplemented"));
 }
 
-// The result of the first that does not return NotImplemented; raises if there is none.
+// The first result that is not NotImplemented; raises if there is none.
 PyObject* ask_all(PyObject* function, const Overloaded& found, PyObject* args, PyObject* kwargs) {
   const Object types = found.types();
   if (num_modes() > 0 && !state.all_off) {
-    struct Outside {  // what a mode calls is not its own business again
+    struct Outside {  // a mode does not intercept its own calls
       Object mode = pop();
       ~Outside() { push(mode.get()); }
     } const outside;
@@ -164,7 +164,7 @@ class WithoutClassOverrides {
   bool before_;
 };
 
-// x.grad and x._base are tensors of others, which keep their class.
+// x.grad and x._base are other tensors, which keep their class.
 bool keeps_class(PyObject* function) {
   static PyObject* const getters = [] {
     const Object set(PyList_New(0));
@@ -213,7 +213,7 @@ bool class_overrides_on() { return !state.classes_off && !state.all_off; }
 bool find_override(PyTypeObject* type) {
   if (type == BatchedType) return true;
   if (name_of_override(type)) return true;
-  // The version changes with the attributes of the class and of its bases; 0 says that there is none.
+  // The version changes with the attributes of the class and of its bases; 0 means that there is none.
   if (type->tp_version_tag || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
     plain_types[reinterpret_cast<uintptr_t>(type) / 32 % 64] = {type, type->tp_version_tag};
   return false;

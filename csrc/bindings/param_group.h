@@ -1,5 +1,5 @@
 // The arguments of an optimizer step: a group of parameters with its options, and the states of all parameters, as the
-// Python optimizer stores them. Reading them again in every step costs less than detecting changes.
+// Python optimizer stores them. Reading them in every step costs less than detecting changes.
 #pragma once
 
 #include <array>
@@ -16,20 +16,20 @@
 
 namespace genesis::py {
 
-// A string that lives as long as the process, made once.
+// An interned string, created once and never freed.
 template <FixedString Text>
 PyObject* key() {
   static PyObject* const text = PyUnicode_InternFromString(Text.text);
   return text;
 }
 
-// What a state has the shape of: its parameter (only if that is no matrix, for `vector`), or its rows or columns, with
-// 1 in the place of the other dimension; rows and columns only if it is a matrix, or several.
+// The shape of a state: that of its parameter (for `vector`, only if it is not a matrix), or of its rows or columns,
+// with 1 for the other dimension; rows and columns only for a matrix or a stack of matrices.
 enum class Part { whole, vector, rows, columns };
 
 struct Slot {
   PyObject* key;
-  double start = 0;  // of a state that is not there yet
+  double start = 0;  // initial value of a new state
   bool wanted = true;
   Part part = Part::whole;
   bool wanted_by(const Tensor& p) const {
@@ -54,7 +54,7 @@ class Group {
     const auto [first, second] = numbers<2>(key);
     return {first, second};
   }
-  // `none` is what None stands for.
+  // `none` replaces None.
   template <size_t N>
   std::array<double, N> numbers(PyObject* key, std::optional<double> none = {}) const {
     const Object items(PySequence_Fast(option(key), "expected a sequence of numbers"));
@@ -72,8 +72,8 @@ class Group {
     return PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, text) == 0;
   }
 
-  // Every parameter that has a gradient, with its state, which is made where it is missing. Making it can be
-  // interrupted; what follows, up to the end of this object, can not.
+  // Every parameter that has a gradient, with its state, which is created if it is missing. The creation can be
+  // interrupted; what follows, up to the end of this object, cannot.
   ops::TrainedList collect(std::initializer_list<Slot> numbers, std::initializer_list<Slot> arrays) const {
     try {
       ops::TrainedList list = find(numbers, arrays);
@@ -119,7 +119,7 @@ class Group {
     }
     return list;
   }
-  // Takes back the states made so far: if they stayed, the first step would not be known as one later.
+  // Removes the states created so far: otherwise a later step would not be recognized as the first.
   void forget_made() const noexcept {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -127,7 +127,7 @@ class Group {
       if (PyDict_DelItem(values.get(), key) < 0) PyErr_Clear();
     PyErr_Restore(type, value, trace);
   }
-  // A complex parameter is updated as the real numbers that are its parts.
+  // A complex parameter is updated as the real numbers of its parts.
   static void as_real(ops::Trained& t, int states) {
     if (!is_complex(t.value.dtype())) [[likely]]
       return;
@@ -195,10 +195,10 @@ class Group {
   const char* name_;
   PyObject *group_, *state_;
   mutable std::vector<std::pair<Object, PyObject*>> made_;  // states, each by its dict and key
-  mutable Completes completes_{false};                      // a step is not left half-way
+  mutable Completes completes_{false};                      // a step must complete
 };
 
-// A bound function that takes a step, under the eyes of an observer if there is one.
+// A bound function that takes a step, reported to an observer if there is one.
 template <auto F>
 PyObject* step(Args& a) {
   if (!dispatch_bit(kObserve)) [[likely]] {

@@ -21,7 +21,7 @@ namespace genesis::py {
 
 namespace {
 
-thread_local constinit Compiled* capturing = nullptr;  // of this thread
+thread_local constinit Compiled* capturing = nullptr;  // per thread
 PyObject* interrupt_callback = nullptr;
 
 void tell_interrupt(const char* reason) {
@@ -48,7 +48,7 @@ PyObject* begin(Args& a) {
   capturing->first_arguments = capturing->arguments.size();
   Py_RETURN_NONE;
 }
-// The plan of what was captured, or the reason why there is none.
+// The plan of the capture, or the reason why there is none.
 PyObject* end(Args& a) {
   require(capturing, "compile: no capture is under way");
   std::unique_ptr<Compiled> c(std::exchange(capturing, nullptr));
@@ -74,7 +74,7 @@ PyObject* end(Args& a) {
   c->kept.clear();
   for (Leaf& leaf : c->leaves) leaf.grad = Tensor();
   if (!c->plan->broken.empty()) return PyUnicode_FromString(c->plan->broken.c_str());
-  // Of gradients, only those that are used are kept; of other tensors all are, since the function may have read shapes.
+  // Only gradients that are used are kept; other tensors are all kept, since the function may have read their shapes.
   std::vector<External> used;
   for (External& e : c->externals) {
     bool used_block = false;
@@ -109,7 +109,7 @@ PyObject* end(Args& a) {
   return capsule;
 }
 
-// For pictures: what steps do, and where blocks are when.
+// For visualization: the steps, and the lifetimes of blocks.
 PyObject* steps(Args& a) {
   const plan::Plan& p = *compiled(a[0]).plan;
   Object list(PyList_New(0));

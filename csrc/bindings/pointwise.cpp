@@ -40,7 +40,7 @@ static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   def_sum<"subtract", sub, ops::sub_>("Another name of sub.");
   def<"rsub(Operand input, Operand other, *, Scalar alpha=1) -> Tensor", [](Args& a) {
     const Operand x = a.operand(0), y = a.operand(1);
-    broadcast_shapes("rsub", x.shape(), y.shape());  // an error must not speak of the swapped operands
+    broadcast_shapes("rsub", x.shape(), y.shape());  // an error must not mention the swapped operands
     return ops::sub(y, x, a.scalar(2));
   }>(kBoth, "other - alpha * input.");
   def_zip_function<"mul", ops::mul>("input * other.");

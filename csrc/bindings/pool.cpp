@@ -18,7 +18,7 @@ static PyObject* pool_max(Args& a, int spatial) {
   return pair(values, indices);
 }
 
-// Functions of nn.functional are registered with an underscore, which errors leave out.
+// Functions of nn.functional are registered with an underscore, which errors omit.
 static const char* public_name(Args& a) { return a.name() + (a.name()[0] == '_'); }
 
 // (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)

@@ -17,7 +17,7 @@ namespace {
 
 struct PyGenerator {
   PyObject_HEAD Generator own;
-  Generator* used;  // &own, or the generator of draws that name none
+  Generator* used;  // &own, or the default generator
 };
 
 PyTypeObject* GeneratorType;
@@ -29,7 +29,7 @@ PyObject* new_generator(PyTypeObject* type) {
   PyObject* o = type->tp_alloc(type, 0);
   if (!o) throw_python();
   auto* self = reinterpret_cast<PyGenerator*>(o);
-  self->own = Generator{.seed = 0};  // fixed, as in PyTorch: a generator that the user creates is reproducible
+  self->own = Generator{.seed = 0};  // constant, as in PyTorch: a user-created generator is reproducible
   self->used = &self->own;
   return o;
 }
@@ -43,7 +43,7 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   });
 }
 
-// Any int from -2^63 to 2^64 - 1; a negative one stands for its two's complement.
+// Any int from -2^63 to 2^64 - 1; a negative one means its two's complement.
 uint64_t to_seed(PyObject* o) {
   if (!PyIndex_Check(o)) throw_type_error(str("manual_seed: the seed must be an int, got ", Py_TYPE(o)->tp_name));
   const Object index(PyNumber_Index(o));
@@ -59,7 +59,7 @@ uint64_t to_seed(PyObject* o) {
   return large;
 }
 
-constexpr size_t kStateBytes = 2 * sizeof(uint64_t);  // seed, counters used
+constexpr size_t kStateBytes = 2 * sizeof(uint64_t);  // seed, number of used counters
 
 Tensor state_of(const Generator& g) {
   Tensor t = empty({static_cast<int64_t>(kStateBytes)}, DType::UInt8);
@@ -133,7 +133,7 @@ PyMethodDef methods[] = {
     {"__reduce__",
      [](PyObject* o, PyObject*) {
        return guarded([&] {
-         if (o == default_object) return PyUnicode_FromString("default_generator");  // a global of genesis
+         if (o == default_object) return PyUnicode_FromString("default_generator");  // the name of a global of genesis
          return Py_BuildValue("O()N", GeneratorType, wrap(state_of(get(o))));
        });
      },
@@ -180,7 +180,7 @@ Dims sizes(Args& a, int i) {
   return a.dims(i);
 }
 
-// randint(high, size), randint(low, high, size), all also by name.
+// randint(high, size), randint(low, high, size), all also by keyword.
 Tensor randint(Args& a) {
   int64_t low = 0, high;
   int size = 2;
@@ -199,7 +199,7 @@ Tensor randint(Args& a) {
   return finish(a, 4, ops::randint(low, high, a.dims(size), dtype_or(a, 4, DType::Int64), generator(a, 3)));
 }
 
-// finish() for a draw in the shape of the input; the memory format is the slot after requires_grad.
+// finish() for a draw with the shape of the input; the memory format is the slot after requires_grad.
 Tensor finish_like(Args& a, int i, Tensor t) {
   const Tensor& x = a.tensor(0);
   const ops::MemoryFormat format = memory_format(a, i + 3, ops::MemoryFormat::Preserve);
@@ -252,8 +252,8 @@ const Family generators({.kind = Kind::Random, .page = "creation"}, [] {
     return incref(Py_None);
   }>(kFunction | kTool, "Goes back to a state that get_rng_state returned.", {.page = "settings"});
 
-  // A place in the sequence of the default generator, which draws may return to. Unlike its state it is no value that a
-  // function could keep, so a capture goes on.
+  // A position in the sequence of the default generator, to which draws may return. Unlike its state, it is not a value
+  // that a function could keep, so a capture continues.
   def<"_rng_position() -> Any", [](Args&) {
     const Generator& g = default_generator();
     return Py_BuildValue("(KK)", static_cast<unsigned long long>(g.seed), static_cast<unsigned long long>(g.offset));

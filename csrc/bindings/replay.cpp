@@ -70,7 +70,7 @@ struct Run {
       const Tensor& t = c.tensor(e.source, arguments);
       if (!t.defined() || t.dtype() != e.dtype || t.shape() != e.shape || requires_grad(t) != e.requires_grad)
         return false;
-      // Gradients are contiguous, but strides of their dimensions of size 1 may be anything.
+      // Gradients are contiguous, but strides of dimensions of size 1 are arbitrary.
       if (second ? !t.contiguous() : t.strides() != e.strides) return false;
       if (e.bytes > 0 && w->instance.set_base(e.block, t->data)) moved.push_back(i);
       w->externals.push_back(t);
@@ -78,7 +78,7 @@ struct Run {
     }
     return moved.empty() || apart(moved);
   }
-  // Blocks are different memory where one is written, and tensors of one block are the same memory.
+  // Blocks are different memory if one is written, and tensors of one block are the same memory.
   bool apart(const std::vector<size_t>& moved) const {
     for (const size_t i : moved) {
       const External& a = c.externals[i];
@@ -118,7 +118,7 @@ struct Run {
         break;
     }
   }
-  // Runs steps up to `end` or an action of the host; returns where it stopped, or Instance::kFailed.
+  // Runs steps up to `end` or a host action; returns where it stopped, or Instance::kFailed.
   uint32_t advance(uint32_t step, uint32_t end) {
     using Clock = std::chrono::steady_clock;
     const Completes completes;
@@ -199,7 +199,7 @@ struct Run {
   const char* run(PyObject* actions);
 };
 
-// Copies of memory that a check may send back.
+// Copies of memory that is restored if a check fails.
 class Restore {
  public:
   explicit Restore(const Run& run) {
@@ -257,7 +257,7 @@ Object list_of(const Run& run, std::span<const Result> results) {
   return list;
 }
 
-// [results..., run] or the name of what did not match.
+// [results..., run] or the name of the mismatch.
 PyObject* run(Args& a) {
   auto r = std::make_unique<Run>(a[0]);
   append_tensors(a[1], r->w->arguments);

@@ -14,7 +14,7 @@ static std::optional<ops::Rounding> rounding_mode(const Args& a, int i) {
   return mode == "floor" ? ops::Rounding::Floor : ops::Rounding::Trunc;
 }
 
-// Name(input, other, rounding_mode=None), as div and divide have it.
+// Name(input, other, rounding_mode=None), for div and divide.
 template <FixedString Name>
 static void def_div(Traits traits = {}) {
   def<join<Name, "(Operand input, Operand other, *, str? rounding_mode=None, Tensor? out=None) -> Tensor">(),

@@ -13,14 +13,14 @@
 namespace genesis::py {
 
 // Whether Ctrl-C is pending and will be handled by the default handler, which raises KeyboardInterrupt: an operation
-// cannot be given up for a handler that returns. It is run when the operation is left (errors.cpp).
+// cannot be aborted for a handler that returns. The handler runs when the operation returns (errors.cpp).
 static bool interrupted() {
   static PyObject* module = PyImport_ImportModule("_signal");
   static PyObject* getsignal = module ? PyObject_GetAttrString(module, "getsignal") : nullptr;
   static PyObject* usual = module ? PyObject_GetAttrString(module, "default_int_handler") : nullptr;
   static PyObject* number = PyLong_FromLong(SIGINT);
   if (!PyGILState_Check() || PyErr_Occurred() || !getsignal || !usual || !number) return false;
-  if (!PyOS_InterruptOccurred()) return false;  // always false in other threads than the main one
+  if (!PyOS_InterruptOccurred()) return false;  // always false in threads other than the main thread
   PyErr_SetInterrupt();
   PyObject* handler = PyObject_CallOneArg(getsignal, number);
   const bool raises = handler == usual;

@@ -5,7 +5,7 @@
 
 namespace genesis::py {
 
-// scatter's src, which PyTorch calls `value` where it is a number.
+// scatter's src, which PyTorch calls `value` if it is a number.
 static Operand source(Args& a) {
   if (a.has(3) == a.has(5)) throw_type_error(str(a.name(), "(): give either src or value"));
   return a.operand(a.has(3) ? 3 : 5);

@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view s) {
   return s.substr(first, s.find_last_not_of(' ') - first + 1);
 }
 
-// f(part) for each part between separators that are in no brackets.
+// Calls f(part) for each part between separators outside brackets.
 template <class F>
 void split(std::string_view text, char separator, F&& f) {
   int depth = 0;

@@ -27,21 +27,21 @@ struct Param {
   bool overridable = false;               // takes tensors, so that the class of an argument may override the function
   bool device = false;                    // names a device
   bool numeric = false;                   // the default is a number or a bool
-  std::string_view name, type, fallback;  // fallback: the default as it is written, empty if there is none
+  std::string_view name, type, fallback;  // fallback: the text of the default, empty if there is none
 };
 
 struct Signature {
-  std::string_view typed;    // as it was written
+  std::string_view typed;    // as written
   std::string_view returns;  // "Tensor"
-  std::string text;          // as Python shows it: "softplus(input, beta=1.0, threshold=20.0)"
+  std::string text;          // as shown in Python: "softplus(input, beta=1.0, threshold=20.0)"
   std::string name;          // "softplus"
   std::vector<Param> params;
-  int positional = 0;  // how many may be given by position
-  int checked = 0;  // with so many by position, no argument that is required is missing, and no list is left to look at
+  int positional = 0;  // maximum number of positional arguments
+  int checked = 0;  // with this many positional arguments, nothing required is missing and there are no lists to check
   int variadic = -1;  // the one that collects positional arguments
   int out = -1;       // the parameter `out`
   int device = -1;    // the parameter `device`
-  int dtype = -1;     // where the dtype of `out` is meant when none is given: the dtype of a function that creates
+  int dtype = -1;     // the parameter `dtype` of a function that creates tensors, which defaults to the dtype of `out`
 
   // `typed` must outlive the signature. Raises if it is not well-formed.
   explicit Signature(std::string_view typed);

@@ -46,13 +46,13 @@ static PyObject* size_subscript(PyObject* self, PyObject* key) {
 static PyObject* size_repeat(PyObject* self, Py_ssize_t times) {
   return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(self, times));
 }
-// Also (1,) + size, which the sequence's own slot would not see.
+// Also handles (1,) + size, which the sequence slot does not.
 static PyObject* size_add(PyObject* left, PyObject* right) {
   if (!PyTuple_Check(left) || !PyTuple_Check(right)) Py_RETURN_NOTIMPLEMENTED;
   return as_size(PyTuple_Type.tp_as_sequence->sq_concat(left, right));
 }
 
-// Size(sizes): every item is an int.
+// Size(sizes): every item must be an int.
 static PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   const Object made = Object::maybe(PyTuple_Type.tp_new(type, args, kwargs));
   if (!made) return nullptr;
@@ -75,8 +75,8 @@ static PyObject* shape_key() {
   return key;
 }
 
-// x.size: the number of elements, an int, with the shape in its dict so that calling it answers as PyTorch's does.
-// Making one takes a microsecond, so those of recent shapes are kept.
+// x.size: the number of elements, an int, with the shape in its dict so that calling it behaves as in PyTorch. Creating
+// one takes a microsecond, so those of recent shapes are cached.
 PyObject* size_property(const Tensor& t) {
   struct Recent {
     Dims shape;
@@ -159,7 +159,7 @@ void init_size(PyObject* module) {
       {0, nullptr}};
   static PyType_Spec stride_spec{"genesis._C.Strides", 0, 0, Py_TPFLAGS_DEFAULT, stride_slots};
   StrideType = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&stride_spec)).release());
-  // A class with a __dict__, which only a call of type() gives to a subclass of int.
+  // A class with a __dict__, which a subclass of int only gets from a call of type().
   static PyMethodDef call{"__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(count_call)),
                           METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dimension."};
   CountType = reinterpret_cast<PyTypeObject*>(
@@ -168,7 +168,7 @@ void init_size(PyObject* module) {
           .release());
   const Object method(PyDescr_NewMethod(CountType, &call));
   if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(CountType), "__call__", method.get()) < 0) throw_python();
-  CountType->tp_call = count_call;  // without the search for __call__
+  CountType->tp_call = count_call;  // avoids the lookup of __call__
 }
 
 }  // namespace genesis::py

@@ -1,4 +1,5 @@
-// genesis.Size, the tuple that x.shape is; the int that x.size is and the tuple that x.stride is, which can be called.
+// genesis.Size, the type of x.shape; and the types of x.size, an int, and x.stride, a tuple, both of which can be
+// called.
 #pragma once
 
 #include "bindings/object.h"

@@ -7,7 +7,7 @@ namespace genesis::py {
 
 static PyObject* pair(PyTypeObject* type, const ops::Sorted& y) { return named(type, {y.values, y.indices}); }
 
-// The results of unique that were asked for: one tensor, or a tuple.
+// The requested results of unique: one tensor, or a tuple.
 static PyObject* asked(const ops::Unique& y, bool inverse, bool counts) {
   if (!inverse && !counts) return to_python(y.values);
   std::vector<Tensor> list{y.values};

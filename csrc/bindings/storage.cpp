@@ -4,7 +4,7 @@
 
 namespace genesis::py {
 
-// A tensor on all of a storage, whose bytes must be a whole number of elements.
+// A tensor over an entire storage, whose size must be a multiple of the element size.
 static Tensor on_storage(Storage* storage, DType dtype) {
   const auto item = static_cast<size_t>(itemsize(dtype));
   require(storage->nbytes % item == 0, "storage: ", storage->nbytes, " bytes are no whole number of ", dtype,

@@ -12,14 +12,14 @@ namespace genesis::py {
 
 namespace {
 
-// What stands between the brackets, item by item.
+// An item between the brackets.
 struct Item {
   enum Kind : uint8_t { Integer, Slice, NewAxis, Ellipsis, Array } kind;
   int64_t integer = 0;
   PyObject* slice = nullptr;
   Tensor array = {};  // of integers or bools; a bool with no dimensions is a mask too
 
-  int width() const {  // the dimensions of x that it stands for
+  int width() const {  // the number of dimensions of x that it indexes
     if (kind == NewAxis || kind == Ellipsis) return 0;
     return kind == Array && array.dtype() == DType::Bool ? array.dim() : 1;
   }
@@ -34,7 +34,7 @@ Item array_item(Tensor t) {
   return {Item::Array, 0, nullptr, std::move(t)};
 }
 
-// Out of range if it does not even fit into int64.
+// Raises IndexError if it does not fit in int64.
 int64_t position(PyObject* o) {
   const Py_ssize_t i = PyNumber_AsSsize_t(o, PyExc_IndexError);
   if (i == -1 && PyErr_Occurred()) throw_python();
@@ -65,11 +65,11 @@ ops::IndexItem sliced(PyObject* slice, int64_t n) {
   return {ops::IndexItem::Slice, start, count, step};
 }
 
-// An index, against the shape of x: first the integers and slices, which make a view, then the arrays on that view.
+// An index for the shape of x: first the integers and slices, which form a view, then the arrays on that view.
 struct Index {
   ops::BasicIndex basic;
   std::vector<Tensor>
-      arrays;         // one for each dimension of the view (a mask stands for several); empty if there are none
+      arrays;         // one for each dimension of the view (a mask counts for several); empty if there are none
   bool whole = true;  // the view is x itself
 
   Index(const Tensor& x, PyObject* key) {
@@ -139,7 +139,7 @@ ops::Value value_of(PyObject* o, DType dtype) {
   if (is_tensor(o)) return unwrap(o);
   if (PyFloat_Check(o)) return Scalar(PyFloat_AS_DOUBLE(o));
   if (is_number(o)) return to_scalar(o);
-  // An array or a list takes the type of the tensor that it is written to.
+  // An array or a list is converted to the dtype of the target.
   return ops::cast(is_ndarray(o) ? from_ndarray(o) : from_data(o, nullptr), dtype);
 }
 
@@ -156,7 +156,7 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
     if (key == Py_False) return 0;  // selects nothing, so nothing is written
     const Index index(x, key);
     const ops::Value v = value_of(value, x.dtype());
-    // A parameter may be changed in place by what is outside the graph, also in part.
+    // A parameter may be changed in place, also in part, by values outside the graph.
     const Tensor* from = std::get_if<Tensor>(&v);
     const bool untracked = x->parameter && x->requires_grad && !x->grad_fn && !(from && needs_grad(*from));
     const WithGradMode mode(grad_mode.enabled && !untracked);
@@ -196,7 +196,7 @@ PyObject* tensor_item_at(PyObject* self, Py_ssize_t i) {
   return guarded([&] { return to_python(ops::select(unwrap(self), 0, i)); });
 }
 
-// A list of indices as index_put takes it: None keeps a dimension.
+// A list of indices for index_put: None keeps a dimension.
 static std::vector<Tensor> index_list(Args& a, int i) {
   if (!PyTuple_Check(a[i]) && !PyList_Check(a[i])) a.fail(i, "a tuple of tensors");
   const Object sequence(PySequence_Fast(a[i], "a sequence of tensors"));

@@ -28,7 +28,7 @@ struct PlaceHash {
 
 bool alive(const Object& weak) { return PyWeakref_GetObject(weak.get()) != Py_None; }
 
-// A set of tensors that does not keep them.
+// A set of tensors that does not keep them alive.
 class WeakSet {
  public:
   void add(PyObject* o) { members_[unwrap(o).impl()] = Object(PyWeakref_NewRef(o, nullptr)); }
@@ -45,7 +45,7 @@ class WeakSet {
 
 class Tape final : public Recorder {
  public:
-  // Its inputs, outputs and their shapes are in the lists of the tape, up to where the next operation's begin.
+  // Its inputs, outputs and their shapes are in the lists of the tape, up to the start of the next operation.
   struct Operation {
     uint64_t sequence;
     const char* name;
@@ -53,7 +53,7 @@ class Tape final : public Recorder {
   };
   struct Known {
     int64_t number;
-    Object weak;  // null for what was not made while the tape recorded
+    Object weak;  // null for tensors that were not created while the tape recorded
   };
 
   bool watches(const Tensor& x) const override {
@@ -80,7 +80,7 @@ class Tape final : public Recorder {
   Known& known(Place place) {
     return tensors.try_emplace(place, static_cast<int64_t>(tensors.size()), Object()).first->second;
   }
-  // The tensor at a place, borrowed, if it is still there.
+  // The tensor at a place, borrowed, if it still exists.
   PyObject* living(Place place) const {
     const auto it = tensors.find(place);
     return it != tensors.end() && it->second.weak && alive(it->second.weak) ? PyWeakref_GetObject(it->second.weak.get())
@@ -111,8 +111,8 @@ class Tape final : public Recorder {
     for (const auto& [place, entry] : tensors) require_grad(entry, false);
   }
 
-  // A result that only tapes watched requires grad while one of them records, and not outside: what is computed from
-  // it then is not recorded.
+  // A result that only tapes recorded requires grad while one of them records, and not otherwise: later computations
+  // with it are not recorded.
   static void require_grad(const Known& entry, bool on) {
     if (!entry.weak || !alive(entry.weak)) return;
     const Tensor& t = unwrap(PyWeakref_GetObject(entry.weak.get()));
@@ -123,12 +123,12 @@ class Tape final : public Recorder {
   }
 
   bool watch_all = true;
-  bool used = false;  // a backward pass has emptied the graph: the next recording begins anew
+  bool used = false;  // a backward pass has freed the graph: the next recording starts anew
   bool abandoned = false;
   GradMode* home = nullptr;  // of the thread that records
   WeakSet included, excluded;
   std::vector<Operation> operations;
-  std::vector<int64_t> inputs, outputs;  // numbers of tensors; -1 where there is no gradient
+  std::vector<int64_t> inputs, outputs;  // numbers of tensors; -1 if there is no gradient
   std::vector<Dims> shapes;              // of the outputs
   std::unordered_map<Place, Known, PlaceHash> tensors;
 };
@@ -163,7 +163,7 @@ class Collected final : public engine::Sink {
       if (tensor && !tape_.excluded.has(unwrap(tensor))) entries.push_back({place, Tensor(), grads[i]});
     }
   }
-  // Each gradient in memory of its own, which the user may write.
+  // Copies gradients that share memory, because the user may write to them.
   void separate() {
     std::unordered_set<const Storage*> taken;
     for (Entry& e : entries)
@@ -191,7 +191,7 @@ PyObject* gradients(PyObject* o, PyObject* args) {
     Tape& tape = get(o);
     Collected collected(tape);
     {
-      // What computes the gradients is differentiable with respect to everything that the tape watched.
+      // The computation of the gradients is differentiable with respect to all tensors that the tape watches.
       struct Recording {
         Tape* tape;
         ~Recording() {
@@ -238,7 +238,7 @@ void tape_dealloc(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
   Tape* tape = reinterpret_cast<PyTape*>(o)->tape;
   if (tape->recording() && tape->home == &grad_mode) tape->stop();
-  if (tape->recording()) tape->abandoned = true;  // another thread's list still names it
+  if (tape->recording()) tape->abandoned = true;  // another thread's list still refers to it
   else delete tape;
   type->tp_free(o);
   Py_DECREF(type);
@@ -343,7 +343,7 @@ const Family family([] {
     for (const Recorder* r = grad_mode.recorder; r; r = r->outer) ++n;
     return n;
   }>(kFunction | kTool);
-  // Where a tensor is in the graph: (sequence number of its node, which output), or None for a leaf.
+  // The place of a tensor in the graph: (sequence number of its node, output index), or None for a leaf.
   def<"_graph_place(Tensor tensor) -> (int, int)?", [](Args& a) -> PyObject* {
     const Tensor& t = a.tensor(0);
     Node* node = grad_fn(t);

@@ -1,4 +1,4 @@
-// The type Tensor: its slots and properties. Methods are added by the files of their families (def<...>(kMethod)).
+// The type Tensor: its slots and properties. The files of each family add methods (def<...>(kMethod)).
 #include "autograd/meta.h"
 #include "bindings/args.h"
 #include "bindings/module.h"
@@ -19,15 +19,15 @@ namespace {
 
 // ---- numbers ------------------------------------------------------------------------------------------------------
 //
-// A Python operator is a call of the operator's method: it parses its arguments and is dispatched as that.
+// A Python operator is a call of the operator's method: it is parsed and dispatched in the same way.
 
-// What an operator takes on either side. Others are asked for their own operator: NotImplemented.
+// The types that an operator accepts on either side. For others, NotImplemented lets Python try their operator.
 bool takes(PyObject* o) {
   return Py_TYPE(o) == TensorType || PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || is_tensor(o) ||
          is_numpy_scalar(o) || is_ndarray(o) || overrides(o);
 }
 
-// `reflected` is what the user called if the first argument is no tensor: null if the operator commutes.
+// `reflected` is the method that the user called if the first argument is not a tensor; null if the operator commutes.
 PyObject* intercept(const Operator& op, Args& a, PyObject* x, PyObject* y, const char* reflected) {
   PyObject* args[] = {x, y};
   if (y && !is_tensor(x) && is_tensor(y)) std::swap(args[0], args[1]);
@@ -56,7 +56,7 @@ const Operator& operator_of() {
     return op.body(a);
   });
 }
-// Two operands of which one may be anything.
+// Two operands, one of which may have any type.
 PyObject* call_mixed(const Operator& op, PyObject* x, PyObject* y, const char* reflected) {
   if (!takes(x) || !takes(y)) Py_RETURN_NOTIMPLEMENTED;
   return call_operator(op, x, y, overrides(x) || overrides(y), reflected);
@@ -89,14 +89,14 @@ PyObject* matmul_slot(PyObject* x, PyObject* y) {
   return binary<"matmul", "__rmatmul__">(x, y);
 }
 
-// The third argument belongs to pow(x, y, modulus), which tensors do not have.
+// The third argument belongs to pow(x, y, modulus), which tensors do not support.
 PyObject* power_slot(PyObject* x, PyObject* y, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return binary<"pow", "__rpow__">(x, y);
 }
 PyObject* inplace_power_slot(PyObject* x, PyObject* y, PyObject*) { return inplace<"pow_">(x, y); }
 
-// Of bools too, which have no sign that could be changed.
+// Also for bools.
 PyObject* positive_slot(PyObject* x) { return Py_NewRef(x); }
 
 PyObject* divmod_slot(PyObject* x, PyObject* y) {
@@ -107,7 +107,7 @@ PyObject* divmod_slot(PyObject* x, PyObject* y) {
 }
 
 PyObject* compare_slot(PyObject* x, PyObject* y, int op) {
-  // What is neither tensor nor number is not ours to compare: x == None is False, x < None a TypeError.
+  // Objects that are neither tensors nor numbers are not comparable: x == None is False, x < None a TypeError.
   const Operator& wanted = op == Py_EQ   ? operator_of<"eq">()
                            : op == Py_NE ? operator_of<"ne">()
                            : op == Py_LT ? operator_of<"lt">()
@@ -117,9 +117,9 @@ PyObject* compare_slot(PyObject* x, PyObject* y, int op) {
   return call_binary(wanted, x, y, nullptr);
 }
 
-// ---- slots that are no operators ------------------------------------------------------------------------------------
+// ---- slots that are not operators -----------------------------------------------------------------------------------
 
-// f(), which is Tensor.name(*args), unless it is overridden; observers see it as `op`, or not if that is null.
+// f(), which is Tensor.name(*args), unless it is overridden; observers see it as `op`, or not at all if that is null.
 template <class F>
 PyObject* slot_call(const char* name, const char* op, std::initializer_list<PyObject*> args, F&& f) {
   if (!slot_overridden(*args.begin()) && !(args.size() > 1 && overrides(args.begin()[args.size() - 1]))) [[likely]]
@@ -131,7 +131,7 @@ PyObject* slot_call(const char* name, const char* op, std::initializer_list<PyOb
     return op && dispatch_bit(kObserve) ? observed_as(op, args, f) : f();
   });
 }
-// The same for slots whose result is an int: 0 and 1 are the truth of the object.
+// The same for slots that return an int: 0 and 1 are the truth value of the object.
 template <class F>
 int slot_int(const char* name, std::initializer_list<PyObject*> args, F&& f) {
   if (!slot_overridden(*args.begin())) [[likely]]
@@ -275,7 +275,7 @@ int set_data(PyObject* o, PyObject* value, void*) {
     return 0;
   });
 }
-// x.real = value and x.imag = value, in a graph too.
+// x.real = value and x.imag = value, also in a graph.
 int set_part(PyObject* o, PyObject* value, bool imaginary) {
   return guarded_int([&] {
     const char* name = imaginary ? "imag" : "real";
@@ -369,7 +369,8 @@ PyObject* incref(PyObject* o) {
   return o;
 }
 
-// x.data. PyTorch counts writes through it apart: they go unnoticed by the check for saved tensors that were changed.
+// x.data. As in PyTorch, writes through it have a separate version counter: the check for modified saved tensors does
+// not detect them.
 Tensor data_of(const Tensor& t) {
   Tensor y = ops::detach(t);
   if (!exact_torch) return y;
@@ -456,7 +457,7 @@ PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, w
                          {"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
                          {}};
 
-// Tensor(array, device=None, dtype=None, requires_grad=False); also Tensor(2, 3), new memory as in PyTorch.
+// Tensor(array, device=None, dtype=None, requires_grad=False); also Tensor(2, 3), uninitialized as in PyTorch.
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const Operator constructor{
@@ -502,7 +503,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             "the values, or a shape");
     const OnDevice device(a.on_meta_device());
     const Dims shape = a.has(4) ? a.dims(4) : Dims{0};
-    // PyTorch's constructor makes tensors of the default dtype only.
+    // PyTorch's constructor only creates tensors of the default dtype.
     PyObject* dtype = exact_torch && a[0] && !a[2] && !is_tensor(a[0]) ? dtype_object(default_dtype) : a[2];
     Tensor t = a[0] ? from_data(a[0], dtype) : empty(shape, a.has(2) ? a.dtype(2) : default_dtype);
     if (a[0] && (a.has(4) || a.has(5) || a.has(6))) {

@@ -25,13 +25,13 @@ static void require_memory(const Tensor& x) {
       "and load its values after that");
 }
 
-// to(dtype), to(device, dtype), to(other), each followed by non_blocking and copy; all also by name.
+// to(dtype), to(device, dtype), to(other), each followed by non_blocking and copy; all also by keyword.
 static Tensor to(Args& a) {
   const Tensor& x = a.tensor(0);
   DType dtype = x.dtype();
   bool copy = a.boolean(4), meta = x.meta();
   PyObject* second = a[2];
-  // to(dtype, non_blocking, copy) and to(other, non_blocking, copy): the flags come one place earlier
+  // to(dtype, non_blocking, copy) and to(other, non_blocking, copy): the flags are one position earlier
   if (second && PyBool_Check(second)) {
     if (a[3]) copy = a.boolean(3);
     second = nullptr;

@@ -87,7 +87,7 @@ const char* name_of(Takes takes) {
   return "by_kind";
 }
 
-// Operators that compute elementwise or multiply matrices raise themselves where an operation is not defined.
+// Elementwise operators and matrix products raise by themselves if an operation is not defined.
 Takes takes_of(Kind kind) {
   switch (kind) {
     case Kind::View:

@@ -9,45 +9,45 @@ namespace genesis::py {
 // How results depend on inputs.
 enum class Kind : uint8_t {
   Unset,
-  Pointwise,   // each element of the result on one of each input, after broadcasting
-  Activation,  // pointwise, or along one dimension, as networks use it
-  Reduction,   // fewer elements out than in
-  Scan,        // along a dimension, each on those before it
-  Sort,        // orders, searches and sets
+  Pointwise,   // each element of the result depends on one of each input, after broadcasting
+  Activation,  // pointwise, or along one dimension, as used in networks
+  Reduction,   // fewer outputs than inputs
+  Scan,        // along a dimension, each element depends on the previous ones
+  Sort,        // sorting, searching and sets
   View,        // the same memory in another shape
-  Move,        // the same values in other places
-  Index,       // places that other tensors say
+  Move,        // the same values at other positions
+  Index,       // positions given by other tensors
   Create,      // tensors from sizes and numbers
-  Random,      // numbers drawn
+  Random,      // random numbers
   Matrix,      // products of matrices
-  Linalg,      // decompositions and what is made of them
+  Linalg,      // decompositions and functions based on them
   Window,      // convolutions
-  Pool,        // windows that are reduced
-  Norm,        // normalisations
+  Pool,        // reductions over windows
+  Norm,        // normalizations
   Loss,
   Attention,
   Recurrent,
-  Query,  // answers about tensors that are no tensors
-  Tool,   // no operator
+  Query,  // properties of tensors, not tensors
+  Tool,   // not an operator
 };
 const char* name_of(Kind kind);
 
-// What autocast casts floating arguments to.
+// The dtype to which autocast casts floating arguments.
 enum class Cast : uint8_t {
-  ByFamily,  // what the family says, nothing if it says nothing
-  AsIs,      // nothing: types promote as they always do
-  Low,       // half precision: products, whose cost is in the multiplication
-  Wide,      // float32: sums of many terms, and functions that leave the range of half precision or lose its digits
+  ByFamily,  // as in the family; none by default
+  AsIs,      // none: ordinary type promotion
+  Low,       // half precision: products, which are bound by the multiplication
+  Wide,      // float32: sums of many terms, and functions that exceed the range or the precision of half precision
 };
 const char* name_of(Cast cast);
 
 // How floating point operations are counted (python/genesis/_flops.py).
 enum class Flops : uint8_t {
-  ByKind,     // what the kind says
-  None,       // moves or shows memory only
-  Output,     // one for each element of the result
-  Input,      // one for each element of the first input
-  FiveInput,  // five for each element of the first input
+  ByKind,     // according to the kind
+  None,       // only moves or views memory
+  Output,     // one per element of the result
+  Input,      // one per element of the first input
+  FiveInput,  // five per element of the first input
   Matmul,
   AddMatmul,
   Dot,
@@ -60,24 +60,24 @@ enum class Flops : uint8_t {
 const char* name_of(Flops flops);
 Flops flops_of(Kind kind);
 
-// How a function that maps over a new dimension can treat the operator.
+// How vmap can handle the operator.
 enum class Batch : uint8_t {
-  ByKind,       // what the kind says
+  ByKind,       // according to the kind
   Elementwise,  // the new dimension broadcasts like any other
-  Dims,         // the new dimension goes first, and arguments that name dimensions move by one
-  Leading,      // takes any number of dimensions before its own
-  Loop,         // called once for each element
-  Never,        // no tensors that could be mapped over
+  Dims,         // the new dimension goes first, and arguments that name dimensions shift by one
+  Leading,      // accepts any number of leading dimensions
+  Loop,         // called once per element
+  Never,        // has no tensors that could be mapped over
 };
 const char* name_of(Batch batch);
 Batch batch_of(Kind kind);
 
-// Which dtypes the tensors among the arguments may have; others are refused before the operator runs.
+// Which dtypes the tensors among the arguments may have; others are rejected before the operator runs.
 enum class Takes : uint8_t {
   ByKind,
   Real,     // those that kernels compute with
   Complex,  // these and complex ones
-  Any,      // also those that are only stored (uint16, float8_e5m2, ...)
+  Any,      // also storage-only dtypes (uint16, float8_e5m2, ...)
 };
 const char* name_of(Takes takes);
 Takes takes_of(Kind kind);
@@ -89,8 +89,8 @@ struct Traits {
   Batch batch = Batch::ByKind;
   Takes takes = Takes::ByKind;
   const char* page = nullptr;  // of the reference
-  // Names of the function in other modules, "special.psi special.digamma", besides that of its prefix: linalg_det is
-  // linalg.det.
+  // Additional names of the function in other modules, "special.psi special.digamma", besides that of its prefix:
+  // linalg_det is linalg.det.
   const char* also = nullptr;
 };
 

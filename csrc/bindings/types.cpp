@@ -10,7 +10,7 @@ static PyObject* new_dtype(DType t) {
   return o;
 }
 
-// Within a kind everything goes; between kinds only upwards: bool, integer, floating, complex.
+// Within a kind, all casts are allowed; between kinds, only upwards: bool, integer, floating, complex.
 static bool can_cast(DType from, DType to) {
   const auto kind = [](DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : is_floating(t) ? 2 : 3; };
   return kind(from) <= kind(to);

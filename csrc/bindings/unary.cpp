@@ -21,7 +21,7 @@ static void unary(const char* doc, Traits traits = {}) {
   }>(kBoth, "In-place form.", traits);
 }
 
-// The same for functions that are made of others.
+// The same for composite functions.
 template <FixedString Name, auto F>
 static void composed(const char* doc, Traits traits = {}) {
   def<join<Name, "(Tensor input, *, Tensor? out=None) -> Tensor">(), [](Args& a) { return F(a.tensor(0)); }>(kBoth, doc,
@@ -40,7 +40,7 @@ static void special(const char* doc, Traits traits = {}) {
       [](Args& a) { return F(a.tensor(0)); }>(kFunction, doc, traits);
 }
 
-// The same of two operands, of which one may be a number.
+// The same for two operands, one of which may be a number.
 template <FixedString Name, auto F>
 static void special_pair(const char* doc, Traits traits = {}) {
   def<join<join<"special_", Name>(), "(Operand input, Operand other, *, Tensor? out=None) -> Tensor">(), [](Args& a) {
@@ -50,7 +50,7 @@ static void special_pair(const char* doc, Traits traits = {}) {
   }>(kFunction, doc, traits);
 }
 
-// An orthogonal polynomial of input, of degree n.
+// An orthogonal polynomial of the input, of degree n.
 template <FixedString Name, ops::Polynomial Which, bool Shifted = false>
 static void polynomial(const char* doc) {
   def<join<join<"special_", Name>(), "(Operand input, Operand n, *, Tensor? out=None) -> Tensor">(), [](Args& a) {

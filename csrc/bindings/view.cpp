@@ -9,7 +9,7 @@
 
 namespace genesis::py {
 
-// x.transpose(): two dims swap, more permute, none swaps the last two.
+// x.transpose(): two dims are swapped, more are a permutation, none swaps the last two.
 static Tensor transpose(Args& a, const Tensor& x) {
   Dims dims = a.has(1) ? a.dims(1) : Dims();
   if (a.has(2) || a.has(3)) {
@@ -35,7 +35,7 @@ static Tensor as_strided(Args& a, const Tensor& x) {
 
 static Tensor swap_dims(Args& a, const Tensor& x) { return ops::transpose(x, a.integer(1), a.integer(2)); }
 
-// Name(parameters) of F(arguments, input), a view, and Name_(parameters), which turns its input into that view.
+// Name(parameters) for F(arguments, input), a view, and Name_(parameters), which turns its input into that view.
 template <FixedString Name, FixedString Params, auto F>
 static void def_view(int where, const char* doc, Traits traits = {}) {
   def<join<Name, join<Params, " -> Tensor">()>(), [](Args& a) { return F(a, a.tensor(0)); }>(where, doc, traits);
@@ -85,7 +85,7 @@ static std::vector<Tensor> split_at(Args& a, int64_t dim) {
   const bool many = !is_tensor(o) && PySequence_Check(o) != 0;
   return many ? ops::tensor_split(x, a.dims(1), dim) : ops::tensor_split(x, a.integer(1), dim);
 }
-// hsplit and its kin differ in that an int must divide the size.
+// hsplit, vsplit and dsplit differ in that an int must divide the size.
 static std::vector<Tensor> even_split(Args& a, int64_t dim, int at_least) {
   const Tensor& x = a.tensor(0);
   require(x.dim() >= at_least, a.name(), ": needs a tensor of at least ", at_least, " dimension",
@@ -99,7 +99,7 @@ static std::vector<Tensor> even_split(Args& a, int64_t dim, int at_least) {
   return split_at(a, dim);
 }
 
-// A copy of x in which `part` of it is src.
+// A copy of x with `part` of it replaced by src.
 template <class Part>
 static Tensor written(const char* op, const Tensor& x, const Tensor& src, Part part) {
   const Tensor y = ops::clone(x);

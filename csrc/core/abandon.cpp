@@ -27,8 +27,8 @@ struct Call {
 
 std::atomic<int> left_behind{0};
 
-// A process that ends unloads the libraries in which a thread left behind still computes. It then leaves at once: the
-// interpreter has ended by now.
+// A process that exits unloads libraries in which an abandoned thread may still compute. It therefore exits
+// immediately; the interpreter has been finalized by now.
 void leave_at_exit() {
 #ifdef __GLIBC__
   static const bool registered = on_exit(
@@ -62,14 +62,14 @@ void run_abandonable(std::function<void()> f) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     std::thread(run, call).detach();
-  } catch (const std::exception&) {  // no more threads to be had: here, then
+  } catch (const std::exception&) {  // no more threads available: run it here
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return call->f();
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   std::unique_lock lock(call->mutex);
   while (!call->ended.wait_for(lock, std::chrono::milliseconds(50), [&] { return call->done; })) {
-    lock.unlock();  // what asks takes the interpreter lock, for which others may wait
+    lock.unlock();  // the check acquires the GIL, for which other threads may wait
     try {
       check_interrupt();
     } catch (...) {

@@ -1,13 +1,13 @@
-// core/allocator.cpp: what the free lists of allocator.h are filled from.
+// Fills the free lists of allocator.h.
 //
-// Small classes (up to 8 KB) and pooled objects are carved from spans of 64 KB, each of one block size, which are cut
-// from slabs of 1 MB. A span does not know which of its blocks are free, as the inline paths leave it alone:
-// release_spans() counts them when memory is to be given back.
+// Small classes (up to 8 KB) and pooled objects are carved from spans of 64 KB, each with one block size, which are cut
+// from slabs of 1 MB. A span does not track which of its blocks are free, because the inline paths do not update it:
+// release_spans() counts them when memory is released.
 //
-// Larger blocks, when free, carry a header in their own memory that links them into the list of their class (last
-// freed, first reused: still in cache) and into one list by age. trim() keeps free large blocks within what the program
-// recently needed: a training step frees nearly all it has used and then wants it back, so a smaller bound would unmap
-// and fault in the same memory in every step.
+// A larger block that is free has a header in its own memory, which links it into the list of its class (last freed,
+// first reused: still in the cache) and into one list by age. trim() keeps the free large blocks within what the
+// program recently needed: a training step frees nearly all of its memory and then allocates it again, so a smaller
+// bound would unmap and fault in the same memory in every step.
 #include "core/allocator.h"
 
 #include <algorithm>
@@ -101,7 +101,7 @@ constinit LargeHeap large;
 void* map_block(size_t bytes) {
 #ifdef __linux__
   if (bytes >= kMapMin) {
-    const size_t mapped = bytes + kHugePage;  // huge pages need their alignment: cut it out of more
+    const size_t mapped = bytes + kHugePage;  // huge pages need their alignment: allocate more and trim
     void* raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED) return nullptr;
     const auto address = reinterpret_cast<uintptr_t>(raw);
@@ -109,7 +109,7 @@ void* map_block(size_t bytes) {
     char* block = static_cast<char*>(raw) + head;
     if (head) munmap(raw, head);
     munmap(block + bytes, kHugePage - head);
-    madvise(block, bytes, MADV_HUGEPAGE);  // only advice: failure is no harm
+    madvise(block, bytes, MADV_HUGEPAGE);  // only a hint: failure is harmless
     return block;
   }
 #endif
@@ -126,7 +126,7 @@ void unmap_block(void* p, size_t bytes) {
   std::free(p);
 }
 
-// What the system gives, if need be after the cache was emptied.
+// Allocates from the system, after emptying the cache if necessary.
 template <class Allocate>
 void* obtain(size_t asked, Allocate allocate) {
   void* p = allocate();
@@ -190,7 +190,7 @@ Span* span_of(const void* block) {
   return reinterpret_cast<Span*>(reinterpret_cast<uintptr_t>(block) & ~uintptr_t{kSpanBytes - 1});
 }
 
-// Gives back the spans of which all blocks are free.
+// Releases the spans whose blocks are all free.
 void release_spans(const Blocks& blocks) {
   for (FreeBlock* b = *blocks.free; b; b = b->next) ++span_of(b)->free;
   FreeBlock** kept = blocks.free;
@@ -216,8 +216,8 @@ void release_spans(const Blocks& blocks) {
 }
 
 void* carve(Span*& span, size_t bytes) {
-  if (!span || static_cast<size_t>(span->end() - span->at) < bytes) {  // what is left of the old span stays unused
-    Span* next = take_span(bytes);                                     // may give back the old one
+  if (!span || static_cast<size_t>(span->end() - span->at) < bytes) {  // the rest of the old span stays unused
+    Span* next = take_span(bytes);                                     // may release the old one
     span = next;
   }
   ++span->carved;
@@ -252,9 +252,8 @@ void release_oldest() {
   unmap_block(block, bytes);
 }
 
-// Keeps used + cached within 5/4 of the recent peak of use (the quarter is for sizes that change),
-// but always at least kAlwaysKeep. The peak fades: it is that of the last one to two windows of
-// frees.
+// Keeps used + cached within 5/4 of the recent peak of use (the margin is for sizes that change), but always at least
+// kAlwaysKeep. The peak is that of the last one to two windows of frees.
 void trim() {
   if (large.cached <= kAlwaysKeep) return;
   const size_t peak = std::max(large.peak, large.previous_peak);
@@ -264,7 +263,7 @@ void trim() {
 }
 
 void count_free() {
-  if (heap.used > large.peak) large.peak = heap.used;  // frees are where use turns down
+  if (heap.used > large.peak) large.peak = heap.used;  // use decreases at frees
   if (++large.frees == kWindow) {
     large.frees = 0;
     large.previous_peak = large.peak;
@@ -272,7 +271,7 @@ void count_free() {
   }
 }
 
-// Of a class that is carved.
+// For a class that is carved.
 FreeBlock*& free_blocks(SizeClass size) {
   return size.bytes <= kSmallMax ? heap.small[size.index] : large.medium[size.index];
 }
@@ -282,8 +281,7 @@ struct Faults {
 };
 constinit Faults faults;
 
-// The inline paths come here for every allocation while heap.floor is set, and else only for lack
-// of a free block.
+// The inline paths call this for every allocation while heap.floor is set, otherwise only if there is no free block.
 void fail_if_told(size_t bytes) {
   if (!heap.floor) [[likely]]
     return;

@@ -1,12 +1,12 @@
-// Memory for tensor storage: free lists by size class, since a block that was used before is warm
-// and mapped, while the first touch of a new page costs several times the work done on it.
+// Memory for tensor storage: free lists by size class, because a reused block is cached and mapped, while the first
+// access to a new page costs several times the work done on it.
 //
-// Classes are multiples of 64 bytes up to 1 KB, then four per doubling. Blocks up to 8 KB are
-// carved from spans of 64 KB, which are released by empty_cache(); larger ones are obtained singly and,
-// when free, released from the least recently used on if too many pile up (see allocator.cpp).
+// Classes are multiples of 64 bytes up to 1 KB, then four per doubling. Blocks up to 8 KB are carved from spans of 64
+// KB, which empty_cache() releases. Larger ones are allocated one by one and, when free, released in
+// least-recently-used order if there are too many (see allocator.cpp).
 //
-// No locks: call everything here with the interpreter lock held, so never inside Unlocked or
-// parallel_for. Under AddressSanitizer the cache is bypassed, so that it sees every misuse.
+// There are no locks: call everything here with the GIL held, so never inside Unlocked or parallel_for. Under
+// AddressSanitizer the cache is bypassed, so that it detects every misuse.
 #pragma once
 
 #include <cstddef>
@@ -50,13 +50,13 @@ inline constexpr size_t kSmallClasses = kSmallMax / kAlignment;
 inline constexpr size_t kPoolMax = 1024;  // see core/pool.h
 
 struct Heap {
-  size_t allocated = 0;  // bytes asked for and not given back
+  size_t allocated = 0;  // bytes requested and not freed
   size_t peak = 0;
   size_t used = 0;  // the same, rounded up to classes
   FreeBlock* small[kSmallClasses] = {};
   FreeBlock* pool[kPoolMax / 16] = {};
-  // The inline paths take blocks above this address only: 0, so any block, or while allocations are
-  // counted (fail_allocations) the last address, so none.
+  // The inline paths use only blocks above this address: 0 allows any block; while allocations are counted
+  // (fail_allocations), it is the last address, which allows none.
   uintptr_t floor = 0;
 };
 extern Heap heap;

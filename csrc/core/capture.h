@@ -1,5 +1,5 @@
-// How a capture (plan/recorder.h) sees what runs: kernel calls, the memory of tensors, and everything that a
-// plan could not repeat.
+// What a capture (plan/recorder.h) observes: kernel calls, the memory of tensors, and everything that a plan could not
+// repeat.
 #pragma once
 
 namespace genesis {
@@ -19,11 +19,11 @@ class Observer {
   ~Observer() = default;
 };
 
-// The capture of this thread; null while a kernel runs. One per thread: kernels of other threads, which look here, run
-// without the interpreter lock, and what other threads compute is no part of the capture.
+// The capture of this thread; null while a kernel runs. One per thread: kernels of other threads, which read it, run
+// without the GIL, and what other threads compute is not part of the capture.
 inline thread_local constinit Observer* observer = nullptr;
 
-// The capture of any thread, which must know what other threads free. Interpreter lock held.
+// The capture of any thread, which must be notified of memory that other threads free. Accessed with the GIL held.
 inline constinit Observer* any_observer = nullptr;
 
 // Ends a capture, if there is one: the function continues, but no plan is made.

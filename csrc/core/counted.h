@@ -1,8 +1,8 @@
 // Intrusive reference counts that Python can take over.
 //
 // A Counted object starts with its own count. Once a Python object is created for it, the count of the Python object is
-// used instead, and the two objects stay together until they are destroyed. Counts change only with the interpreter
-// lock held, so they are plain integers; kernels and pool threads see raw views, never these objects.
+// used instead, and the two objects stay together until they are destroyed. Counts change only with the GIL held, so
+// they are plain integers; kernels and pool threads use raw views, never these objects.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ class Counted {
     else if (--count_ == 0) destroy();
   }
 
-  // The Python object that stands for this one, if any.
+  // The Python object that represents this one, if any.
   void* foreign() const { return foreign_; }
-  // `object` takes over: returns how many references it now stands for.
+  // `object` takes over the count; returns the number of references that it now represents.
   intptr_t hand_over(void* object) {
     foreign_ = object;
     return std::exchange(count_, 0);
@@ -39,7 +39,7 @@ class Counted {
   // Only meaningful without a Python object.
   intptr_t count() const { return count_; }
 
-  virtual void destroy() noexcept = 0;  // the last reference is gone
+  virtual void destroy() noexcept = 0;  // called when the last reference is gone
 
  protected:
   virtual ~Counted() = default;
@@ -75,7 +75,7 @@ class Ref {
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
   bool operator==(const Ref& other) const { return object_ == other.object_; }
-  T* detach() { return std::exchange(object_, nullptr); }  // gives the reference to the caller
+  T* detach() { return std::exchange(object_, nullptr); }  // transfers the reference to the caller
   static Ref adopt(T* object) {                            // takes the caller's reference
     Ref r;
     r.object_ = object;

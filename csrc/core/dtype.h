@@ -7,7 +7,7 @@
 
 namespace genesis {
 
-// Types that only memory, casts and copies know come last: nothing is computed in them (`storage_only`).
+// Dtypes that support only storage, casts and copies come last (`storage_only`).
 enum class DType : uint8_t {
   Bool,
   UInt8,
@@ -33,14 +33,14 @@ inline constexpr int64_t kMaxItemSize = 16;
 // The order is the order of promotion between kinds.
 enum class NumberKind : uint8_t { Bool, Unsigned, Signed, Floating, Complex };
 
-// Everything that is known about a dtype. A new one is a row here, and the kernels that support it.
+// The properties of a dtype. A new dtype needs a row here, and kernels that support it.
 struct DTypeInfo {
   DType dtype;
   NumberKind kind;
   uint8_t size;             // bytes of an element
   DType compute;            // the type that elementwise kernels compute in
   DType part;               // of the real and imaginary parts; the dtype itself unless it is complex
-  bool storage_only;        // has no kernels but those that move and convert
+  bool storage_only;        // supported only by kernels that move and convert
   const char* name;         // "float32"
   const char* alias;        // another name in Python ("float"), or null
   const char* format;       // of the buffer protocol, which is NumPy's too; null if there is none
@@ -89,13 +89,13 @@ constexpr bool is_complex(DType t) { return info(t).kind == NumberKind::Complex;
 constexpr bool is_integral(DType t) { return info(t).kind < NumberKind::Floating; }  // bool included
 constexpr bool is_unsigned(DType t) { return info(t).kind == NumberKind::Unsigned; }
 constexpr bool is_half(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
-// Tensors of these have gradients.
+// Tensors with these dtypes can have gradients.
 constexpr bool is_differentiable(DType t) { return info(t).kind >= NumberKind::Floating; }
-// Real numbers that kernels compute with.
+// Real dtypes that kernels compute with.
 constexpr bool is_common(DType t) { return t <= DType::Float64; }
-// Of the real and imaginary parts of a complex type.
+// The dtype of the real and imaginary parts of a complex dtype.
 constexpr DType real_type(DType t) { return info(t).part; }
-// The complex type whose parts can hold a floating type.
+// The complex dtype whose parts can hold a floating dtype.
 constexpr DType complex_type(DType t) {
   return t == DType::Float64 || t == DType::Complex128 ? DType::Complex128 : DType::Complex64;
 }
@@ -152,7 +152,7 @@ inline BFloat16 to_bfloat16(float f) {
   return {static_cast<uint16_t>(nan ? 0x7fc0 : rounded)};
 }
 
-// The exponent is shifted by a multiplication, which also normalises subnormals: no branch, so loops vectorise.
+// A multiplication shifts the exponent and also normalizes subnormals: without a branch, so loops vectorize.
 inline float to_float(Half x) {
   const uint32_t sign = static_cast<uint32_t>(x.bits & 0x8000) << 16;
   const uint32_t rest = static_cast<uint32_t>(x.bits & 0x7fff) << 13;
@@ -186,7 +186,7 @@ inline Half to_half(float f) {
   return {static_cast<uint16_t>(sign | (u >> 13))};
 }
 
-// Eight bits with `Mantissa` bits of fraction, to nearest, ties to even. What is larger than `Largest` becomes
+// Eight bits with `Mantissa` bits of fraction, rounded to nearest, ties to even. Values larger than `Largest` become
 // `Overflow`: infinity in one format; in the other, which has none, the largest number, as in PyTorch.
 template <int Mantissa, int Bias, uint32_t Largest, uint32_t Overflow>
 inline uint8_t to_float8(float f) {

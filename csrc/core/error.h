@@ -17,7 +17,7 @@ struct ShapeError : std::invalid_argument {
 struct DTypeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// A number does not fit the type that is to hold it.
+// A number does not fit its target type.
 struct RangeError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
@@ -58,7 +58,7 @@ template <class Error = ShapeError, class... Parts>
   throw Error(str(parts...));
 }
 
-// A user's argument is wrong. Unlike assert, this stays in release builds.
+// Raises if a user's argument is wrong. Unlike assert, it stays in release builds.
 template <class Error = ShapeError, class... Parts>
 inline void require(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]

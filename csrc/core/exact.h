@@ -1,4 +1,4 @@
-// The one switch between PyTorch's behaviour and that of the specification, where the two differ (genesis.torch).
+// Switches between PyTorch's behaviour and that of the specification where they differ (genesis.torch).
 #pragma once
 
 namespace genesis {

@@ -1,4 +1,5 @@
-// A vector whose first N elements live inside it: shapes, strides and gradients of one node rarely need the heap.
+// A vector with inline storage for its first N elements: shapes, strides and gradients of one node rarely need the
+// heap.
 #pragma once
 
 #include <algorithm>
@@ -81,7 +82,7 @@ class InlineVec {
   template <class U>
   void push_back(U&& value) {
     if (size_ == capacity_) {
-      T kept(std::forward<U>(value));  // value may live inside this vector
+      T kept(std::forward<U>(value));  // value may be an element of this vector
       grow(2 * capacity_);
       new (data() + size_++) T(std::move(kept));
       return;
@@ -106,7 +107,7 @@ class InlineVec {
   }
 
  private:
-  // A small array of plain values is copied whole: a copy of a fixed size needs neither a loop nor a call.
+  // A small array of plain values is copied completely: a copy of a fixed size needs neither a loop nor a call.
   static constexpr bool kCopyWhole = std::is_trivially_copyable_v<T> && sizeof(T) * N <= 64;
 
   T* inline_data() { return std::launder(reinterpret_cast<T*>(space_)); }

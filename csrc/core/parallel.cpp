@@ -1,16 +1,14 @@
-// core/parallel.cpp: the thread pool.
+// The thread pool.
 //
-// One job at a time. A submitter takes `busy` (or, failing that, runs its chunks itself), fills in
-// the job, opens the gate, signals workers, and then claims chunks like everybody else: those of its
-// own share first, so that the same part of a tensor meets the same cache in one operation after
-// another, then what is left of the others'. A worker joins by incrementing the gate's count while
-// it is open, and leaves by decrementing it; the submitter closes the gate when no chunk is left and
-// waits for the count to reach zero. So it never waits for a worker that has not woken yet: a late
-// one finds the gate closed.
+// There is one job at a time. A submitter acquires `busy` (if it cannot, it runs its chunks itself), fills in the job,
+// opens the gate, signals workers, and then claims chunks like the workers: those of its own share first, so that the
+// same part of a tensor is processed by the same CPU, and hence cache, in consecutive operations, then the remaining
+// chunks of other shares. A worker joins by incrementing the gate's count while it is open, and leaves by decrementing
+// it; the submitter closes the gate when no chunk is left and waits for the count to reach zero. It therefore never
+// waits for a worker that has not woken up yet: a late worker finds the gate closed.
 //
-// There is no mutex, and all state is constant-initialised and trivially destroyed: nothing can be
-// held across a fork, and workers (detached) may outlive static destructors. Read run_chunks()
-// first.
+// There is no mutex, and all state is constant-initialized and trivially destroyed: nothing can be held across a fork,
+// and workers (detached) may outlive static destructors. Start reading at run_chunks().
 #include "core/parallel.h"
 
 #include <pthread.h>
@@ -37,14 +35,14 @@ namespace {
 thread_local bool in_region = false;
 thread_local bool is_pool_thread = false;
 thread_local bool is_unlocked = false;
-thread_local void* unlocked_state = nullptr;  // what Unlocked gave up
-thread_local int completing = 0;              // scopes that are not left half-way
+thread_local void* unlocked_state = nullptr;  // the state that Unlocked released
+thread_local int completing = 0;              // number of scopes that must complete
 
-// ----- how many CPUs -----
+// ----- number of CPUs -----
 
 int affinity_cpus() {
 #ifdef __linux__
-  // EINVAL until the set is as large as the kernel's.
+  // The call fails with EINVAL until the set is as large as the kernel's.
   for (int cpus = 1024; cpus <= 1 << 18; cpus *= 2) {
     cpu_set_t* set = CPU_ALLOC(cpus);
     if (!set) break;
@@ -67,15 +65,15 @@ int cpus_of_quota(double quota, double period) {
 
 int limit_in(const std::string& folder) {
   double quota = 0, period = 0;
-  std::ifstream v2(folder + "/cpu.max");  // "max 100000" fails to parse: no limit
+  std::ifstream v2(folder + "/cpu.max");  // "max 100000" does not parse: no limit
   if (v2 >> quota >> period) return cpus_of_quota(quota, period);
   std::ifstream v1_quota(folder + "/cpu.cfs_quota_us"), v1_period(folder + "/cpu.cfs_period_us");
   if (v1_quota >> quota && v1_period >> period) return cpus_of_quota(quota, period);
   return 0;
 }
 
-// Any ancestor may carry the limit. In a container the path is often that of the host and absent
-// here; the walk then ends at the mount, which is the container's own group.
+// Any ancestor may have a limit. In a container, the path is often that of the host and does not exist here; the search
+// then ends at the mount, which is the container's own group.
 int cgroup_cpus() {
   int least = 0;
   std::ifstream groups("/proc/self/cgroup");
@@ -108,7 +106,7 @@ int default_num_threads() {
   return std::min(available_cpus(), kMaxThreads);
 }
 
-std::atomic<int> num_threads{0};  // 0: not asked yet. Outside the pool, for it survives a fork.
+std::atomic<int> num_threads{0};  // 0: not determined yet. Not part of the pool, because it survives a fork.
 
 // ----- the pool -----
 
@@ -118,32 +116,32 @@ constexpr uint32_t kOpen = 1u << 31;     // gate: workers may join
 constexpr uint32_t kWaiting = 1u << 30;  // gate: the submitter sleeps until the last worker leaves
 constexpr uint32_t kJoined = kWaiting - 1;
 
-// Consecutive chunks that one thread is to take first.
+// Consecutive chunks that one thread takes first.
 struct alignas(64) Share {
   std::atomic<int64_t> next{0};
-  int64_t end = 0;  // written like the job
+  int64_t end = 0;  // written together with the job
 };
 
 struct alignas(64) Worker {
-  std::atomic<uint32_t> signal{0};  // bit 0: asleep. The rest counts submissions.
-  pthread_t thread{};               // this and the next: the submitter's, guarded by busy
+  std::atomic<uint32_t> signal{0};  // bit 0: asleep. The other bits count submissions.
+  pthread_t thread{};               // this and the next field: used by the submitter, guarded by busy
   int avoided_cpu = -1;             // see keep_off
 };
 
 struct Pool {
   alignas(64) std::atomic<bool> busy{false};
-  // Written by the submitter while the gate is closed and empty, read by those who have joined.
+  // Written by the submitter while the gate is closed and empty, read by the threads that have joined.
   detail::ChunkFn call = nullptr;
   void* f = nullptr;
   int64_t n = 0, grain = 0, chunks = 0;
   int shares = 0;
   std::exception_ptr* error = nullptr;
-  int started = 0;  // workers that exist; guarded by busy
+  int started = 0;  // number of workers; guarded by busy
 
   alignas(64) std::atomic<uint32_t> gate{0};
   alignas(64) std::atomic<bool> failed{false};
   std::atomic<bool> spin{false};
-  Share share[kMaxThreads];  // the submitter's, then the workers'
+  Share share[kMaxThreads];  // the submitter's, followed by the workers'
   Worker workers[kMaxThreads];
 };
 constinit Pool pool;
@@ -156,8 +154,8 @@ void relax() {
 #endif
 }
 
-// True as soon as done() is; false after kSpin, or at once where spinning would only take the CPU
-// from the thread that is waited for.
+// Returns true as soon as done() does; false after kSpin, or immediately if spinning would only take CPU time from the
+// awaited thread.
 template <class Done>
 bool spin_until(Done done) {
   if (done()) return true;
@@ -172,7 +170,7 @@ bool spin_until(Done done) {
   return false;
 }
 
-// The exception being handled ends the job: chunks not yet begun are dropped.
+// The exception being handled ends the job: chunks that have not started are skipped.
 void stop_job() {
   if (!pool.failed.exchange(true)) *pool.error = std::current_exception();
   for (int i = 0; i < pool.shares; ++i) pool.share[i].next.store(pool.share[i].end, std::memory_order_relaxed);
@@ -216,7 +214,7 @@ bool join() {
   return false;
 }
 
-// Sequentially consistent, like wake_workers: notify_one() looks whether anybody waits, and must not do so before the
+// Sequentially consistent, like wake_workers: notify_one() checks for waiting threads and must not do so before the
 // value has changed.
 void leave() {
   if (pool.gate.fetch_sub(1) == (kWaiting | 1)) pool.gate.notify_one();
@@ -234,7 +232,7 @@ void close_gate() {
   pool.gate.store(0, std::memory_order_relaxed);
 }
 
-// Sleeping is announced in the word itself, so waking a worker that spins needs no system call.
+// The word itself says that the worker sleeps, so waking a worker that spins needs no system call.
 uint32_t wait_for_signal(std::atomic<uint32_t>& signal, uint32_t seen) {
   const auto changed = [&] { return signal.load(std::memory_order_acquire) != seen; };
   if (!spin_until(changed)) {
@@ -247,9 +245,9 @@ uint32_t wait_for_signal(std::atomic<uint32_t>& signal, uint32_t seen) {
   return signal.load(std::memory_order_acquire);
 }
 
-// Linux likes to wake a thread on the waker's own CPU, or where it last ran, where it then sits
-// behind the submitter, which computes, until the next balancing: 3 ms instead of 0.03 in a third
-// of the cases measured. So a sleeper is barred from the submitter's CPU first.
+// Linux tends to wake a thread on the waker's CPU, or where it last ran. There it waits behind the submitter, which
+// computes, until the scheduler rebalances: 3 ms instead of 0.03 in a third of the cases measured. We therefore first
+// exclude the submitter's CPU for a sleeping worker.
 void keep_off([[maybe_unused]] Worker& worker, [[maybe_unused]] int cpu) {
 #ifdef __linux__
   if (cpu < 0 || cpu == worker.avoided_cpu || cpu >= CPU_SETSIZE) return;
@@ -265,7 +263,7 @@ void keep_off([[maybe_unused]] Worker& worker, [[maybe_unused]] int cpu) {
 void wake_workers(int64_t count) {
   int cpu = -1;
 #ifdef __linux__
-  if (pool.spin.load(std::memory_order_relaxed)) cpu = sched_getcpu();  // else every CPU is needed
+  if (pool.spin.load(std::memory_order_relaxed)) cpu = sched_getcpu();  // otherwise every CPU is needed
 #endif
   for (int64_t i = 0; i < count; ++i) {
     Worker& worker = pool.workers[i];
@@ -286,7 +284,7 @@ void work(int index) {
   }
 }
 
-// In the child of a fork the workers do not exist, and whoever held the pool does not either.
+// In the child of a fork, neither the workers nor the thread that held the pool exist.
 void forget_workers() {
   for (int i = 0; i < pool.started; ++i) {
     pool.workers[i].signal = 0;
@@ -301,7 +299,7 @@ void forget_workers() {
 void start_workers(int count) {
   static constinit bool handles_fork = false;
   if (!handles_fork) handles_fork = pthread_atfork(nullptr, nullptr, forget_workers) == 0;
-  sigset_t all, before;  // signals are for the interpreter's threads
+  sigset_t all, before;  // signals are handled by the interpreter's threads
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
@@ -311,7 +309,7 @@ void start_workers(int count) {
       worker.thread = thread.native_handle();
       thread.detach();
     }
-  } catch (const std::exception&) {  // no more threads to be had, or no memory for one: go on with those there are
+  } catch (const std::exception&) {  // no more threads, or no memory for one: continue with the existing ones
     num_threads.store(pool.started + 1, std::memory_order_relaxed);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -333,9 +331,10 @@ struct Region {
 
 UnlockHooks unlock_hooks;
 
-// ----- kernels that run outside the interpreter lock -----
+// ----- kernels that run without the GIL -----
 
-// Scopes of Unlocked that gave the lock up. It rises with the lock held, and falls before the lock is taken back.
+// The number of Unlocked scopes that released the GIL. It is incremented with the GIL held, and decremented before the
+// GIL is acquired again.
 std::atomic<int> kernels{0};
 
 struct Postponed {
@@ -346,7 +345,7 @@ std::vector<Postponed>& postponed() {
   static auto* list = new std::vector<Postponed>;  // never destroyed: threads may outlive static destructors
   return *list;
 }
-// With the lock held, so that no kernel begins meanwhile.
+// With the GIL held, so that no kernel starts meanwhile.
 void run_postponed() {
   while (!postponed().empty() && kernels.load(std::memory_order_acquire) == 0) {
     const Postponed next = postponed().back();
@@ -360,12 +359,12 @@ void run_postponed() {
 namespace detail {
 
 void run_chunks(int64_t n, int64_t grain, ChunkFn call, void* f) {
-  if (n <= 0) return;  // reached only with a grain below n
+  if (n <= 0) return;  // only called with a grain below n
   if (grain < 1) grain = 1;
   if (in_region) return run_serial(n, grain, call, f);
 
-  // Outermost, so that the pool is free again before this thread queues for the interpreter lock:
-  // who holds that lock may want the pool.
+  // Outermost, so that the pool is free before this thread waits for the GIL: the thread that holds the GIL may need
+  // the pool.
   Unlocked unlocked;
   Region region;
   const int threads = get_num_threads();
@@ -434,7 +433,7 @@ bool in_parallel_region() { return in_region; }
 
 void set_unlock_hooks(UnlockHooks hooks) {
   unlock_hooks = hooks;
-  // Threads that computed do not exist in the child of a fork.
+  // Threads that were computing do not exist in the child of a fork.
   pthread_atfork(nullptr, nullptr, [] { kernels.store(0, std::memory_order_relaxed); });
 }
 
@@ -456,7 +455,7 @@ Unlocked::~Unlocked() {
   run_postponed();
 }
 
-// To Unlocked it looks as if the lock had been given up already.
+// For Unlocked, the GIL appears to be released already.
 KeepLocked::KeepLocked() : before_(is_unlocked) { is_unlocked = true; }
 KeepLocked::~KeepLocked() { is_unlocked = before_; }
 
@@ -464,13 +463,13 @@ void check_interrupt() {
   using Clock = std::chrono::steady_clock;
   constexpr auto kEvery = std::chrono::milliseconds(200);
   static thread_local Clock::time_point next;
-  if (is_pool_thread) {  // the submitter asks, and the others follow
+  if (is_pool_thread) {  // the submitter checks, and the others follow
     if (pool.failed.load(std::memory_order_relaxed)) throw Interrupted();
     return;
   }
   if (completing > 0 || !unlock_hooks.interrupted) return;
   const bool locked = !is_unlocked;
-  if (!locked && !unlocked_state) return;  // the lock is held and must stay so, or is not ours
+  if (!locked && !unlocked_state) return;  // the GIL must stay held, or is not ours
   const Clock::time_point now = Clock::now();
   if (now < next) return;
   next = now + kEvery;
@@ -503,8 +502,8 @@ void after_kernels(void (*f)(void*), void* argument) {
   f(argument);
 }
 
-// A thread that computes gets the lock only to begin the next kernel. So the lock is kept while waiting, in turns: long
-// enough for a kernel to end, and given up in between, for a thread that must have it to end.
+// A thread that computes acquires the GIL only to start the next kernel. We therefore hold the GIL while waiting, in
+// turns: long enough for a kernel to end, and released in between for threads that need it to finish.
 void await_kernels() {
   using Clock = std::chrono::steady_clock;
   while (kernels.load(std::memory_order_acquire) > 0) {

@@ -1,8 +1,8 @@
-// The one thread pool, and how work is cut for it.
+// The thread pool, and how work is split for it.
 //
-// [0, n) is always cut into the same chunks, [k * grain, min(n, (k + 1) * grain)), however many
-// threads there are and whether or not they are used: a reduction that keeps one partial result per
-// chunk is bitwise the same for 1, 2 or 7 threads. Work of one chunk runs inline and costs nothing.
+// [0, n) is always split into the same chunks, [k * grain, min(n, (k + 1) * grain)), for any number of threads: a
+// reduction with one partial result per chunk is bitwise identical for 1, 2 or 7 threads. A single chunk runs inline,
+// without overhead.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ void set_num_threads(int n);
 /// True inside parallel_for's body (if it was cut into several chunks) and on pool threads.
 bool in_parallel_region();
 
-// The interpreter lock, which the core cannot see. `release` gives it up and returns what `acquire`
-// needs to take it back, or nullptr if this thread did not hold it (`acquire` is then not called).
-// `interrupted`, called with the lock held, says whether the user asked to stop (Ctrl-C).
+// Access to the GIL, which the core does not know. `release` releases it and returns what `acquire` needs to reacquire
+// it, or nullptr if this thread did not hold it (`acquire` is then not called). `interrupted`, called with the GIL
+// held, returns whether the user requested an interrupt (Ctrl-C).
 struct UnlockHooks {
   void* (*release)();
   void (*acquire)(void*);

@@ -1,8 +1,8 @@
-// Blocks of a fixed size for small objects that come and go with every operation: tensor headers,
-// graph nodes. A block is 16-byte aligned and never returns to the system. Sizes are rounded up to
-// a multiple of 16, and all Pool<Size> of one multiple share a list.
+// Blocks of a fixed size for small objects that are created by every operation: tensor headers and graph nodes. Blocks
+// are aligned to 16 bytes; empty_cache() releases spans whose blocks are all free. Sizes are rounded up to a multiple
+// of 16, and all Pool<Size> with the same multiple share a list.
 //
-// No locks: call with the interpreter lock held. Bypassed under AddressSanitizer.
+// There are no locks: call with the GIL held. Bypassed under AddressSanitizer.
 #pragma once
 
 #include <cstddef>

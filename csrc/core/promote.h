@@ -6,7 +6,8 @@
 
 namespace genesis {
 
-// The type of Python floats and of results that turn integers into floats; float32 unless set_default_dtype says else.
+// The dtype of Python floats and of operations that convert integers to floats; float32 unless set_default_dtype
+// changes it.
 inline DType default_dtype = DType::Float32;
 
 namespace dtype_table {
@@ -15,7 +16,7 @@ inline constexpr uint8_t kNoPromotion = 255;
 
 constexpr bool integer(DType t) { return info(t).kind == K::Unsigned || info(t).kind == K::Signed; }
 
-// The first type of a kind with elements of at least `size` bytes that kernels compute in.
+// The first dtype of a kind with elements of at least `size` bytes that kernels compute in.
 constexpr uint8_t smallest(NumberKind kind, int size) {
   for (const DTypeInfo& t : kTable)
     if (t.kind == kind && t.size >= size && !t.storage_only) return static_cast<uint8_t>(t.dtype);

@@ -1,4 +1,4 @@
-// core/random.cpp: the parts of random.h that have state.
+// The parts of random.h that have state.
 #include "core/random.h"
 
 #include <random>

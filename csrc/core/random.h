@@ -1,11 +1,10 @@
-// Random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
-// 2011). It is a function of a key and a counter, without state: a draw reserves counters once, and
-// element i takes word i % 4 of counter base + i / 4 (float32), or words 2 (i % 2) and the next of
-// counter base + i / 2 (float64), whichever thread computes it. So the numbers depend on the seed
-// and on the draws before, never on threads.
+// Random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). It is a
+// function of a key and a counter, without state: a draw reserves counters once, and element i takes word i % 4 of
+// counter base + i / 4 (float32), or words 2 (i % 2) and the next of counter base + i / 2 (float64), whichever thread
+// computes it. The numbers therefore depend on the seed and on previous draws only, never on threads.
 //
-// The functions are always inlined: kernels compile them per instruction set, and a shared
-// out-of-line copy could be that of the wrong one.
+// The functions are always inlined: kernels compile them per instruction set, and a shared out-of-line copy could be
+// that of the wrong one.
 #pragma once
 
 #include <array>
@@ -42,7 +41,7 @@ GENESIS_INLINE uint64_t join_words(uint32_t high, uint32_t low) { return uint64_
 
 /// floor(x / 2^8) 2^-24: uniform on [0, 1), 24 bits, exact in float32.
 GENESIS_INLINE float uniform_float(uint32_t x) {
-  return static_cast<float>(static_cast<int32_t>(x >> 8)) * 0x1p-24f;  // int: AVX2 has no unsigned
+  return static_cast<float>(static_cast<int32_t>(x >> 8)) * 0x1p-24f;  // signed: AVX2 has no unsigned conversion
 }
 
 /// floor(x / 2^11) 2^-53: uniform on [0, 1), 53 bits, exact in float64. x = join_words(w0, w1).

@@ -1,4 +1,4 @@
-// A Python number as an operand: it has a kind, which takes part in promotion weakly, but no dtype and no tensor.
+// A Python number as an operand: its kind takes part in type promotion weakly, but it has no dtype and is no tensor.
 #pragma once
 
 #include <complex>
@@ -45,7 +45,7 @@ struct Scalar {
   bool is_float() const { return kind == Float; }
   bool is_complex() const { return kind == Complex; }
   bool is_inexact() const { return kind >= Float; }
-  // The type in which the value is stored, and that a view on it has.
+  // The dtype in which the value is stored, and of a view of it.
   DType storage_dtype() const {
     return kind == Float ? DType::Float64 : kind == Complex ? DType::Complex128 : DType::Int64;
   }

@@ -8,7 +8,8 @@
 
 namespace genesis {
 
-// Small tensors keep header and data in one block; past this size the header would spoil the size class.
+// Small tensors keep header and data in one block; for larger ones, the header would waste memory in the next size
+// class.
 static constexpr size_t kHeader = 64;
 static constexpr size_t kTogether = 4096;
 static_assert(sizeof(Storage) <= kHeader);
@@ -79,12 +80,12 @@ Storage* Storage::borrow(void* data, size_t nbytes, void* owner, void (*done)(vo
   return s;
 }
 
-static int64_t meta_storages = 0;  // counted with the interpreter lock held
+static int64_t meta_storages = 0;  // counted with the GIL held
 
 int64_t Storage::num_without_memory() { return meta_storages; }
 
 Storage* Storage::without_memory(size_t nbytes) {
-  // Addresses that no memory has. Storages do not overlap, so that views and aliases are found as on the CPU.
+  // Addresses without memory. Storages do not overlap, so that views and aliases are detected as on the CPU.
   static constexpr uintptr_t kFirst = uintptr_t{1} << 62, kEnd = uintptr_t{3} << 62;
   static uintptr_t next = kFirst;
   auto* s = new (Pool<sizeof(Storage)>::take()) Storage;

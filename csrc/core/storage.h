@@ -7,7 +7,7 @@
 
 namespace genesis {
 
-// An object that needs the present contents of a storage: copy() is called before the next write. It is in the list of
+// An object that needs the current contents of a storage: copy() is called before the next write. It is in the list of
 // the storage from construction to destruction, or until copy() was called.
 class Keeper {
  public:
@@ -22,7 +22,7 @@ class Keeper {
   ~Keeper() { leave(); }
 
  private:
-  Keeper** list_ = nullptr;  // the storage's list, while on it
+  Keeper** list_ = nullptr;  // the storage's list while it contains this
   Keeper *next_ = nullptr, *previous_ = nullptr;
 };
 
@@ -42,7 +42,7 @@ struct Storage {
   // Memory that another object owns: `done(owner)` is called when the last tensor is destroyed.
   static Storage* borrow(void* data, size_t nbytes, void* owner, void (*done)(void* owner));
 
-  // Of the meta device.
+  // For the meta device.
   static Storage* without_memory(size_t nbytes);
   static int64_t num_without_memory();  // how many of these exist
 
@@ -55,7 +55,7 @@ struct Storage {
     while (keepers) [[unlikely]] {
       Keeper* const first = keepers;
       first->copy();
-      first->leave();  // if it did not by itself
+      first->leave();  // if it did not do so itself
     }
   }
   void written(const char* op) {

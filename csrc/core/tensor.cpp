@@ -14,7 +14,7 @@ TensorImpl* TensorImpl::create(Storage* storage, char* data, DType dtype) {
   try {
     place = Pool<sizeof(TensorImpl)>::take();
   } catch (...) {
-    if (storage->refs == 0) storage->free(storage);  // it was made for this tensor
+    if (storage->refs == 0) storage->free(storage);  // it was created for this tensor
     throw;
   }
   auto* impl = new (place) TensorImpl(storage, data, dtype);
@@ -23,12 +23,13 @@ TensorImpl* TensorImpl::create(Storage* storage, char* data, DType dtype) {
 }
 
 void TensorImpl::destroy() noexcept {
-  extras.reset();  // what it keeps may be on a list of the storage, so it goes before that
+  extras.reset();  // first, because its members may be in a list of the storage
   this->~TensorImpl();
   Pool<sizeof(TensorImpl)>::give(this);
 }
 
-// Too large a product wraps: numel() refuses such a shape, unless it is empty, and then no stride is ever used.
+// Products that are too large wrap around: numel() rejects such a shape unless it is empty, and then strides are never
+// used.
 static int64_t wrapping_product(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
@@ -136,7 +137,7 @@ Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t of
   impl->strides = strides;
   impl->geometry_changed();
   impl->inference = t->inference;
-  if (impl->numel == 0) {  // no element, but still a place, from which as_strided() counts
+  if (impl->numel == 0) {  // no elements, but still an offset, which as_strided() uses
     int64_t first;
     const bool inside = !__builtin_add_overflow(t.offset(), offset, &first) && first >= 0 &&
                         first <= static_cast<int64_t>(t->storage->nbytes) / item;

@@ -38,10 +38,10 @@ class TensorImpl final : public Counted {
   int64_t numel = 1;
   DType dtype;
   bool contiguous = true;
-  bool requires_grad = false;  // for a leaf: asked for; otherwise: has a grad_fn
+  bool requires_grad = false;  // for a leaf: requested; otherwise: has a grad_fn
   bool parameter = false;      // nn.Parameter: may be updated in place though a leaf
-  bool inference = false;      // made in inference mode: never enters a graph
-  uint32_t output_index = 0;   // which output of grad_fn this is
+  bool inference = false;      // created in inference mode: never enters a graph
+  uint32_t output_index = 0;   // index among the outputs of grad_fn
   Ref<Counted> grad_fn;        // a Node
   std::unique_ptr<TensorExtras> extras;
 
@@ -101,23 +101,23 @@ class Tensor {
   Ref<TensorImpl> impl_;
 };
 
-// How many elements a tensor of `shape` has; raises where that is more than an int64_t can hold.
+// The number of elements of `shape`; raises if it exceeds int64_t.
 int64_t numel(const Dims& shape, const char* op = nullptr);
 Dims contiguous_strides(const Dims& shape);
 
-// New memory, not initialised, contiguous.
+// New, uninitialized, contiguous memory.
 Tensor empty(const Dims& shape, DType dtype);
-// New memory in the layout of `like` when that is dense, else contiguous.
+// New memory in the layout of `like` if that is dense, otherwise contiguous.
 Tensor empty_like(const Tensor& like, DType dtype);
 inline Tensor empty_like(const Tensor& like) { return empty_like(like, like.dtype()); }
-// Another tensor on the same storage, outside any graph; `offset` in elements of `t`'s type from t's first element.
+// Another tensor on the same storage, outside any graph. `offset` is in elements of `t`'s dtype from t's first element.
 // Checks that it stays within the storage.
 Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset = 0);
 inline Tensor alias(const Tensor& t) { return alias(t, t.shape(), t.strides()); }
 
-// Shapes.
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b);
-// `dim` counted from the front; raises IndexError naming `op` when out of range. A 0-d tensor takes -1 and 0.
+// `dim` counted from the front; raises an IndexError that names `op` if it is out of range. A 0-d tensor accepts -1 and
+// 0.
 int wrap_dim(const char* op, int64_t dim, int ndim);
 
 }  // namespace genesis

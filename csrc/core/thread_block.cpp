@@ -18,7 +18,7 @@ struct Entry {
   ThreadBlock block;
 };
 struct Entries {
-  std::vector<Entry> list;  // a thread uses a dozen, so that a search is short
+  std::vector<Entry> list;  // a thread has about a dozen, so a search is short
   ~Entries() {
     for (Entry& e : list) release(e.block);
   }

@@ -7,7 +7,7 @@
 
 namespace genesis {
 
-inline constexpr int kMaxDims = 64;  // of any tensor: loops over dimensions keep their state on the stack
+inline constexpr int kMaxDims = 64;  // for any tensor: loops over dimensions keep their state on the stack
 
 struct View {
   void* data;

@@ -1,12 +1,12 @@
-// One backward pass. Read Pass::run first.
+// One backward pass. Start reading at Pass::run.
 //
-// 1. discover() walks from the roots, iteratively, and counts how many gradients each node will receive; with
-//    particular tensors wanted, it also marks the nodes that lead to them.
-// 2. run() takes nodes whose gradients have all arrived, newest first, calls their rule, and passes the results on.
-//    The order depends on the graph alone, so a sum of gradients is always taken in the same order.
+// 1. discover() traverses the graph from the roots, iteratively, and counts how many gradients each node will receive.
+//    If the gradients of particular tensors are requested, it also marks the nodes that lead to them.
+// 2. run() takes nodes whose gradients have all arrived, newest first, calls their rule, and passes the results on. The
+//    order depends on the graph only, so a sum of gradients is always computed in the same order.
 //
-// The bookkeeping of a node is a Slot. The node remembers the number of its slot; only when another pass is under way
-// (a backward inside a hook, or in another thread) is a map used instead, since a node has fields for one pass only.
+// The bookkeeping of a node is a Slot. The node stores the index of its slot; if another pass is running (a backward
+// inside a hook, or in another thread), a map is used instead, because a node has fields for one pass only.
 #include "engine/backward.h"
 
 #include <algorithm>
@@ -37,8 +37,8 @@ Edge recorded_edge(const Tensor& x) {
 
 struct Slot {
   Node* node;
-  uint32_t pending = 0;     // gradients still to come
-  uint32_t next_child = 0;  // of the walk in discover()
+  uint32_t pending = 0;     // gradients that have not arrived yet
+  uint32_t next_child = 0;  // of the traversal in discover()
   bool needed = true;
   bool captured = false;
   Grads grads = {};  // one for each output of the node
@@ -96,7 +96,7 @@ class Pass {
   Options options_;
   uint64_t id_;
   bool exclusive_;
-  Pass* outer_;  // a pass of this thread in one of whose hooks or rules this one runs
+  Pass* outer_;  // the pass of this thread during which this one runs, in a hook or a rule
   uint64_t outer_unwanted_;
   std::vector<Slot> slots_;
   std::unordered_map<Node*, uint32_t> map_;
@@ -158,7 +158,7 @@ bool special(const Tensor& x, const Tensor& y) {
   return special_gradients.is_one(x) || (y.defined() && special_gradients.is_one(y));
 }
 
-// Into `sum`, which is undefined at first.
+// Adds to `sum`, which is undefined at first.
 void add_gradient(Tensor& sum, Tensor&& grad, bool create_graph) {
   if (!sum.defined()) {
     sum = std::move(grad);
@@ -180,7 +180,7 @@ void Pass::deliver(Slot& slot, uint32_t index, Tensor&& grad) {
   add_gradient(slot.grads[static_cast<int>(index)], std::move(grad), options_.create_graph);
 }
 
-// Gradients that are shown to a hook, which may change their values, but not their shapes or dtypes.
+// Gradients that are passed to a hook, which may change their values, but not their shapes or dtypes.
 class Shown {
  public:
   explicit Shown(const Grads& grads) : grads_(grads) {
@@ -207,7 +207,7 @@ class Shown {
 };
 
 Tensor call_hook(Hook& hook, Tensor grad, bool create_graph) {
-  if (!hook.object()) return grad;  // removed, perhaps by the hook before it
+  if (!hook.object()) return grad;  // removed, perhaps by the previous hook
   capture::interrupt("a hook of a tensor runs");
   if (!create_graph && !grad.exclusive() && !grad->foreign()) grad = ops::clone(grad);  // the hook may write to it
   const Shown shown(Grads{grad});
@@ -219,7 +219,7 @@ Tensor call_hook(Hook& hook, Tensor grad, bool create_graph) {
   return replaced;
 }
 
-// Copies of the lists: a hook may add and remove hooks.
+// Copies the lists, because a hook may add and remove hooks.
 void run_before(Node& node, Grads& grads) {
   NodeExtras* extras = node.extras_if_any();
   if (!extras || extras->pre_hooks.empty()) return;
@@ -268,7 +268,7 @@ void Pass::run_tensor_hooks(Node* node, Grads& grads) {
 
 void Pass::run_leaf(AccumulateGrad& node, Grads& grads) {
   const Tensor leaf = node.leaf;
-  // A tape also receives gradients of tensors that do not require grad, but only those that do keep theirs.
+  // A tape also receives gradients of tensors that do not require grad, but only those that require grad store them.
   if (!leaf->requires_grad) return;
   run_before(node, grads);
   const bool hooked = node.extras_if_any() && !node.extras_if_any()->post_hooks.empty();
@@ -386,7 +386,7 @@ std::vector<Tensor> Pass::run() {
   for (auto& [edge, grad] : roots_) {
     Slot* slot = find(edge.node.get());
     const auto number = static_cast<uint32_t>(slot - slots_.data());
-    // A root below another root waits for it; the same root twice starts once.
+    // A root below another root waits for it; a repeated root starts once.
     if (slot->pending == 0) {
       slot->pending = UINT32_MAX;
       ready(number);
@@ -411,7 +411,7 @@ std::vector<Tensor> Pass::run() {
 uint64_t current_pass() { return Pass::current ? Pass::current->id() : 0; }
 bool runs(Node* node) { return Pass::current && Pass::current->runs(node); }
 
-// The first gradient of a leaf: a buffer that nothing else shares, with the layout of the leaf.
+// The first gradient of a leaf: a buffer that is not shared, with the layout of the leaf.
 static Tensor first_grad(const Tensor& leaf, Tensor&& grad) {
   auto lies_as = [&](const Tensor& other) {
     for (int d = 0; d < grad.dim(); ++d)

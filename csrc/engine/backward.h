@@ -8,7 +8,7 @@
 
 namespace genesis::engine {
 
-// Sees every gradient that arrives, after hooks.
+// Receives every gradient, after hooks.
 class Sink {
  public:
   virtual void arrived(Node& node, const Grads& grads) = 0;
@@ -19,40 +19,39 @@ class Sink {
 
 // How the rule of a node is applied to a batch of gradients.
 enum class RowRule : uint8_t {
-  EachRow,      // to one after the other
-  Elementwise,  // to all: the new dimension broadcasts like any other, and results have the shape of the gradient
-  Broadcasts,   // to all: operators take dimensions in front of their own
+  EachRow,      // to one row after another
+  Elementwise,  // to all rows: the new dimension broadcasts like any other, and results have the shape of the gradient
+  Broadcasts,   // to all rows: operators accept additional leading dimensions
 };
 
 struct Options {
   bool retain_graph = false;
   bool create_graph = false;
-  bool accumulate = true;  // into .grad of leaves; otherwise only return what was asked for
+  bool accumulate = true;  // into .grad of leaves; otherwise only return the requested gradients
   Sink* sink = nullptr;
-  // More than 0: gradients are batches with so many rows along a new first dimension, and `row_rule` says how rules
-  // take them.
+  // If positive, gradients are batches with this many rows along a new first dimension, and `row_rule` says how rules
+  // handle them.
   int64_t rows = 0;
   RowRule (*row_rule)(const Node& node) = nullptr;
 };
 
-// Gradients of sum(roots[i] * grads[i]). With `wanted` empty, every leaf that is reached accumulates its gradient.
-// Otherwise only what leads to `wanted` is run; the result has one tensor for each (undefined where none arrived),
-// and with `accumulate` set they are added to .grad too. An undefined grads[i] stands for 1 and needs a scalar root.
+// Gradients of sum(roots[i] * grads[i]). If `wanted` is empty, every reached leaf accumulates its gradient. Otherwise
+// only the nodes that lead to `wanted` run; the result has one tensor for each (undefined if no gradient arrived), and
+// with `accumulate` they are added to .grad too. An undefined grads[i] means 1 and requires a scalar root.
 std::vector<Tensor> backward(const char* caller, std::span<const Tensor> roots, std::span<const Tensor> grads,
                              std::span<const Tensor> wanted, Options options);
 
-// Adds `grad` to the gradient of a leaf, in place where nobody else can see it.
+// Adds `grad` to the gradient of a leaf, in place if nothing else refers to it.
 void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph);
 
-// Gradients whose values are not where a dense tensor has them (sparse ones). They are added by `add`. Both are null
-// until there are such tensors.
+// Gradients that are not dense (sparse ones). They are added by `add`. Both are null until there are such tensors.
 struct SpecialGradients {
   bool (*is_one)(const Tensor& grad) = nullptr;
   Tensor (*add)(const Tensor& x, const Tensor& y) = nullptr;
 };
 inline constinit SpecialGradients special_gradients;
 
-// Of the pass that this thread runs: a number of its own (0 outside), and whether it will run `node`, or has.
+// The id of the pass that this thread runs (0 outside), and whether it will run `node` or has run it.
 uint64_t current_pass();
 bool runs(Node* node);
 

@@ -13,13 +13,13 @@ Dims batch_of(int64_t n, const Dims& shape);
 // Gradient i of a batch.
 Grads row(const Grads& batch, int64_t i);
 
-// The opposite: one batch of all rows. Where only some rows have a gradient, the others are zeros.
+// The inverse: one batch of all rows. If only some rows have a gradient, the others are zeros.
 Grads stack_rows(const std::vector<Grads>& rows);
 
-// sum_to() of every row.
+// sum_to() for every row.
 Tensor sum_rows_to(const Tensor& batch, const Dims& shape);
 
-// What an elementwise rule made of a batch `dy`; it may have left out the batch where it does not depend on dy.
+// The result of an elementwise rule for a batch `dy`, with the batch dimension added if the rule does not depend on dy.
 Tensor with_rows(Tensor grad, const Tensor& dy, const Dims* shape);
 
 }  // namespace genesis::engine

@@ -1,8 +1,8 @@
-// Kernel calls as a capture records them: the arguments, copied, and where memory of tensors is among them.
+// Kernel calls as a capture records them: a copy of the arguments, and the positions of tensor memory among them.
 //
-// An argument is a number, an enum, a View, a pointer to the memory of a tensor (const if it is only read), or a struct
-// that shows what it holds: a member `template <class A> void arguments(A& a)`, which hands each View, pointer and
-// array to `a`. A kernel with arguments of another kind cannot be captured.
+// An argument is a number, an enum, a View, a pointer to tensor memory (const if it is only read), or a struct that
+// describes its members: its member function `template <class A> void arguments(A& a)` passes each View, pointer and
+// array to `a`. Kernels with arguments of other types cannot be captured.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace genesis::capture {
 
-// Calls a kernel with the arguments at `pack`.
+// Calls a kernel with the arguments stored at `pack`.
 using Thunk = int64_t (*)(void (*fn)(), void* pack);
 
-// The call that is being recorded, as the recorder sees it.
+// The interface through which the arguments of a call describe themselves to the recorder.
 class Arguments {
  public:
-  // Bit i of `writes`: argument i, counting Views only, is written.
+  // Bit i of `writes` is set if the kernel writes argument i, counting Views only.
   explicit Arguments(unsigned writes) : writes_(writes) {}
 
   template <class T>
@@ -36,13 +36,13 @@ class Arguments {
   void array(const T*& x, int64_t n) {
     if (x) x = static_cast<const T*>(constant(x, n * static_cast<int64_t>(sizeof(T))));
   }
-  // The place of a draw in the sequence of the generator.
+  // The position of a draw in the sequence of the random number generator.
   virtual void draw(uint64_t& seed, uint64_t& counter) = 0;
 
  protected:
   ~Arguments() = default;
   virtual void view(View& x, bool written) = 0;
-  virtual void pointer(void* x, bool written) = 0;  // x: where the pointer is
+  virtual void pointer(void* x, bool written) = 0;  // x: the address of the pointer
   virtual void unknown() = 0;
   virtual const void* constant(const void* data, int64_t bytes) = 0;
 
@@ -55,7 +55,7 @@ class Arguments {
   unsigned writes_;
 };
 
-// Arguments one after another, which can be copied as bytes.
+// Arguments stored one after another in a struct that can be copied bytewise.
 template <class... T>
 struct Pack {
   template <class F, class... Before>
@@ -95,8 +95,9 @@ struct CallInfo {
   void (*visit)(void* pack, Arguments& arguments);
 };
 
-// The recorder's side. `begin` returns memory for the pack, or null if this call is not recorded; `ready` is called
-// when the pack is filled, and `end` after the kernel: a result that is a whole number must recur in every replay.
+// The recorder's side. `begin` returns memory for the pack, or null if the call is not recorded. `ready` is called when
+// the pack is filled, and `end` after the kernel. If a kernel returns an integer, every replay must return the same
+// one.
 void* begin(const CallInfo& info);
 void ready();
 void end(bool returns, bool whole, int64_t value);

@@ -1,11 +1,12 @@
-// How a kernel is found at run time.
+// Kernels and how they are selected at run time.
 //
-// A kernel file is compiled once per instruction set, each time with another GENESIS_ISA (baseline, avx2, avx512),
-// which names the namespace that its functions live in. A header declares the kernel as a variable,
+// A kernel file is compiled once per instruction set with a different GENESIS_ISA (baseline, avx2, avx512), which is
+// also the namespace of its functions. A header declares the kernel as a variable,
 //
 //   inline constinit Kernel<void(View out, View x)> exp;            // kernels/elementwise/unary.h
 //
-// and the file defines the function of that name and offers it; the best offer that this CPU can run wins:
+// and the file defines a function of that name and registers it. The best registered version that the CPU supports is
+// called:
 //
 //   namespace genesis::kernels::GENESIS_ISA {
 //   void exp(View out, View x) { ... }
@@ -28,7 +29,7 @@ template <class R, class... Args>
 struct Kernel<R(Args...)> {
   R (*fn)(Args...) = nullptr;
   int rank = -1;
-  unsigned writes = 1;  // bit i: of the arguments that are Views, number i is written
+  unsigned writes = 1;  // bit i is set if argument i, counting Views only, is written
   const char* name = nullptr;
 
   R operator()(Args... args) const {
@@ -48,7 +49,7 @@ struct Kernel<R(Args...)> {
   }
 
  private:
-  // What a kernel that looks for something bad in its input returns if there is none.
+  // The result of a kernel that searches its input for invalid values, if there are none.
   static R skipped() {
     if constexpr (std::is_same_v<R, bool>) return true;
     else if constexpr (!std::is_void_v<R>) return R(-1);

@@ -1,4 +1,4 @@
-// Memory that a thread keeps from call to call, for kernels that copy operands into another arrangement.
+// Memory that a thread reuses between calls, for kernels that copy operands into another layout.
 #pragma once
 
 #include "core/thread_block.h"
@@ -6,7 +6,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// Each thread has its own memory for each Scratch. Contents do not survive get().
+// Each thread has its own memory for each Scratch. get() invalidates earlier contents.
 template <class T>
 class Scratch {
  public:

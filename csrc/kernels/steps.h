@@ -1,4 +1,4 @@
-// Long loops that ask for Ctrl-C on their way. Part of the kernel files that are compiled per instruction set.
+// Long loops that check for Ctrl-C at intervals. Included by kernel files, which are compiled per instruction set.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 namespace genesis::kernels::GENESIS_ISA {
 
 inline constexpr int64_t kStep = int64_t{1} << 14;
-// For elements that are written anywhere: each may be the first on its page of 2 MB, which the system clears before.
+// For elements written at random positions: each may be the first on its 2 MB page, which the kernel clears on first
+// access.
 inline constexpr int64_t kScatterStep = 64;
 
 // Calls f(begin, end) for parts of at most `step` elements.
@@ -23,7 +24,7 @@ template <class F>
   }
 }
 
-inline constexpr int64_t kLongSort = int64_t{1} << 16;  // shorter ones take no time
+inline constexpr int64_t kLongSort = int64_t{1} << 16;  // shorter sorts need no checks
 
 template <class It>
 void sort_in_steps(It first, It last) {

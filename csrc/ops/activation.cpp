@@ -17,7 +17,7 @@ static Tensor result(const char* op, const Tensor& x, Out out) {
   return out ? destination(op, x.shape(), x.dtype(), out) : empty_like(x);
 }
 
-// 1 where x > 0, else 0, of x's type: a constant for the graph.
+// 1 where x > 0, otherwise 0, in x's dtype: a constant for the graph.
 static Tensor positive(const Tensor& x) {
   const WithGradMode off(false);
   Tensor step = empty_like(x);

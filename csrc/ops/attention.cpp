@@ -1,6 +1,6 @@
-// Inputs of any number of dimensions become (batch, heads, rows, dim); attend() then works in blocks, keeping only the
-// logarithm of each row's sum. So do attend_backward(), its gradient, and second(), the gradient of that one. From the
-// third derivative on, the weights are written out in differentiable operations instead: Weights.
+// Inputs with any number of dimensions are reshaped to (batch, heads, rows, dim). attend() works in blocks and stores
+// only the logarithm of the sum of each row. So do attend_backward(), its gradient, and second(), the gradient of that.
+// From the third derivative on, differentiable operations on the full weights are used: Weights.
 #include "ops/attention.h"
 
 #include <algorithm>
@@ -31,14 +31,14 @@ Tensor wide(const Tensor& x) { return is_half(x.dtype()) ? cast(x, DType::Float3
 Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 View view_of(const Tensor& x) { return x.defined() ? x.view() : View{nullptr, DType::Bool, 0, nullptr, nullptr}; }
 
-// Rows of contiguous elements, as the kernels want them; outside the graph.
+// Returns x with contiguous rows, as the kernels require; outside the graph.
 Tensor with_rows(const Tensor& x) {
   const WithGradMode off(false);
   return x.size(-1) == 1 || x.stride(-1) == 1 ? x : contiguous(x);
 }
 
-// Memory for (batch, heads, rows, dim) whose dimensions lie in the order of those of `like`: what was split into heads
-// by a transpose will be joined again by one.
+// Memory for (batch, heads, rows, dim) with the dimension order of `like`: heads that were split by a transpose are
+// joined again without a copy.
 Tensor empty_heads(const Tensor& like, int64_t dim) {
   InlineVec<int, 4> order{0, 1, 2};
   std::sort(order.begin(), order.end(),
@@ -53,7 +53,7 @@ Tensor empty_heads(const Tensor& like, int64_t dim) {
   return empty_strided({like.size(0), like.size(1), like.size(2), dim}, strides, like.dtype());
 }
 
-// Heads of k or v, each repeated for the heads of q that it serves; and the sum of gradients over those.
+// Repeats the heads of k or v for the heads of q that share them; and the sum of gradients over those.
 Tensor repeat_heads(const Tensor& x, int64_t heads) {
   const int64_t b = x.size(0), h = x.size(1), n = x.size(2), dim = x.size(3);
   if (h == heads) return x;
@@ -77,7 +77,7 @@ struct Weights {
       const Tensor query = reshape(arange(0, queries, 1, DType::Int64), {queries, 1});
       score = masked_fill(score, gt(arange(0, keys, 1, DType::Int64), query), none);
     }
-    if (mask.defined()) {  // a row without keys: softmax would make NaN of it
+    if (mask.defined()) {  // a row without keys: softmax would yield NaN
       const Tensor empty_row = all(eq(score, none), {-1}, true);
       kept = masked_fill(softmax(masked_fill(score, empty_row, 0), -1), empty_row, 0);
     } else {
@@ -96,7 +96,7 @@ Tensor attend_openly(const Tensor& q, const Tensor& k, const Tensor& v, const Te
   return cast(matmul(w.dropped(w.kept), repeat_heads(wide(v), q.size(1))), q.dtype());
 }
 
-// What kernels/attention/second.cpp computes, with its names.
+// The computation of kernels/attention/second.cpp in differentiable operations, with the same names.
 Grads second_openly(const Grads& arrived, const Tensor& dy, const Tensor& query, const Tensor& key, const Tensor& value,
                     const Tensor& mask, const Options& o) {
   const int64_t heads = query.size(1);
@@ -122,15 +122,15 @@ Grads second_openly(const Grads& arrived, const Tensor& dy, const Tensor& query,
           mask.defined() && is_floating(mask.dtype()) ? sum_to(z, mask.shape()) : Tensor()};
 }
 
-// A mask, whose dimensions have size 1 where it is broadcast, or its gradient, for all pairs; outside the graph.
+// Expands a mask, which has size 1 in broadcast dimensions, or its gradient to all pairs; outside the graph.
 Tensor for_pairs(const Tensor& mask, const Tensor& q, const Tensor& k) {
   const WithGradMode off(false);
   return mask.defined() ? expand(mask, {q.size(0), q.size(1), q.size(2), k.size(2)}) : mask;
 }
 DType computed_in(const Tensor& x) { return is_half(x.dtype()) ? DType::Float32 : x.dtype(); }
 
-// Gradients of dy, q, k, v and the mask, those of `wanted`, from what arrived for the gradients of q, k, v and the
-// mask.
+// The gradients of dy, q, k, v and the mask that `wanted` selects, from the gradients with respect to those of q, k, v
+// and the mask.
 Grads second(const Grads& arrived, const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
              const Tensor& mask, const Tensor& lse, const Options& o, const bool (&wanted)[5]) {
   const auto rows = [](const Tensor& x) { return x.defined() ? with_rows(x) : x; };
@@ -150,7 +150,7 @@ Grads second(const Grads& arrived, const Tensor& dy, const Tensor& q, const Tens
   return grads;
 }
 
-// Gradients of q, k, v and the mask, those of `wanted`.
+// The gradients of q, k, v and the mask that `wanted` selects.
 Grads attend_backward(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                       const Tensor& out, const Tensor& lse, const Options& o, const bool (&wanted)[4]) {
   Grads grads(4);
@@ -181,7 +181,7 @@ Grads attend_backward(const Tensor& dy, const Tensor& q, const Tensor& k, const 
   return grads;
 }
 
-// On four dimensions; those of the mask have size 1 where it is broadcast.
+// For four dimensions; the mask has size 1 in broadcast dimensions.
 Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const Options& o) {
   if (q.numel() == 0 || k.numel() == 0 || v.numel() == 0) return attend_openly(q, k, v, mask, o);
   Tensor out = empty_heads(q, v.size(3));
@@ -203,7 +203,7 @@ Dims joined(Dims lead, std::initializer_list<int64_t> sizes) {
   return lead;
 }
 
-// x, which ends in (rows, cols), with the dimensions before those expanded to `lead`, as four dimensions.
+// x (..., rows, cols) in four dimensions, with the leading ones expanded to `lead`.
 Tensor four_dims(const Tensor& x, const Dims& lead) {
   const int64_t rows = x.size(-2), cols = x.size(-1);
   const Dims shape = joined(lead, {rows, cols});
@@ -214,11 +214,11 @@ Tensor four_dims(const Tensor& x, const Dims& lead) {
   return reshape(full, {numel(Dims(lead.begin(), lead.end() - 1)), lead.back(), rows, cols});
 }
 
-// The mask in four dimensions, of which those it is broadcast along keep size 1.
+// The mask in four dimensions, with size 1 in broadcast dimensions.
 Tensor four_dims_of_mask(const Tensor& mask, const Dims& lead) {
   Dims shape(static_cast<int>(std::max(lead.size() + 2, 4)), 1);
   std::copy(mask.shape().begin(), mask.shape().end(), shape.end() - mask.dim());
-  const int more = shape.size() - 4;  // dimensions that become one with the first
+  const int more = shape.size() - 4;  // dimensions that are merged with the first
   if (more == 0) return mask.shape() == shape ? mask : reshape(mask, shape);
   const bool same = std::all_of(shape.begin(), shape.begin() + more + 1, [](int64_t n) { return n == 1; });
   const Tensor padded = reshape(mask, shape);

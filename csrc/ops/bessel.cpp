@@ -1,4 +1,5 @@
-// Bessel functions and Airy's function of tensors. The derivative of each is made of its neighbours.
+// Bessel functions and the Airy function of tensors. The derivative of each is expressed by functions of adjacent
+// order.
 #include "ops/bessel.h"
 
 #include "ops/special.h"

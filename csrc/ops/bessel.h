@@ -1,7 +1,7 @@
-// Bessel functions and Airy's function, in double.
+// Bessel functions and the Airy function, in double.
 #pragma once
 
-#include <math.h>  // j0 and its kin, which are not in std
+#include <math.h>  // j0 and related functions, which are not in std
 
 #include <algorithm>
 #include <cmath>
@@ -12,13 +12,13 @@ namespace genesis::ops::bessel {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-inline constexpr double kTiny = 1e-18;  // a term that no longer counts, beside the sum
+inline constexpr double kTiny = 1e-18;  // relative size of negligible terms
 using std::numbers::pi;
 
 // ---- I --------------------------------------------------------------------------------------------------------------
 
-// I(a) exp(-a) for a >= 0: by powers of a, all of which are positive, or, from 20 on, by powers of 1 / a, of which the
-// smallest is below the precision of a double there.
+// I(a) exp(-a) for a >= 0: a power series with positive terms, or from 20 on an asymptotic series in 1 / a, whose
+// smallest term is below double precision there.
 inline double scaled_i(double a, int order) {
   double term = 1, sum = 1;
   if (a <= 20) {
@@ -51,7 +51,7 @@ inline double bessel1(double x) { return grown(i1e(x), x); }
 struct ScaledK {
   double k0, k1;
 };
-// By powers of x, and Wronski's relation for the second.
+// Power series, and the Wronskian for K_1.
 inline ScaledK small_k(double x) {
   double term = 1, harmonic = 0, sum = 0;
   for (int k = 1; k < 40; ++k) {
@@ -63,7 +63,7 @@ inline ScaledK small_k(double x) {
   const double i0 = bessel0(x), k0 = sum - (std::log(x / 2) + std::numbers::egamma) * i0;
   return {k0 * std::exp(x), (1 / x - bessel1(x) * k0) / i0 * std::exp(x)};
 }
-// By the second continued fraction, in the form of Temme: it converges the faster the larger x is.
+// The second continued fraction in Temme's form, which converges faster for larger x.
 inline ScaledK large_k(double x) {
   double b = 2 * (1 + x), d = 1 / b, step = d, fraction = d;
   double before = 0, last = 1, c = 0.25, q = c, a = -c, sum = 1 + q * step;
@@ -133,7 +133,7 @@ inline constexpr Airy kAiry[] = {
     {4.6922076160992316e-8, -1.3414392979067866e-7},  {2.4711684308724898e-9, -7.4806413896589464e-9},
     {1.1047532552898686e-10, -3.5206336767389236e-10}};
 
-// Taylor's series around the nearest integer; Ai'' = x Ai gives its coefficients.
+// The Taylor series around the nearest integer, with coefficients from Ai'' = x Ai.
 inline Airy airy_near(double x) {
   const double centre = std::clamp(std::round(x), -10.0, 10.0), h = x - centre;
   const Airy at = kAiry[static_cast<int>(centre) + 10];
@@ -151,7 +151,7 @@ inline Airy airy_near(double x) {
   return {value, slope};
 }
 
-// By powers of 1 / z, z = 2/3 |x|^(3/2), whose smallest is below the precision of a double from |x| = 10 on.
+// Asymptotic series in 1 / z, z = 2/3 |x|^(3/2), whose smallest term is below double precision from |x| = 10 on.
 inline Airy airy_far(double x) {
   const double size = std::abs(x), z = 2.0 / 3 * size * std::sqrt(size), root = std::sqrt(std::sqrt(size));
   double u = 1, even_u = 0, odd_u = 0, even_v = 0, odd_v = 0;

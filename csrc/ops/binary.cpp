@@ -41,7 +41,7 @@ Tensor hypot(const Operand& x, const Operand& y, Out out) {
 }
 
 Tensor copysign(const Operand& x, const Operand& y, Out out) {
-  // The signs of x and of the result are all that the gradient needs: y may be changed afterwards.
+  // The gradient needs only the signs of x and of the result, so y may be changed afterwards.
   Tensor z = floating("copysign", kernels::copysign, x, y, out);
   return record("copysign", z, broadcast(x.or_undefined(), y.or_undefined()), save(x.or_undefined(), output(z)),
                 [](const Tensor& dz, const Saved& saved) {

@@ -11,7 +11,7 @@ Tensor atan2(const Operand& y, const Operand& x, Out out = {});
 Tensor hypot(const Operand& x, const Operand& y, Out out = {});
 // |x| with the sign of y.
 Tensor copysign(const Operand& x, const Operand& y, Out out = {});
-// log(exp(x) + exp(y)), and to base 2.
+// log(exp(x) + exp(y)), and the same in base 2.
 Tensor logaddexp(const Operand& x, const Operand& y, Out out = {});
 Tensor logaddexp2(const Operand& x, const Operand& y, Out out = {});
 // x 2^y

@@ -1,4 +1,4 @@
-// Integers as bits, and as multiples. bool is accepted where it makes sense; results have no gradient.
+// Bitwise operations, gcd and lcm of integers. bool is accepted where it is meaningful; results have no gradient.
 #pragma once
 
 #include "ops/inplace.h"

@@ -10,8 +10,8 @@
 
 namespace genesis::ops {
 
-// A number is compared as the common type has it: half(0.1) == 0.1. Integers are compared without wrapping, in int64 if
-// the number does not fit: x < 2**40 is true of every int32.
+// A number is compared after conversion to the common dtype: half(0.1) == 0.1. Integers are compared without wrapping,
+// in int64 if the number does not fit: x < 2**40 is true for every int32.
 static Scalar as_compared(Scalar s, DType& dtype) {
   if (dtype == DType::Float16) return static_cast<double>(to_float(to_half(static_cast<float>(s.to_double()))));
   if (dtype == DType::BFloat16) return static_cast<double>(to_float(to_bfloat16(static_cast<float>(s.to_double()))));
@@ -90,7 +90,7 @@ Tensor signbit(const Tensor& x, Out out) { return untracked(map("signbit", kerne
 Tensor isclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool equal_nan) {
   require(rtol >= 0 && atol >= 0, "isclose: rtol and atol must not be negative, got ", rtol, " and ", atol);
   const DType common = common_type(x, y);
-  if (is_complex(common)) {  // by the distance, relative to the size of y
+  if (is_complex(common)) {  // by the distance relative to the magnitude of y
     const WithGradMode off(false);
     const Tensor a = cast(x, common), b = cast(y, common);
     Tensor close = logical_or(eq(a, b), logical_and(isfinite(b), le(abs(a - b), add(mul(abs(b), rtol), atol))));
@@ -101,7 +101,7 @@ Tensor isclose(const Tensor& x, const Tensor& y, double rtol, double atol, bool 
   return untracked(zip("isclose", kernel, x, y, DType::Bool, {}));
 }
 
-// Whether a bool tensor, which is ours and dense, holds no false.
+// Whether a contiguous bool tensor of our own contains no false.
 static bool all_true(const Tensor& x) {
   return std::memchr(x.data<char>(), 0, static_cast<size_t>(x.numel())) == nullptr;
 }

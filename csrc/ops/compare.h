@@ -1,4 +1,4 @@
-// Comparisons, logic and tests of single values. Results are bool and have no gradient.
+// Comparisons, logical operations and tests of single values. Results are bool and have no gradient.
 #pragma once
 
 #include "ops/inplace.h"
@@ -13,7 +13,7 @@ Tensor le(const Operand& x, const Operand& y, Out out = {});
 Tensor gt(const Operand& x, const Operand& y, Out out = {});
 Tensor ge(const Operand& x, const Operand& y, Out out = {});
 
-// Of zero and nonzero.
+// Operands are tested for nonzero.
 Tensor logical_and(const Operand& x, const Operand& y, Out out = {});
 Tensor logical_or(const Operand& x, const Operand& y, Out out = {});
 Tensor logical_xor(const Operand& x, const Operand& y, Out out = {});

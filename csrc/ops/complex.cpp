@@ -77,7 +77,7 @@ void refuse_complex(const char* op, DType dtype) {
 
 // ---- parts ----------------------------------------------------------------------------------------------------------
 
-// Another dtype on the memory of x.
+// Reinterprets the memory of x with another dtype.
 static Tensor reinterpret(const Tensor& x, DType dtype, const Dims& shape, const Dims& strides) {
   TensorImpl* impl = TensorImpl::create(x->storage, x->data, dtype);
   Tensor y = Tensor::adopt(impl);
@@ -176,7 +176,7 @@ Tensor sgn(const Tensor& x, Out out) {
   return record("sgn", y, inputs(x), save(x, output(y)), [](const Tensor& dy, const Saved& saved) {
     const Tensor size = abs(saved[0]), y = saved[1];
     const Tensor none = eq(size, 0);
-    // Only what is at a right angle to y moves it.
+    // Only the component orthogonal to y changes it.
     const Tensor across = dy - y * real(conj(y) * dy);
     return Grads{where(none, 0.0, across / where(none, 1.0, size))};
   });

@@ -12,15 +12,15 @@
 
 namespace genesis::ops {
 
-// Materialised: there are no lazy conjugates. A real tensor is returned as it is.
+// Eager: there are no lazy conjugates. A real tensor is returned as is.
 Tensor conj_physical(const Tensor& x, Out out = {});
 inline Tensor conj(Tensor x) { return is_complex(x.dtype()) ? conj_physical(x) : x; }
 
 // Views on the same memory: (...) complex as (..., 2) real, and back.
 Tensor view_as_real(const Tensor& x);
 Tensor view_as_complex(const Tensor& x);
-// The elements that a view shows of its base (or of a tensor with the layout `whole` of the base). Such a view may have
-// elements of another size than its base.
+// The elements of the base (or of a tensor with the layout `whole` of the base) that a view shows. The element size of
+// the view may differ from that of its base.
 Tensor part_of(const Tensor& base, const Geometry& whole, const Geometry& part, DType dtype);
 // Views on the parts. real() of a real tensor is the tensor itself.
 Tensor real(const Tensor& x);
@@ -32,10 +32,10 @@ Tensor complex(const Tensor& re, const Tensor& im, Out out = {});
 Tensor polar(const Tensor& size, const Tensor& angle, Out out = {});
 Tensor isreal(const Tensor& x);
 
-// view_as_complex of a tensor that nothing else refers to.
+// view_as_complex for a tensor that nothing else refers to.
 Tensor complex_of_pairs(const Tensor& x);
-// f applied to a complex tensor seen as pairs of real numbers: for what is linear over the reals. f returns new memory
-// and keeps the last dimension.
+// Applies f to a complex tensor viewed as pairs of real numbers, for operations that are linear over the reals. f
+// returns new memory and keeps the last dimension.
 template <class F>
 Tensor over_parts(const Tensor& x, F&& f) {
   return complex_of_pairs(f(view_as_real(x)));

@@ -18,8 +18,8 @@ namespace genesis::ops {
 
 namespace {
 
-// A tensor whose dimensions have names. Letters are their own codes; the dimensions of an ellipsis count down from -1,
-// the last one, so that they align from the right.
+// A tensor with named dimensions. Letters are their own codes; the dimensions of an ellipsis count down from -1, the
+// last one, so that they align from the right.
 struct Labelled {
   Tensor tensor;
   std::vector<int> labels;
@@ -40,7 +40,7 @@ struct Labelled {
     labels = kept;
   }
 
-  // The dimensions in the order of `order`, those that are missing with size 1.
+  // Permutes the dimensions to `order`; missing ones get size 1.
   Tensor arranged(const std::vector<int>& order) const {
     Dims dims;
     for (int label : order)
@@ -70,7 +70,7 @@ std::vector<int> parse(const std::string& equation, const std::string& part, int
   return labels;
 }
 
-// A letter that stands twice takes the diagonal, which becomes the last dimension.
+// Replaces repeated letters by a diagonal, which becomes the last dimension.
 void take_diagonals(Labelled& x, size_t number) {
   for (size_t d = 0; d < x.labels.size(); ++d) {
     const auto twin = std::find(x.labels.begin() + static_cast<std::ptrdiff_t>(d) + 1, x.labels.end(), x.labels[d]);
@@ -82,7 +82,7 @@ void take_diagonals(Labelled& x, size_t number) {
     x.labels.erase(twin);
     x.labels.erase(x.labels.begin() + a);
     x.labels.push_back(label);
-    d = static_cast<size_t>(-1);  // positions have moved: look again from the front
+    d = static_cast<size_t>(-1);  // positions have changed: start again
   }
 }
 
@@ -96,7 +96,7 @@ Labelled read_operand(const std::string& equation, const std::string& part, cons
   return x;
 }
 
-// The product of x and y: it has the labels of both, without those that are not needed any more.
+// The product of x and y. It has the labels of both, without those that are not needed any more.
 Labelled multiply(Labelled x, Labelled y, const std::vector<int>& needed) {
   const auto is_needed = [&](int l) { return std::find(needed.begin(), needed.end(), l) != needed.end(); };
   const auto alone = [&](const Labelled& a, const Labelled& b) {
@@ -132,7 +132,7 @@ Labelled multiply(Labelled x, Labelled y, const std::vector<int>& needed) {
     return reshape(expand(m, expanded), flat);
   };
   const Tensor rows = matrix(x, left, contracted), columns = matrix(y, contracted, right);
-  // Where nothing is summed, columns times rows: elementwise, so the dtypes promote.
+  // Without a contraction, multiply columns by rows elementwise, so that dtypes are promoted.
   Tensor z = contracted.empty() ? mul(rows, columns) : matmul(rows, columns);
   Labelled result;
   Dims shape;
@@ -180,7 +180,7 @@ Tensor einsum(const std::string& text, const std::vector<Tensor>& operands) {
   std::vector<int> out;
   if (arrow != std::string::npos) {
     out = parse(text, equation.substr(arrow + 2), ellipsis_dims);
-  } else {  // the dimensions of the ellipsis, then the letters that stand once, in alphabetical order
+  } else {  // the dimensions of the ellipsis, then the letters that occur once, in alphabetical order
     for (int d = ellipsis_dims; d >= 1; --d) out.push_back(-d);
     for (int c = 'A'; c <= 'z'; ++c)
       if (counts[static_cast<size_t>(c)] == 1) out.push_back(c);
@@ -228,7 +228,7 @@ Tensor tensordot(const Tensor& left, const Tensor& right, const Dims& x_dims, co
     require(x.dim() > 0 && y.dim() > 0 && (x.size(a) == y.size(b) || x.size(a) == 1 || y.size(b) == 1),
             "tensordot: dimension ", a, " of shape ", x.shape(), " and dimension ", b, " of shape ", y.shape(),
             " differ");
-    // A size of 1 broadcasts: its one element meets the sum of the others.
+    // A size of 1 broadcasts: it multiplies the sum of the other dimension.
     if (x.size(a) != y.size(b)) {
       if (x.size(a) == 1) y = sum(y, {b}, true, y.dtype());
       else x = sum(x, {a}, true, x.dtype());
@@ -300,7 +300,7 @@ Tensor vander(const Tensor& x, int64_t columns, bool increasing) {
   return increasing ? powers : flip(powers, {-1});
 }
 
-// cost[i][j]: of the product of matrices i to j, by the best place to split it; sizes[i] and sizes[i + 1] are those of
+// cost[i][j]: the cost of the product of matrices i to j with the best split; sizes[i] and sizes[i + 1] are those of
 // matrix i.
 Tensor multi_dot(const char* op, const std::vector<Tensor>& tensors) {
   const size_t n = tensors.size();

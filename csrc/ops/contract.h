@@ -1,4 +1,4 @@
-// Products and sums over named or numbered dimensions, all by matmul.
+// Products and sums over named or numbered dimensions, all implemented with matmul.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ Tensor trace(const Tensor& x);
 Tensor multi_dot(const char* op, const std::vector<Tensor>& tensors);
 Tensor cross(const Tensor& x, const Tensor& y, int64_t dim);
 
-// x^0, x^1, ... along a new last dimension, `columns` of them, or the other way round. Integers become int64.
+// x^0, x^1, ... along a new last dimension with `columns` elements, or in reverse order. Integers become int64.
 Tensor vander(const Tensor& x, int64_t columns, bool increasing);
 
 }  // namespace genesis::ops

@@ -1,6 +1,6 @@
-// Three maps, each linear in both of its arguments: y from (x, w), x from (y, w), w from (x, y). Each is the transpose
-// of the others, so their rules are made of each other and gradients of any order follow. If x or w has its channels
-// last, so have all results, those of the rules too.
+// Three maps, each linear in both of its arguments: y from (x, w), x from (y, w), w from (x, y). Each is a transpose of
+// the others, so their rules use each other, and gradients of any order follow. If x or w is channels-last, so are all
+// results, including those of the rules.
 #include "ops/conv.h"
 
 #include "autograd/record.h"
@@ -28,7 +28,7 @@ struct Problem : ConvShape {
   Problem(const ConvShape& shape, int spatial, MemoryFormat format)
       : ConvShape(shape), spatial(spatial), format(format) {}
   bool last() const { return format != MemoryFormat::Contiguous; }
-  // Where the kernels compute, if they `run_last`.
+  // The memory format in which the kernels compute, if they `run_last`.
   MemoryFormat computed(bool run_last) const {
     if (!run_last || spatial == 1) return MemoryFormat::Contiguous;
     return spatial == 2 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
@@ -50,7 +50,7 @@ Dims weight_shape(const Problem& s) {
   return with_spatial(s.groups * s.out_channels, s.in_channels, s.kernel, s.spatial);
 }
 
-// An operand as the kernels take it: dense in a format, half precision widened.
+// An operand for the kernels: dense in a memory format, with half precision widened.
 struct Dense {
   Tensor tensor;
   Dense(const Tensor& x, MemoryFormat format) {
@@ -61,8 +61,8 @@ struct Dense {
   const void* data() const { return tensor.defined() ? tensor->data : nullptr; }
 };
 
-// A result that compute(dtype, format, memory) makes: through float32 if it is of half precision, and with the channels
-// last if the kernels `run_last`.
+// Computes a result with compute(dtype, format, memory): in float32 for half precision, and channels-last if the
+// kernels `run_last`.
 template <class F>
 Tensor result(const Dims& shape, DType dtype, const Problem& s, bool run_last, F compute) {
   const DType wide = is_half(dtype) ? DType::Float32 : dtype;
@@ -148,7 +148,8 @@ void spread(const char* op, const char* argument, const Dims& given, int spatial
   }
 }
 
-// Strides that lead past the last place where the kernel fits mean all the same, and kernels make tables of that size.
+// Limits strides beyond the last position of the kernel, which are equivalent, because kernels allocate tables of that
+// size.
 void cut_strides(ConvShape& s) {
   for (int d = 0; d < 3; ++d) {
     const int64_t span = (s.kernel[d] - 1) * s.dilation[d] + 1;
@@ -194,7 +195,7 @@ void require_bias(const char* op, const Tensor& bias, int64_t channels) {
        w.shape(), " with groups=", groups, " takes ", taken, "; ", way);
 }
 
-// run(x, format of the results), with a batch of one if x has none.
+// Calls run(x, format of the results), with a batch of one if x has no batch dimension.
 template <class F>
 Tensor batched(const Tensor& x, const Tensor& w, int spatial, F run) {
   if (x.dim() < spatial + 2) return squeeze(batched(unsqueeze(x, 0), w, spatial, run), {0});
@@ -202,7 +203,7 @@ Tensor batched(const Tensor& x, const Tensor& w, int spatial, F run) {
   return run(x, format == MemoryFormat::Contiguous ? suggested_format(w) : format);
 }
 
-// A product of complex numbers from four of real ones: run(x, w, bias) convolves their parts.
+// A complex convolution as four real ones: run(x, w, bias) convolves the parts.
 template <class F>
 Tensor complex_conv(const Tensor& x, const Tensor& w, const Tensor& bias, F run) {
   const Tensor x_re = contiguous(real(x)), x_im = contiguous(imag(x)), w_re = contiguous(real(w)),

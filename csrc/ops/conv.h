@@ -8,7 +8,7 @@ namespace genesis::ops {
 struct ConvOptions {
   Dims stride, padding, dilation;  // one number, or one for each spatial dimension
   int64_t groups = 1;
-  bool same = false;  // as much padding as keeps the size, the odd one at the end; instead of `padding`
+  bool same = false;  // instead of `padding`: as much as preserves the size; an odd element goes to the end
 };
 
 /// y = bias + the correlation of x (batch, channels, *in) with weight (out, channels / groups, *kernel); x may lack the

@@ -26,13 +26,13 @@ void require_representable(const char* op, Scalar value, DType dtype) {
   }
   const int bits = static_cast<int>(8 * itemsize(dtype));
   if (value.is_float()) {
-    // The bounds are those of the type: a fraction beyond the last number does not fit.
+    // The bounds are those of the dtype: a fraction beyond the last number does not fit.
     const double limit = std::ldexp(1.0, is_unsigned(dtype) ? bits : bits - 1);
     const double lowest = is_unsigned(dtype) ? 0 : -limit, highest = bits == 64 ? limit : limit - 1;
     require<RangeError>(value.f >= lowest && (bits == 64 ? value.f < highest : value.f <= highest), op, ": ", value.f,
                         " does not fit into ", dtype);
   } else if (bits < 64) {
-    // A small negative number is taken for its unsigned counterpart, as in PyTorch.
+    // A small negative number is converted to its unsigned counterpart, as in PyTorch.
     const int64_t limit = int64_t{1} << (is_unsigned(dtype) ? bits : bits - 1);
     require<RangeError>(value.i < limit && value.i >= (is_unsigned(dtype) ? 1 - limit : -limit), op, ": ", value.i,
                         " does not fit into ", dtype);
@@ -96,7 +96,7 @@ Tensor full_like(const Tensor& x, Scalar value, DType dtype) {
   return untracked(std::move(y));
 }
 
-// How many values there are from start to end.
+// The number of values from start to end.
 static int64_t count_steps(Scalar start, Scalar end, Scalar step) {
   if (!start.is_float() && !end.is_float() && !step.is_float()) {
     int64_t span;
@@ -124,7 +124,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype) {
     else kernels::arange(y.view(), from, by);
     return untracked(std::move(y));
   }
-  // As PyTorch: integers are counted in integers. What is cut off a fraction counts for the length, except in int64.
+  // As in PyTorch, integers are counted in integers. Truncated fractions affect the length, except for int64.
   const auto integer = [&](Scalar s) {
     if (!s.is_float()) return s.i;
     require(std::abs(s.to_double()) < 0x1p63, "arange: start, end and step must fit ", dtype, ", got ", s.to_double());

@@ -27,7 +27,7 @@ kernels::Ctc problem(const Tensor& log_probs, const Tensor& labels, const Tensor
 
 Tensor per_frame(const Tensor& losses) { return unsqueeze(unsqueeze(losses, 0), -1); }
 
-// Where the labels of each sequence begin. Checks the lengths and the labels.
+// The offsets of the labels of each sequence. Checks the lengths and the labels.
 Tensor checked_offsets(const char* op, const Tensor& log_probs, const Tensor& labels, const Tensor& input_lengths,
                        const Tensor& target_lengths, int64_t blank) {
   const int64_t frames = log_probs.size(0), batch = log_probs.size(1), classes = log_probs.size(2);
@@ -55,8 +55,8 @@ Tensor checked_offsets(const char* op, const Tensor& log_probs, const Tensor& la
   return offsets;
 }
 
-// The gradient as a function of dz and of log_probs: linear in the one, and in the other with a derivative that the
-// kernel computes.
+// The gradient as a function of dz and log_probs: linear in dz, and with a derivative by log_probs that the kernel
+// computes.
 Tensor ctc_backward(const Tensor& dz, const Saved& saved, int64_t blank) {
   const Tensor x = saved[0], slopes = saved[1];
   Tensor dx;
@@ -116,8 +116,8 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& inp
   }
   return record(op, loss, inputs(log_probs), save(log_probs, slopes, labels64, offsets, inputs64, targets64, counted),
                 [blank](const Tensor& dz, const Saved& saved) {
-                  // The probabilities add up to 1, which PyTorch's gradient takes into account: it is that by what
-                  // log_softmax() takes. Through log_softmax() both are the same.
+                  // The probabilities add up to 1, and PyTorch's gradient takes this into account: it is the gradient
+                  // with respect to the input of log_softmax(). Through log_softmax() both are equal.
                   const Tensor normalised = exp(saved[0]) * saved[6] * per_frame(dz);
                   return Grads{ctc_backward(dz, saved, blank) + normalised};
                 });

@@ -1,5 +1,5 @@
-// QR, eigenvalues of symmetric matrices, singular values. The rules are those of the gradient of a function that does
-// not depend on what a decomposition leaves open (signs of vectors, a basis of an eigenspace).
+// QR, eigenvalues of symmetric matrices, singular values. The rules are valid for functions that do not depend on the
+// ambiguities of a decomposition (signs of vectors, bases of eigenspaces).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,15 +27,15 @@ void check(const char* op, const Tensor& a, const kernels::LapackFailure& failur
                                                                  : str("did not converge (info ", failure.info, ")"));
 }
 
-// x as the diagonal of matrices, times m from the left or right.
+// Multiplies m by diag(x) from the left or right.
 Tensor scale_rows(const Tensor& x, const Tensor& m) { return unsqueeze(x, -1) * m; }
 Tensor scale_cols(const Tensor& m, const Tensor& x) { return m * unsqueeze(x, -2); }
 
 Tensor first_cols(const Tensor& x, int64_t n) { return slice(x, -1, 0, n, 1); }
 Tensor first_rows(const Tensor& x, int64_t n) { return slice(x, -2, 0, n, 1); }
 
-// The gradient of the first k columns of a full basis. The others are any vectors that complete it: a function that
-// depends on them has no gradient.
+// The gradient of the first k columns of a full basis. The others are arbitrary vectors that complete it: a function
+// that depends on them has no gradient.
 Tensor of_first_cols(const char* op, const char* way_out, const Tensor& d, int64_t k) {
   if (!d.defined() || d.size(-1) == k) return d;
   bool unused;
@@ -73,10 +73,10 @@ QR linalg_qr(const Tensor& a, QrMode mode) {
       "linalg_qr", outputs, inputs(a), save(a, output(q, 0), output(r, 1)), [k](const Grads& d, const Saved& saved) {
         const Tensor a = saved[0], q = first_cols(saved[1], k), r = first_rows(saved[2], k);
         const Tensor dq = of_first_cols("linalg.qr", "mode='reduced'", d[0], k);
-        const Tensor dr = d[1].defined() ? first_rows(d[1], k) : Tensor();  // rows past k are zeros, whatever a is
+        const Tensor dr = d[1].defined() ? first_rows(d[1], k) : Tensor();  // rows past k are always zeros
         const int64_t m = a.size(-2), n = a.size(-1);
         if (m >= n) return Grads{qr_backward(q, r, dq, dr)};
-        // The columns past the square part are q @ r's, with r = q.T @ a there: they add to the gradient of q.
+        // The columns past the square part are q @ r's, with r = q.T @ a there: they contribute to the gradient of q.
         const Tensor rest = slice(a, -1, m, n, 1), dr_rest = dr.defined() ? slice(dr, -1, m, n, 1) : Tensor();
         const Tensor dq_all = dr.defined() ? add_defined(matmul(rest, adjoint(dr_rest)), dq) : dq;
         const Tensor left = qr_backward(q, first_cols(r, m), dq_all, dr.defined() ? first_cols(dr, m) : Tensor());
@@ -179,7 +179,7 @@ Eigen linalg_eig(const Tensor& a) {
                    const Tensor eye = identity(w.size(-1), w.dtype());
                    Tensor inner = dw.defined() ? scale_rows(dw, eye) : Tensor();
                    if (dv.defined()) {
-                     // Vectors have length 1: what would change that does not count.
+                     // Vectors have length 1: changes of the length are ignored.
                      const Tensor rotation = matmul(vh, dv);
                      const Tensor lengths = real(diagonal(rotation, 0, -2, -1));
                      const Tensor gaps = conj(unsqueeze(w, -2) - unsqueeze(w, -1)) + eye;
@@ -212,13 +212,13 @@ static Tensor svd_backward(const Tensor& u, const Tensor& s, const Tensor& vh, c
   Tensor inner = ds.defined() ? scale_rows(ds, eye) : Tensor();
   if (du.defined()) inner = add_defined(inner, scale_cols(rotation(matmul(ut, du)), s));
   if (dvh.defined()) inner = add_defined(inner, scale_rows(s, rotation(matmul(vh, adjoint(dvh)))));
-  if (is_complex(u.dtype())) {  // the angles of a pair of vectors rotation against each other
+  if (is_complex(u.dtype())) {  // the phases of a pair of vectors relative to each other
     const Tensor inside = du.defined() ? matmul(ut, du) : matmul(vh, adjoint(dvh));
     const Tensor angles = imag(diagonal(inside, 0, -2, -1)) / s;
     inner = inner + scale_rows(mul(angles, std::complex<double>(0, du.defined() ? 1 : -1)), eye);
   }
   Tensor da = matmul(u, matmul(inner, vh));
-  // What leaves the span of the vectors that there are.
+  // The part outside the span of the given vectors.
   if (du.defined() && u.size(-2) > k) {
     const Tensor out = scale_cols(du, div(1.0, s));
     da = da + matmul(out - matmul(u, matmul(ut, out)), vh);
@@ -233,7 +233,7 @@ static Tensor svd_backward(const Tensor& u, const Tensor& s, const Tensor& vh, c
 SVD linalg_svd(const Tensor& a, bool full_matrices) {
   require_matrix("linalg.svd", "A", a, true);
   const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
-  if (full_matrices) {  // all of the vectors must fit, too
+  if (full_matrices) {  // all vectors must fit, too
     kernels::require_lapack_size("linalg.svd", m, m, true);
     kernels::require_lapack_size("linalg.svd", n, n, true);
   }
@@ -263,7 +263,7 @@ Tensor linalg_svdvals(const Tensor& a) {
 
 // ---- ranks ----------------------------------------------------------------------------------------------------------
 
-// Which of the values (..., k) of a's stack, none of them negative, are not counted as zero.
+// Which of the nonnegative values (..., k) of a's stack are considered nonzero.
 static Tensor counted(const char* op, const Tensor& a, const Tensor& values, const Tolerance& t) {
   for (const std::optional<Operand>* bound : {&t.atol, &t.rtol})
     require(!*bound || !(*bound)->is_scalar() || (*bound)->scalar.to_double() >= 0, op,
@@ -299,7 +299,7 @@ static Tensor pseudoinverse(const char* op, const Tensor& a, const Tolerance& to
       if (singular_values) *singular_values = f.s;
     }
   }
-  // Where the rank does not change: dp = -p da p + p p.T da.T (1 - a p) + (1 - p a) da.T p.T p
+  // For constant rank: dp = -p da p + p p.T da.T (1 - a p) + (1 - p a) da.T p.T p
   return record("linalg_pinv", p, inputs(a), save(a, output(p)), [](const Tensor& dp, const Saved& saved) {
     const Tensor a = saved[0], p = saved[1], pt = adjoint(p), dpt = adjoint(dp);
     const Tensor in_rows = matmul(dpt, matmul(p, pt)), in_cols = matmul(matmul(pt, p), dpt);

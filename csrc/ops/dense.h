@@ -1,4 +1,4 @@
-// ops/dense.h: operands for kernels that require contiguous memory, with half precision converted to float32.
+// Operands for kernels that require contiguous memory, with half precision converted to float32.
 #pragma once
 
 #include "autograd/mode.h"

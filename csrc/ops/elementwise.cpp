@@ -24,7 +24,7 @@ void Fitted::fit(DType dtype) {
     case DType::Int8: i = static_cast<int8_t>(i); break;
     case DType::Int16: i = static_cast<int16_t>(i); break;
     case DType::Int32: i = static_cast<int32_t>(i); break;
-    default: break;  // as wide as the number itself
+    default: break;  // the number is already that wide
   }
 }
 
@@ -35,7 +35,7 @@ Operand Kept::number(DType dtype) const {
   return *this;
 }
 
-// The bytes between the first and the last element, as addresses.
+// The address range between the first and the last element.
 static std::pair<const char*, const char*> extent(const Tensor& x) {
   int64_t last = 0;
   for (int d = 0; d < x.dim(); ++d) last += (x.size(d) - 1) * x.stride(d);

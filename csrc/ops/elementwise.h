@@ -1,4 +1,4 @@
-// The common part of elementwise operators: from operands to the memory of the result, and the call of a kernel.
+// Shared by the elementwise operators: allocation of the result, and the call of a kernel.
 #pragma once
 
 #include "autograd/record.h"
@@ -7,7 +7,7 @@
 
 namespace genesis::ops {
 
-// result_type of two operands; the cases that loops are made of come first.
+// result_type of two operands; the cases that occur in loops come first.
 inline DType common_type(const Operand& x, const Operand& y) {
   if (x.tensor) {
     const DType t = x.tensor->dtype();
@@ -16,8 +16,8 @@ inline DType common_type(const Operand& x, const Operand& y) {
   return result_type({x, y});
 }
 
-// An operand that takes part weakly in promotion, a number or a 0-d tensor, may not fit the result's integer type.
-// Where wrapping after the operation is not the same as before it (extrema, quotients), it is wrapped first.
+// An operand that takes part weakly in promotion, a number or a 0-d tensor, may not fit the result's integer dtype. If
+// wrapping after the operation differs from wrapping before it (extrema, quotients), it is wrapped first.
 class Fitted {
  public:
   Fitted(const Operand& x, DType dtype) : operand_(x) {
@@ -31,7 +31,7 @@ class Fitted {
   Tensor cast_;
 };
 
-// Memory for a result of `dtype` over the broadcast shape, laid out as the operands are where they agree.
+// Memory for a result of `dtype` with the broadcast shape, in the layout of the operands if they agree.
 inline Tensor result_memory(const char* op, const Operand& x, const Operand& y, DType dtype, Out out) {
   if (out) return destination(op, broadcast_shapes(op, x.shape(), y.shape()), dtype, out);
   if (x.tensor && (!y.tensor || y.tensor->dim() == 0 || x.shape() == y.shape())) return empty_like(*x.tensor, dtype);
@@ -43,7 +43,7 @@ inline Tensor result_memory(const char* op, const Tensor& x, DType dtype, Out ou
 }
 Tensor result_memory(const char* op, const Operand& x, const Operand& y, const Operand& z, DType dtype, Out out);
 
-// What a kernel reads of an operand: its own memory, or a copy if the result overlaps it in another arrangement, as in
+// An operand as the kernel reads it: its own memory, or a copy if the result overlaps it in another layout, as in
 // x[1:].add_(x[:-1]), where it must be read before it is written.
 class Source {
  public:
@@ -58,7 +58,7 @@ class Source {
   View view_;
 };
 
-// The kernels for complex results, found by the name of the operator; they raise where there is none (complex.cpp).
+// The kernels for complex results, selected by the name of the operator; they raise if there is none (complex.cpp).
 void complex_map(const char* op, View y, View x);
 void complex_zip(const char* op, View z, View x, View y);
 [[noreturn]] void refuse_complex(const char* op, DType dtype);
@@ -90,8 +90,8 @@ Tensor zip(const char* op, const Kernel& kernel, const Operand& a, const Operand
   return deliver(op, std::move(z), out);
 }
 
-// An operand as the rule of its operator sees it. A tensor is read, and its version checked, when the rule first uses
-// it: what a rule does not need may have been changed since.
+// An operand as the rule of its operator reads it. A tensor is read, and its version checked, when the rule first uses
+// it: tensors that a rule does not need may have been changed since.
 class Kept {
  public:
   Kept(const Saved& saved, int index, Scalar number) : saved_(saved), index_(index), number_(number) {}
@@ -109,8 +109,8 @@ class Kept {
   mutable Tensor tensor_;
 };
 
-// Records an operator of operands that may be numbers: the rule is called with (dz, x, y, saved), or (dz, a, b, c,
-// saved), where the operands are as they were.
+// Records an operator whose operands may be numbers. The rule is called with (dz, x, y, saved), or (dz, a, b, c,
+// saved), with the original operands.
 template <class Rule>
 Tensor record_zip(const char* op, Tensor z, const Operand& x, const Operand& y, Rule rule) {
   return record(op, std::move(z), broadcast(x.or_undefined(), y.or_undefined()),
@@ -128,7 +128,7 @@ Tensor record_zip(const char* op, Tensor z, const Operand& a, const Operand& b, 
                 });
 }
 
-// In-place forms of operators of one, two and three operands. If an argument is x itself (x *= x), the operator must
+// In-place forms of operators with one, two and three operands. If an argument is x itself (x *= x), the operator must
 // receive the substitute for x in the graph instead.
 template <auto Op, Overlap Allowed = Overlap::None>
 Tensor inplace_map(const char* op, const Tensor& x) {
@@ -148,7 +148,7 @@ Tensor inplace_zip(const char* op, const Tensor& x, const Operand& y, const Oper
   });
 }
 
-// The gradient of what is constant almost everywhere (sign, floor).
+// The gradient of functions that are constant almost everywhere (sign, floor).
 Tensor zeros_like(const Tensor& x);
 
 }  // namespace genesis::ops

@@ -20,11 +20,11 @@ static void require_some(const char* op, const Tensor& x, const Reduction& r) {
           ", and an empty dimension has no ", op, "; reduce over dimensions that are not empty");
 }
 
-// dy shared evenly among the elements of x that are equal to y.
+// Divides dy evenly among the elements of x that are equal to y.
 static Tensor share(const Tensor& dy_flat, const Tensor& x, const Tensor& y_flat, const Dims& dims, const Dims& kept) {
   const Tensor y = detach(restore(y_flat, kept));
   Tensor ties = eq(detach(x), y);
-  // A plan must not depend on whether there is a NaN now.
+  // A plan must not depend on whether there is currently a NaN.
   if (!on_meta && (capture::observer || has_nan(y))) ties = logical_or(ties, logical_and(isnan(detach(x)), isnan(y)));
   return where(ties, restore(dy_flat, kept) / sum(ties, dims, true), 0.0);
 }
@@ -133,7 +133,7 @@ static Tensor middle(const char* op, const Kernel& kernel, const Tensor& x) {
         const Tensor equal = cast(where(isnan(y), isnan(x), eq(x, y)), dy.dtype());
         share = equal / sum(equal, {}, false);
       }
-      return Grads{where(gt(share, 0), dy * share, 0)};  // a gradient that is not finite stays where it belongs
+      return Grads{where(gt(share, 0), dy * share, 0)};  // keep gradients that are not finite where they belong
     });
   }
   require_floating(op, "an empty input", x);

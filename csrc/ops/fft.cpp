@@ -27,7 +27,8 @@ Tensor fft(const Tensor& x, const Dims& dims, bool inverse, double scale) {
   });
 }
 
-// What stands for two values, k and n - k, counts `twice`; those at 0 and n / 2 stand for themselves.
+// Elements that represent two values, k and n - k, are multiplied by `twice`; those at 0 and n / 2 represent
+// themselves.
 static Tensor weighted(const Tensor& x, int dim, int64_t n, double twice) {
   Tensor w = full({x.size(dim)}, twice, real_type(x.dtype()));
   fill_(alias(w, {1}, {1}), 1);

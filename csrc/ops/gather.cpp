@@ -15,7 +15,7 @@
 
 namespace genesis::ops {
 
-// dx = 0, then dx[index] += dy, for dx of `shape`. Sums of half precision are taken in float32.
+// dx = 0, then dx[index] += dy, for dx of `shape`. Half precision is summed in float32.
 static Tensor transposed(const Tensor& dy, const Dims& shape, View index, int dim) {
   const WithGradMode off(false);
   const DType type = is_half(dy.dtype()) ? DType::Float32 : dy.dtype();
@@ -73,7 +73,7 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index_in) {
                 });
 }
 
-// ---- anywhere ----------------------------------------------------------------------------------------------------
+// ---- flat indices ------------------------------------------------------------------------------------------------
 
 Tensor take(const Tensor& x, const Tensor& index_in) {
   const Tensor index = checked_indices("take", index_in, 0, x.numel(), true);
@@ -86,7 +86,7 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_
           x.shape(), " and ", index.shape(), "; leave out dim to index into the flattened input");
   const int d = wrap_dim("take_along_dim", *dim, x.dim());
   if (x.dim() == 0) return gather(x, 0, checked_indices("take_along_dim", index, 0, 1, true));
-  // The indexed dimension takes no part in broadcasting.
+  // The indexed dimension is not broadcast.
   Dims one = x.shape(), other = index.shape();
   one[d] = other[d] = 1;
   Dims shape = broadcast_shapes("take_along_dim", one, other);
@@ -98,7 +98,7 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_
 
 // ---- embedding ---------------------------------------------------------------------------------------------------
 
-// 1 / how often each index occurs in `index`, one for each element.
+// For each element of `index`, 1 / the number of occurrences of that index.
 static Tensor inverse_frequency(const Tensor& index, int64_t rows, DType dtype) {
   const WithGradMode off(false);
   const Tensor flat = reshape(index, {-1});

@@ -1,4 +1,4 @@
-// Reading by index: along a dimension, whole rows, or anywhere. Each is linear, and its transpose adds by index.
+// Reading by index: along a dimension, rows, or flat. Each is linear, and its transpose adds by index.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@ namespace genesis::ops {
 
 // y[..., j, ...] = x[..., index[..., j, ...], ...]; index has as many dimensions as x and the shape of the result.
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
-// The transpose of gather: zeros of `shape`, with dy added at the indices, which are known to be good.
+// The transpose of gather: zeros of `shape`, with dy added at the indices, which must be valid.
 Tensor gather_backward(const Tensor& dy, const Dims& shape, int dim, const Tensor& index);
-// Whole slices of x, at a 1-d index.
+// Slices of x, at a 1-d index.
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
-// x seen as one line; negative indices count from its end.
+// x is flattened; negative indices count from the end.
 Tensor take(const Tensor& x, const Tensor& index);
-// gather with x and index broadcast against each other; without dim, x is one line.
+// gather with x and index broadcast against each other; without dim, x is flattened.
 Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim);
-// Rows of `weight`. The row `padding_idx` gets no gradient; with scale_grad_by_freq, the gradient of each row is
-// divided by how often it was read.
+// Rows of `weight`. Row `padding_idx` receives no gradient; with scale_grad_by_freq, the gradient of each row is
+// divided by the number of times it was read.
 Tensor embedding(const Tensor& index, const Tensor& weight, std::optional<int64_t> padding_idx,
                  bool scale_grad_by_freq);
 /// Sums (or means) of rows of a float32 or float64 weight: row i of the result is that of the indices of row i.

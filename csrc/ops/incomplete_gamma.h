@@ -11,7 +11,7 @@ namespace genesis::ops::gamma {
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-inline constexpr double kLargeShape = 1e7;  // from here on the uniform expansion is exact to the last digits
+inline constexpr double kLargeShape = 1e7;  // from here on the uniform expansion is accurate to double precision
 
 inline double log_gamma(double x) {
   int sign;
@@ -28,7 +28,7 @@ inline double digamma(double x) {  // x > 0
   return std::log(x) - 0.5 / x - series - sum;
 }
 
-// m - log(1 + m), which loses all digits near 0 when computed as written.
+// m - log(1 + m), without cancellation near 0.
 inline double log1p_excess(double m) {
   if (std::abs(m) > 0.02) return m - std::log1p(m);
   double sum = 0, power = m;
@@ -39,7 +39,8 @@ inline double log1p_excess(double m) {
   return sum;
 }
 
-// x^a exp(-x) / Gamma(a + 1). For large a by Stirling's series: the difference of large logarithms would lose digits.
+// x^a exp(-x) / Gamma(a + 1). For large a by Stirling's series, because the difference of large logarithms loses
+// digits.
 inline double weight(double a, double x) {
   if (a < 20) return std::exp(a * std::log(x) - x - log_gamma(a + 1));
   const double z = 1 / (a * a), stirling = (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z / 1680))) / a;
@@ -83,7 +84,7 @@ inline Dual upper_fraction(double a, double x) {
   return h;
 }
 
-// Temme's uniform expansion, of which the first term of the correction is enough for a >= kLargeShape.
+// Temme's uniform expansion; for a >= kLargeShape, the first correction term is sufficient.
 inline double uniform_expansion(double a, double x, bool upper) {
   const double m = (x - a) / a, half_square = log1p_excess(m), eta = std::copysign(std::sqrt(2 * half_square), m);
   const double first = -1.0 / 3 + eta * (1.0 / 12 - eta * (2.0 / 135 - eta / 864));
@@ -115,7 +116,7 @@ inline double upper(double a, double x) { return regularised(a, x, true); }
 // 2018). The variate is given by its logarithm, because it may be too small for a double.
 inline double log_variate_slope(double a, double log_z) {
   const double z = std::exp(log_z);
-  if (a >= 1e5) {  // by Wilson and Hilferty's approximation: the cube root of z / a is normal
+  if (a >= 1e5) {  // Wilson-Hilferty approximation: the cube root of z / a is normal
     const double w = std::cbrt(z / a), normal = (w - 1 + 1 / (9 * a)) * 3 * std::sqrt(a);
     return 1 / a + 3 / w * (1 / (9 * a * a) - normal / (6 * a * std::sqrt(a)));
   }

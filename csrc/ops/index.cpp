@@ -1,5 +1,5 @@
-// Every index becomes one list of places: resolve() turns indices and masks into positions in the dimensions that they
-// index, taken as one (row-major). Reading (take), its gradient (spread) and writing share that list.
+// Every index is converted to one list of places: resolve() turns indices and masks into positions in the indexed
+// dimensions, merged into one (row-major). Reading (take), its gradient (spread) and writing share that list.
 #include "ops/index.h"
 
 #include <algorithm>
@@ -16,13 +16,14 @@ namespace genesis::ops {
 
 namespace {
 
-// How a list of places sits in a tensor; with the list itself (a tensor, so it is saved apart) all that a rule needs.
+// The position of a list of places in a tensor. With the list itself (a tensor, which is saved separately), it is all
+// that a rule needs.
 struct Layout {
   Dims whole;     // the shape that is indexed
-  Dims dims;      // its dimensions that the places stand for, in rising order
+  Dims dims;      // the indexed dimensions, ascending
   Dims index;     // the shape of the list
-  int at;         // where the list's dimensions come in the result
-  bool distinct;  // no place twice
+  int at;         // position of the list's dimensions in the result
+  bool distinct;  // whether no place occurs twice
 
   Dims result() const {
     Dims shape;
@@ -79,7 +80,7 @@ struct Resolved {
   Layout layout;
 };
 
-// One index, and the dimensions of the tensor that it selects from, as one: a mask may stand for several.
+// One index, and the dimensions of the tensor that it indexes, merged into one: a mask may index several.
 struct IndexGroup {
   Tensor index;
   int dim;       // the first of the dimensions
@@ -87,7 +88,8 @@ struct IndexGroup {
 };
 using IndexGroups = InlineVec<IndexGroup, 4>;
 
-// Checks the indices against the shape of x, and fills in what `layout` knows without the values of the indices.
+// Checks the indices against the shape of x, and sets the fields of `layout` that do not depend on the values of the
+// indices.
 IndexGroups group_indices(const Tensor& x, std::span<const Tensor> indices, Layout& layout) {
   IndexGroups groups;
   int dim = 0, kept = 0;
@@ -125,7 +127,7 @@ IndexGroups group_indices(const Tensor& x, std::span<const Tensor> indices, Layo
   return groups;
 }
 
-// The indices of all groups as positions in the indexed dimensions, flattened.
+// The indices of all groups as flat positions in the indexed dimensions.
 Tensor linear_positions(const IndexGroups& groups, const Dims& shape) {
   Tensor places = empty(shape, DType::Int64);
   View so_far = Operand(0).view();
@@ -154,7 +156,7 @@ Resolved resolve(const Tensor& x, std::span<const Tensor> indices) {
 // The arguments of the kernels: the table without the indexed dimensions, the values with the list as one dimension.
 struct Access {
   Dims table_shape, table_strides, values_shape, values_strides;
-  Tensor offsets;  // in memory, where the indexed dimensions are not as one
+  Tensor offsets;  // in memory, if the indexed dimensions cannot be merged
   Tensor values_kept;
   const int64_t* places;
   int64_t step = 0, num_places = 1;
@@ -222,7 +224,7 @@ struct Access {
   }
 
  private:
-  // The stride of v's list dimensions as one; false if they are not as one.
+  // The stride of v's list dimensions merged into one; false if they cannot be merged.
   static bool list_stride(const Tensor& v, const Layout& layout, int64_t& stride) {
     stride = 0;
     bool any = false;
@@ -252,7 +254,7 @@ Tensor take(const Tensor& x, const Tensor& places, const Layout& layout) {
 Tensor spread(const Tensor& dy, const Tensor& places, const Layout& layout) {
   Tensor dx;
   {
-    // Halves are summed in float32: many small terms may meet at one place.
+    // Half precision is summed in float32: many small terms may be added at one place.
     const WithGradMode off(false);
     const DType dtype = is_half(dy.dtype()) ? DType::Float32 : dy.dtype();
     dx = zeros(layout.whole, dtype);
@@ -267,7 +269,7 @@ Tensor spread(const Tensor& dy, const Tensor& places, const Layout& layout) {
 
 // x with zeros at the places.
 Tensor without(const Tensor& x, const Tensor& places, const Layout& layout) {
-  // A gradient that nothing else refers to is changed in place.
+  // A gradient without other references is changed in place.
   Tensor y = x;
   if (grad_mode.enabled || !x.exclusive()) {
     const WithGradMode off(false);
@@ -282,7 +284,7 @@ Tensor without(const Tensor& x, const Tensor& places, const Layout& layout) {
                 [layout](const Tensor& dy, const Saved& saved) { return Grads{without(dy, saved[0], layout)}; });
 }
 
-// Which entries of the list are overwritten by a later one at the same place; undefined if none is.
+// Which entries of the list are overwritten by a later entry with the same place; undefined if none is.
 Tensor overwritten(const Tensor& places, const Layout& layout) {
   if (layout.distinct || on_meta) return Tensor();
   const int64_t n = places.numel();
@@ -291,7 +293,7 @@ Tensor overwritten(const Tensor& places, const Layout& layout) {
   for (int64_t d : layout.dims) size *= layout.whole[static_cast<int>(d)];
   std::vector<int64_t> later;
   if (n < size / 16) {
-    // Few places of many: sorted, with the entries of one place in their order.
+    // Few places out of many: sort them, keeping the entries of a place in order.
     std::vector<int64_t> order(static_cast<size_t>(n));
     std::iota(order.begin(), order.end(), int64_t{0});
     std::sort(order.begin(), order.end(),
@@ -315,7 +317,7 @@ Tensor overwritten(const Tensor& places, const Layout& layout) {
   return mask;
 }
 
-// x with `value` where the mask, which stands for x's first dimensions, is true.
+// Sets x to `value` where the mask, which indexes x's first dimensions, is true.
 void fill_masked(const Tensor& x, const Tensor& mask, Scalar value) {
   Dims shape = mask.shape(), strides = mask.strides();
   while (shape.size() < x.dim()) {
@@ -336,7 +338,7 @@ Tensor without_masked(const Tensor& x, const Tensor& mask) {
                 [](const Tensor& dy, const Saved& saved) { return Grads{without_masked(dy, saved[0])}; });
 }
 
-// `value` with x's dtype and `shape`; further dimensions of size 1 in front are allowed, as in NumPy.
+// `value` with x's dtype and `shape`; additional leading dimensions of size 1 are allowed, as in NumPy.
 Tensor fitted(const Tensor& value, const Tensor& x, const Dims& shape) {
   Tensor v = cast(value, x.dtype());
   if (v.dim() > shape.size()) {
@@ -350,7 +352,7 @@ Tensor fitted(const Tensor& value, const Tensor& x, const Dims& shape) {
     fits = have == wanted || have == 1;
   }
   require(fits, "index: a value of shape ", value.shape(), " does not broadcast to the indexed shape ", shape);
-  // Reading from the memory that is written must come first.
+  // Memory that will be written must be read first.
   if (v->storage == x->storage) v = clone(v);
   return expand(v, shape);
 }
@@ -377,7 +379,7 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
     for (int d = 0; d < mask.dim() && fits; ++d) fits = mask.size(d) == x.size(d);
     if (fits && !shows_twice(x)) {
       require_representable("index_put_", *number, x.dtype());
-      // The mask must outlive this call unchanged: not in the memory that is written, not in an array of the caller's.
+      // The rule needs the mask unchanged: copy it if it is in the memory that is written or in an array of the caller.
       const Tensor own = mask->storage == x->storage || mask->storage->owner ? clone(mask) : mask;
       return overwrite(
           "index_put_", x, {}, [&] { fill_masked(x, own, *number); },
@@ -403,7 +405,7 @@ Tensor index_put_(const Tensor& x, std::span<const Tensor> indices, const Value&
         const Tensor lost = accumulate || !needs_grad(v) ? Tensor() : overwritten(places, layout);
         return record("index_put", y, inputs(input, v), save(places, lost),
                       [layout, accumulate](const Tensor& dy, const Saved& saved) {
-                        // The values first: the gradient may be changed in place.
+                        // The values first, because the gradient may be changed in place.
                         Tensor dv = saved.needs(1) ? take(dy, saved[0], layout) : Tensor();
                         if (const Tensor lost = saved[1]; lost.defined() && dv.defined()) dv = masked_fill(dv, lost, 0);
                         if (!saved.needs(0)) return Grads{Tensor(), dv};
@@ -425,7 +427,7 @@ void basic_put_(const Tensor& x, const BasicIndex& index, const Value& value) {
     fill_(part, std::get<Scalar>(value));
     return;
   }
-  // x[i] += 1 writes x[i] to its own place: nothing is left to do.
+  // x[i] += 1 assigns x[i] to itself: nothing is left to do.
   const Tensor& v = *tensor;
   if (v->data == part->data && v.dtype() == part.dtype() && v.shape() == part.shape() &&
       v.strides() == part.strides() && base_of(v).same(base_of(x)) && !(graph && !grad_fn(x)))

@@ -7,18 +7,18 @@ namespace genesis::ops {
 
 // `index` as int64; raises unless it is int64 or int32.
 Tensor as_indices(const char* op, const Tensor& index);
-// The same, every one checked to lie in [0, size). With `negative`, [-size, 0) counts from the end.
+// The same, checked to be in [0, size). With `negative`, [-size, 0) counts from the end.
 Tensor checked_indices(const char* op, const Tensor& index, int dim, int64_t size, bool negative = false);
-// Raises for the first index outside [0, size), which there is.
+// Raises for the first index outside [0, size), which must exist.
 [[noreturn]] void index_out_of_range(const char* op, const Tensor& index, int dim, int64_t size);
 
-// What kernels see of a tensor: at least one dimension.
+// The view of a tensor for kernels that require at least one dimension.
 inline View line(const Tensor& t) {
   static constexpr int64_t one = 1;
   return t.dim() ? t.view() : View{t->data, t.dtype(), 1, &one, &one};
 }
 
-// A 1-d index seen as an index for each element of `shape`, where it runs along dimension `dim`.
+// A 1-d index expanded to an index for each element of `shape`, along dimension `dim`.
 class IndexAlong {
  public:
   IndexAlong(const Tensor& index, const Dims& shape, int dim)

@@ -12,7 +12,7 @@ namespace genesis::ops {
 
 bool shows_twice(const Tensor& x) { return !x.contiguous() && overlaps(x.shape(), x.strides()); }
 
-// Whether x shows one place along a whole dimension.
+// Whether x has stride 0 along a dimension.
 static bool expanded(const Tensor& x) {
   for (int d = 0; d < x.dim(); ++d)
     if (x.size(d) > 1 && x.stride(d) == 0) return true;
@@ -65,7 +65,7 @@ void write_result(const char* op, const Tensor& x, const Tensor& result) {
   kernels::copy(x.view(), result.view());
 }
 
-// The base of a view, unless that has been given other memory since (x.data = y).
+// The base of a view, unless it has been given other memory since (x.data = y).
 static Tensor shared_base(const Tensor& x) {
   Tensor base = base_of(x);
   return base->storage == x->storage ? base : x;
@@ -100,7 +100,7 @@ bool begin_inplace(const char* op, const Tensor& x, std::initializer_list<const 
                    "`with genesis.no_grad():`, or use the out-of-place form");
 }
 
-// The history of a view's base after the view was overwritten by `value`: the base, except there.
+// The history of a view's base after the view was overwritten by `value`: the base with that part replaced.
 static void replace_in_base(const Tensor& base, const Tensor& view, const Tensor& value) {
   const Geometry whole = geometry(base), part = geometry(view);
   Tensor before = stand_in(base);
@@ -108,8 +108,8 @@ static void replace_in_base(const Tensor& base, const Tensor& view, const Tensor
                         [whole, part, dtype = view.dtype()](const Tensor& dy, const Saved& saved) {
                           const auto at_part = [&](const Tensor& t) { return part_of(t, whole, part, dtype); };
                           Tensor inside, outside;
-                          // A gradient without other references is changed in place: a loop that fills a tensor row by
-                          // row stays linear.
+                          // A gradient without other references is changed in place, so that a loop that fills a tensor
+                          // row by row takes linear time.
                           const bool reuse = !grad_mode.enabled && dy.exclusive() && dy.strides() == whole.strides;
                           const Tensor g = reuse ? dy : with_geometry(dy, whole);
                           if (saved.needs(1)) inside = clone(at_part(g));

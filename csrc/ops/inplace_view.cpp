@@ -23,7 +23,7 @@ Tensor finish_view(const char* op, const Tensor& x, const Tensor& result) {
   x->storage->before_write();  // for nodes that keep values: the version changes
   x->take_contents(*result.impl());
   if (result->grad_fn) move_to_place_of(result, x);
-  // What saved x saved its shape with it.
+  // Tensors that were saved with x's shape are outdated now.
   x->storage->written(op);
   return x;
 }

@@ -1,4 +1,4 @@
-// In-place forms of operators that return views: x.unsqueeze_(0) gives x itself the shape that x.unsqueeze(0) has.
+// In-place forms of operators that return views: x.unsqueeze_(0) gives x the shape of x.unsqueeze(0).
 #pragma once
 
 #include "ops/inplace.h"
@@ -6,9 +6,9 @@
 
 namespace genesis::ops {
 
-// What x is before such a change, with x's history; raises if x may not be changed.
+// A tensor with the shape and the history of x before such a change; raises if x must not be changed.
 Tensor begin_view(const char* op, const Tensor& x);
-// Gives x the shape, the strides and the place in the graph of `result`, a view made of that.
+// Gives x the shape, the strides and the position in the graph of `result`, a view of that tensor.
 Tensor finish_view(const char* op, const Tensor& x, const Tensor& result);
 
 template <class F>
@@ -16,8 +16,8 @@ Tensor inplace_view(const char* op, const Tensor& x, F&& f) {
   return finish_view(op, x, f(begin_view(op, x)));
 }
 
-// Gives x another shape over its own memory, with more of it (not initialised) where that does not suffice. The
-// elements keep their places in memory.
+// Changes the shape of x over its memory, which is enlarged (uninitialized) if necessary. Elements keep their positions
+// in memory.
 Tensor resize_(const char* op, const Tensor& x, const Dims& shape, MemoryFormat format);
 
 }  // namespace genesis::ops

@@ -17,7 +17,7 @@ namespace genesis::ops {
 
 namespace {
 
-// Of an image in three dimensions: where the first window begins, counted outwards from the first element.
+// For images in three dimensions; `before`: elements of padding before the first window.
 struct Grid {
   int64_t before[3], kernel[3], stride[3], dilation[3], out[3];
 };
@@ -80,7 +80,7 @@ Tensor integer_conv(const Tensor& x, const Tensor& w, const Tensor& bias, const 
 Tensor integer_conv_transpose(const Tensor& y, const Tensor& w, const Tensor& bias, const kernels::ConvShape& s,
                               const Dims& shape) {
   const WithGradMode off(false);
-  // The correlation of y, its elements `stride` apart, with the taps in reverse order.
+  // The correlation of y, with its elements `stride` apart, with the taps in reverse order.
   Grid g;
   Dims spread{y.size(0), y.size(1)};
   for (int d = 0; d < 3; ++d) {

@@ -1,5 +1,5 @@
 // Convolutions and averages of integers: windows are copied to a matrix, then multiplied or summed. Results wrap around
-// as their dtype does and have no gradient.
+// in their dtype and have no gradient.
 #pragma once
 
 #include "core/tensor.h"

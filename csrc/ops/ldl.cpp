@@ -49,7 +49,7 @@ Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b,
   {
     const WithGradMode off(false);
     const Tensor swaps = expand(pivots, with_sizes(batch, {n}));
-    // A pivot names a row, counted from 1; of a block of two rows it is negative.
+    // A pivot is the index of a row, counted from 1, and negative for a block of two rows.
     const Tensor own_swaps = contiguous(pivots);
     for (int64_t i = 0; !on_meta && i < own_swaps.numel(); ++i) {
       const int64_t row = std::abs(int64_t{own_swaps.data<int32_t>()[i]});

@@ -1,5 +1,5 @@
-// Solving by LU, and what follows from it. A rule solves again with the factors that the forward pass made, so the
-// backward pass of a solve costs no factorisation.
+// Solving with LU factors. A rule reuses the factors of the forward pass, so the backward pass of a solve needs no
+// factorization.
 #include "ops/linalg.h"
 
 #include <cmath>
@@ -80,14 +80,14 @@ Factors factorise(const Tensor& a, int* info = nullptr) {
   return f;
 }
 
-// Both stacks of one batch shape, as views.
+// Expands both stacks to one batch shape, as views.
 Tensor with_batch(const Tensor& x, const Dims& batch, int matrix_dims = 2) {
   Dims shape = batch;
   for (int d = x.dim() - matrix_dims; d < x.dim(); ++d) shape.push_back(x.size(d));
   return shape == x.shape() ? x : expand(x, shape);
 }
 
-// a @ x = b, or a.H @ x = b, where lu and pivots are a's factors.
+// Solves a @ x = b, or a.H @ x = b, where lu and pivots are the factors of a.
 Tensor solve_factored(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool adjoint_a) {
   const Dims batch = broadcast_shapes("linalg.solve", batch_shape(a), batch_shape(b));
   Tensor x = empty(with_sizes(batch, {b.size(-2), b.size(-1)}), b.dtype());
@@ -108,7 +108,7 @@ Tensor solve_factored(const Tensor& a, const Tensor& lu, const Tensor& pivots, c
                 });
 }
 
-// A column of each number: factors for matrices of a stack.
+// Reshapes one number per matrix to broadcast with the matrices.
 Tensor per_matrix(const Tensor& x) { return unsqueeze(unsqueeze(x, -1), -1); }
 
 }  // namespace
@@ -134,7 +134,7 @@ WithInfo linalg_solve_ex(const char* op, const Tensor& a, const Tensor& b, bool 
   require(rhs.dim() >= 2 && rhs.size(-2) == a.size(-1), op, ": A of shape ", a.shape(), " and B of shape ", b.shape(),
           " do not fit; expected A.shape[-1] == B.shape[-2]");
   kernels::require_lapack_size(op, rhs.size(-2), rhs.size(-1), false);
-  broadcast_shapes(op, batch_shape(a), batch_shape(rhs));  // before the work, and whether or not a is singular
+  broadcast_shapes(op, batch_shape(a), batch_shape(rhs));  // before the work, whether or not a is singular
   const Tensor info = empty(batch_shape(a), DType::Int32);
   const Factors f = factorise(a, info.address<int>());
   if (check && f.zero_pivot) fail_matrix(op, batch_shape(a), f.zero_pivot.matrix, kSingular);
@@ -189,7 +189,7 @@ Tensor linalg_tensorsolve(const Tensor& a, const Tensor& b, const Dims& dims) {
 
 namespace {
 
-// Products of all but one of the singular values (..., k), and of all but two (..., k, k), zero on the diagonal.
+// The products of all but one of the singular values (..., k), and of all but two (..., k, k), zero on the diagonal.
 template <class T>
 void products_without(const Tensor& s, const Tensor& one, const Tensor& two) {
   const int64_t k = s.size(-1);
@@ -243,7 +243,7 @@ Tensor cofactor(const Tensor& a_in) {
   }
   return record("linalg_cofactor", c, inputs(a_in), save(a_in), [](const Tensor& dc, const Saved& saved) {
     const Tensor a = saved[0];
-    if (grad_mode.enabled) {  // a third derivative is wanted: differentiable, but for invertible matrices only
+    if (grad_mode.enabled) {  // for third derivatives: differentiable, but for invertible matrices only
       const Tensor y = adjoint(linalg_inv("linalg.det", a)), det = per_matrix(linalg_det("linalg.det", a));
       return Grads{det * (sum(dc * y, {-2, -1}, true) * y - matmul(y, matmul(adjoint(dc), y)))};
     }
@@ -271,7 +271,7 @@ Tensor linalg_det(const char* op, const Tensor& a) {
                 [](const Tensor& d, const Saved& saved) { return Grads{per_matrix(d) * cofactor(saved[0])}; });
 }
 
-// The sign of a complex determinant turns with it.
+// The sign of a complex determinant changes with its phase.
 static SignAndLog complex_slogdet(const char* op, const Tensor& a, const Factors& f, Tensor sign, Tensor log) {
   const Tensor outputs[] = {sign, log};
   record_outputs("linalg_slogdet", outputs, inputs(a), save(a, f.lu, f.pivots, output(sign, 0)),
@@ -326,7 +326,7 @@ Tensor linalg_matrix_power(const char* op, const Tensor& a, int64_t n) {
 
 // ---- triangles ------------------------------------------------------------------------------------------------------
 
-// a @ x = b for the triangle of a; stacks that broadcast.
+// Solves a @ x = b for a triangle of a; stacks broadcast.
 static Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool unit) {
   const char* op = "linalg.solve_triangular";
   const Dims batch = broadcast_shapes(op, batch_shape(a), batch_shape(b));
@@ -369,7 +369,7 @@ static WithInfo cholesky_lower(const char* op, const Tensor& a, bool check) {
                 str("is not positive definite: its leading minor of order ", failure.info, " is not positive"));
   l = record("linalg_cholesky", l, inputs(a), save(output(l)), [](const Tensor& dl, const Saved& saved) {
     const Tensor l = saved[0], lt = adjoint(l);
-    // The symmetric s with a triangle half that of l.T @ dl; then inv(l).T @ s @ inv(l).
+    // The symmetric s whose triangle is half that of l.T @ dl; then inv(l).T @ s @ inv(l).
     const Tensor half = matmul(lt, dl) * triangle(l.size(-1), l.size(-1), 0.5, 0.25, 0, l.dtype());
     const Tensor s = half + adjoint(half);
     return Grads{solve_triangle(lt, adjoint(solve_triangle(lt, s, true, false)), true, false)};

@@ -1,5 +1,5 @@
-// Linear algebra over stacks of matrices, real and complex: solving (linalg.cpp) and decomposing (decompose.cpp).
-// A matrix that has no result (singular, not positive definite) raises LinAlgError with its place in the stack.
+// Linear algebra over stacks of real and complex matrices: solving (linalg.cpp) and decomposing (decompose.cpp). A
+// matrix without a result (singular, not positive definite) raises LinAlgError with its index in the stack.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,19 @@
 
 namespace genesis::ops {
 
-// a @ x = b, or x @ a = b where not left. b is a matrix, or a vector: 1-d, or shaped like a without the last dimension.
+// Solves a @ x = b, or x @ a = b if not `left`. b is a matrix, or a vector: 1-d, or shaped like a without the last
+// dimension.
 Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left);
-// Forms that do not raise where a matrix has no result: `info` (int32, one for each matrix) is 0 where there is one.
-// With `check` they raise.
+// Variants that do not raise if a matrix has no result: `info` (int32, one per matrix) is 0 if there is one. With
+// `check` they raise.
 struct WithInfo {
   Tensor result, info;
 };
 WithInfo linalg_solve_ex(const char* op, const Tensor& a, const Tensor& b, bool left, bool check);
 WithInfo linalg_inv_ex(const char* op, const Tensor& a, bool check);
 WithInfo linalg_cholesky_ex(const char* op, const Tensor& a, bool upper, bool check);
-// a reshaped to a square matrix, of its first `rows` dimensions by the others; x with tensordot(a, x) = b, where `dims`
-// of a are moved to the end first.
+// tensorinv: a is reshaped to a square matrix, of its first `rows` dimensions by the others. tensorsolve: x with
+// tensordot(a, x) = b, where `dims` of a are moved to the end first.
 Tensor linalg_tensorinv(const Tensor& a, int64_t rows);
 Tensor linalg_tensorsolve(const Tensor& a, const Tensor& b, const Dims& dims);
 Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular);
@@ -34,14 +35,14 @@ Tensor linalg_matrix_power(const char* op, const Tensor& a, int64_t n);
 /// I + A + A^2 / 2! + ...
 Tensor linalg_matrix_exp(const char* op, const Tensor& a);
 
-// a = p @ l @ u of (m, n), with min(m, n) columns of l and rows of u; pivots are LAPACK's swaps of rows, counted
-// from 1. p has no gradient.
+// a = p @ l @ u for (m, n), with min(m, n) columns of l and rows of u. pivots are LAPACK's row swaps, counted from 1. p
+// has no gradient.
 struct LU {
   Tensor p, l, u, pivots;
 };
 LU linalg_lu(const char* op, const Tensor& a, bool pivot);
-// Both triangles in one matrix (l without its diagonal of ones), for lu_solve. `info` is where the first zero of u's
-// diagonal is, counted from 1, or 0; such a matrix raises if `check`.
+// Both triangles in one matrix (l without its unit diagonal), for lu_solve. `info` is the position of the first zero on
+// u's diagonal, counted from 1, or 0; such a matrix raises if `check`.
 struct FactoredLU {
   Tensor lu, pivots, info;
 };
@@ -49,7 +50,8 @@ FactoredLU linalg_lu_factor(const char* op, const Tensor& a, bool pivot, bool ch
 Tensor linalg_lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left, bool adjoint);
 LU lu_unpack(const Tensor& lu, const Tensor& pivots, bool unpack_data, bool unpack_pivots);
 
-// a = l @ d @ l.T from the lower triangle of a; d has blocks of one or two rows. Only ldl_solve's `b` has a gradient.
+// a = l @ d @ l.T, computed from the lower triangle of a; d has blocks of one or two rows. Only `b` of ldl_solve has a
+// gradient.
 struct FactoredLDL {
   Tensor ld, pivots, info;
 };
@@ -58,7 +60,7 @@ Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b,
 
 // a = l @ l.H, or u.H @ u. Only that triangle of a is read; the gradient is symmetric.
 Tensor linalg_cholesky(const Tensor& a, bool upper);
-// With a factor of Cholesky in place of the matrix.
+// These take a Cholesky factor instead of the matrix.
 Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper);
 Tensor cholesky_inverse(const Tensor& factor, bool upper);
 enum class QrMode { Reduced, Complete, ROnly };
@@ -66,7 +68,8 @@ struct QR {
   Tensor q, r;
 };
 QR linalg_qr(const Tensor& a, QrMode mode);
-// The reflections that make Q, as LAPACK leaves them: R in the upper triangle of `a`, the vectors below. No gradient.
+// The Householder reflections whose product is Q, in LAPACK's format: R in the upper triangle of `a`, the vectors
+// below. No gradient.
 struct Reflections {
   Tensor a, tau;
 };
@@ -75,32 +78,32 @@ Reflections geqrf(const Tensor& a);
 Tensor linalg_householder_product(const char* op, const Tensor& a, const Tensor& tau);
 /// Q @ c, c @ Q, or the same with Q.T, for the square Q of the reflections.
 Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left, bool transpose);
-// a = v @ diag(w) @ v.H from one triangle of a.
+// a = v @ diag(w) @ v.H, computed from one triangle of a.
 struct Eigen {
   Tensor values, vectors;
 };
 Eigen linalg_eigh(const Tensor& a, bool upper);
 Tensor linalg_eigvalsh(const Tensor& a, bool upper);
-// a @ v = v @ diag(w) for any square a, of which both are complex.
+// a @ v = v @ diag(w) for any square a; both results are complex.
 Eigen linalg_eig(const Tensor& a);
 Tensor linalg_eigvals(const Tensor& a);
 struct SVD {
   Tensor u, s, vh;
 };
-// Vectors past the first min(m, n) of a full basis are arbitrary and count as constants (those of qr raise in
+// Vectors past the first min(m, n) of a full basis are arbitrary and treated as constants (those of qr raise in
 // backward).
 SVD linalg_svd(const Tensor& a, bool full_matrices);
 Tensor linalg_svdvals(const Tensor& a);
-// Singular values up to max(atol, rtol * the largest) count as zero; rtol is max(m, n) * eps if neither is given. Each
-// is a number, or a tensor with one for each matrix.
+// Singular values up to max(atol, rtol * the largest) are treated as zero; rtol is max(m, n) * eps if neither is given.
+// Each is a number, or a tensor with one number per matrix.
 struct Tolerance {
   std::optional<Operand> atol, rtol;
 };
-// hermitian: a is taken to be symmetric, and one triangle of it is read.
+// hermitian: a is assumed to be symmetric, and only one triangle is read.
 Tensor linalg_pinv(const char* op, const Tensor& a, const Tolerance& tolerance, bool hermitian);
 Tensor linalg_matrix_rank(const Tensor& a, const Tolerance& tolerance, bool hermitian);
-// The x with the smallest sum of squares of a @ x - b, of several the smallest x. What a driver does not compute is
-// empty.
+// The x that minimizes the sum of squares of a @ x - b; of several, the smallest. Results that a driver does not
+// compute are empty.
 struct LeastSquares {
   Tensor solution, residuals, rank, singular_values;
 };
@@ -115,8 +118,8 @@ struct MatrixOrder {
 };
 Tensor linalg_matrix_norm(const Tensor& a, MatrixOrder order, const Dims& dim, bool keepdim,
                           std::optional<DType> dtype);
-// How much a relative error of b may grow in solve(a, b): norm(a) * norm(inv(a)), inf where a is singular. In the
-// 2-norm (also if absent) of any matrices, by their singular values.
+// The factor by which a relative error of b may grow in solve(a, b): norm(a) * norm(inv(a)), inf if a is singular. For
+// the 2-norm (also the default), any matrices are allowed, by their singular values.
 Tensor linalg_cond(const Tensor& a, MatrixOrder order);
 
 }  // namespace genesis::ops

@@ -23,7 +23,7 @@ namespace genesis::ops {
 
 using kernels::PointwiseLoss;
 
-// ---- of elements against elements ----------------------------------------------------------------------------------
+// ---- elementwise losses --------------------------------------------------------------------------------------------
 
 // df/dx by differentiable operators.
 static Tensor slope(PointwiseLoss loss, const Tensor& x, const Tensor& y, double parameter) {
@@ -129,7 +129,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& y, LossRe
   return pointwise_loss("binary_cross_entropy_with_logits", PointwiseLoss::LogitEntropy, x, y, 0, reduction);
 }
 
-// ---- of scores against class numbers -------------------------------------------------------------------------------
+// ---- classification losses -----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -139,7 +139,7 @@ struct Classified {
   Dims shape;     // of the cases
   Tensor labels;  // contiguous int64
   kernels::CrossEntropy problem;
-  double total = 0;  // the weights of the cases that count
+  double total = 0;  // the total weight of the cases that are not ignored
   bool any = false;  // whether there are such cases
 
   Classified(const char* op, const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored,
@@ -206,7 +206,7 @@ void require_constant(const char* op, const Tensor& weight) {
                       ": weight is a constant, but it requires grad; use weight.detach()");
 }
 
-// What the sum of the losses is multiplied by.
+// The factor of the sum of the losses.
 double factor(LossReduction reduction, double total) { return reduction == LossReduction::Mean ? 1 / total : 1; }
 
 Tensor cross_entropy_backward(const Tensor& dz, const Tensor& x, const Classified& c, const Tensor& log_sum,
@@ -250,14 +250,14 @@ Tensor cross_entropy(const Tensor& x, const Tensor& y, const Tensor& weight, int
                     const WithGradMode off(false);
                     c.emplace("cross_entropy", x, saved[1], saved[2], ignored, smoothing);
                   }
-                  // The mean of no cases is NaN, but none of them changes it.
+                  // The mean of no cases is NaN, but its gradient is 0.
                   return Grads{cross_entropy_backward(dz, x, *c, saved[3], c->any ? scale : 0)};
                 });
 }
 
 Tensor nll_loss(const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored, LossReduction reduction) {
   require_constant("nll_loss", weight);
-  Tensor index, factors;  // where each case reads, and what that counts unless all count alike
+  Tensor index, factors;  // the index of each case's score, and its weight unless all are equal
   double scale;
   bool any;
   {

@@ -15,15 +15,15 @@ Tensor huber_loss(const Tensor& x, const Tensor& y, LossReduction reduction, dou
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& y, LossReduction reduction);
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& y, LossReduction reduction);
 
-// x holds scores of classes in dimension 1 (0 if it has only one), y class numbers, of the shape without it. The mean
-// is weighted. Cases whose y is `ignored` do not count; `weight`, one for each class, is a constant.
+// x contains scores of classes in dimension 1 (0 if it has only one), y class indices, with the shape of x without it.
+// The mean is weighted. Cases with y equal to `ignored` are ignored; `weight`, one per class, is a constant.
 Tensor cross_entropy(const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored, LossReduction reduction,
                      double smoothing);
-// The same of log-probabilities, without smoothing.
+// The same for log-probabilities, without smoothing.
 Tensor nll_loss(const Tensor& x, const Tensor& y, const Tensor& weight, int64_t ignored, LossReduction reduction);
 
 // The loss of each sequence. log_probs is (frames, batch, classes); `labels` are the targets of all sequences,
-// one after the other.
+// concatenated.
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& input_lengths,
                 const Tensor& target_lengths, int64_t blank);
 

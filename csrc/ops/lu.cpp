@@ -1,4 +1,4 @@
-// LU with its factors as results, which have gradients.
+// LU decomposition with differentiable factors.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -17,8 +17,7 @@ namespace genesis::ops {
 
 namespace {
 
-// From LAPACK's swaps of rows (counted from 1) to the row that each row of P.T @ A comes from, or to the inverse of
-// that.
+// Converts LAPACK's row swaps (counted from 1) to the source row of each row of P.T @ A, or to the inverse permutation.
 Tensor row_order(const char* op, const Tensor& pivots, int64_t rows, bool inverse) {
   const WithGradMode off(false);
   const Tensor swaps = contiguous(pivots);
@@ -61,7 +60,7 @@ Tensor permutation(const char* op, const Tensor& pivots, int64_t n, DType dtype)
 Tensor rows(const Tensor& x, int64_t first, int64_t last) { return slice(x, -2, first, last, 1); }
 Tensor cols(const Tensor& x, int64_t first, int64_t last) { return slice(x, -1, first, last, 1); }
 
-// x @ inv(u).T and inv(l).T @ x for triangles.
+// x @ inv(u).T and inv(l).T @ x for triangular matrices.
 Tensor over_upper(const Tensor& x, const Tensor& u) {
   return ops::adjoint(linalg_solve_triangular(u, ops::adjoint(x), true, true, false));
 }
@@ -69,8 +68,8 @@ Tensor under_lower(const Tensor& l, const Tensor& x) {
   return linalg_solve_triangular(ops::adjoint(l), x, true, true, true);
 }
 
-// The gradient of P.T @ A from those of L and U. What lies beside the square part of a long matrix is the other
-// factor's solution, and adds to its gradient.
+// The gradient of P.T @ A from those of L and U. The part of a non-square matrix beyond its square part is determined
+// by the other factor and contributes to its gradient.
 Tensor lu_backward(const Tensor& l, const Tensor& u, const Tensor& dl, const Tensor& du) {
   const int64_t m = l.size(-2), n = u.size(-1), k = l.size(-1);
   const Tensor l1 = rows(l, 0, k), u1 = cols(u, 0, k);

@@ -16,7 +16,7 @@ static void require_mask(const char* op, const Tensor& mask) {
   require<DTypeError>(mask.dtype() == DType::Bool, op, ": mask must be bool, got ", mask.dtype(), "; use mask != 0");
 }
 
-// What an operator reads must not change while it writes to `out`; the same elements in the same places may.
+// Inputs must not change while the operator writes to `out`, unless they have the same elements at the same positions.
 static Tensor apart(const Tensor& t, Out out) {
   if (!out || out.tensor->impl()->storage != t->storage) return t;
   if (t->data == (*out.tensor)->data && t.shape() == out.tensor->shape() && t.strides() == out.tensor->strides())
@@ -120,7 +120,7 @@ Tensor masked_scatter(const Tensor& x_in, const Tensor& mask_in, const Tensor& s
 }
 
 Tensor masked_fill_(const Tensor& x, const Tensor& mask, const Operand& value) {
-  // Where x shows a place several times, only the elements that the mask selects may be written.
+  // If elements of x overlap, only those that the mask selects may be written.
   if (value.is_scalar() && shows_twice(x)) {
     require_mask("masked_fill_", mask);
     require_fits("masked_fill_", value, x.dtype());

@@ -6,11 +6,11 @@
 
 namespace genesis::ops {
 
-// x with `value` (a number or a 0-d tensor) where mask is true.
+// x with `value` (a number or a 0-d tensor) where the mask is true.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value, Out out = {});
-// The elements of x where mask is true, one after another.
+// The elements of x where the mask is true, as a vector.
 Tensor masked_select(const Tensor& x, const Tensor& mask);
-// x with the elements of `source`, one after another, where mask is true.
+// x with consecutive elements of `source` where the mask is true.
 Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source, Out out = {});
 
 Tensor masked_fill_(const Tensor& x, const Tensor& mask, const Operand& value);

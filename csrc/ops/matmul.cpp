@@ -1,4 +1,4 @@
-// Everything here ends in product(), which multiplies two stacks of matrices, and in the rule of matmul_nd.
+// All functions use product(), which multiplies two stacks of matrices, and the rule of matmul_nd.
 #include "ops/matmul.h"
 
 #include "autograd/record.h"
@@ -24,7 +24,7 @@ void require_same_dtype(const char* op, const Tensor& x, const Tensor& y) {
   require<DTypeError>(x.dtype() != DType::Bool, op, ": bool has no products; use .int() or .float()");
 }
 
-// One dimension of a stack of matrices, with the step of each operand along it.
+// One dimension of a stack of matrices, with the stride of each operand.
 struct Batch {
   int64_t size, x, y, z;
 };
@@ -52,13 +52,13 @@ InlineVec<Batch, 4> batches(const Dims& z_shape, const Tensor& x, const Tensor& 
   return list;
 }
 
-// T is what the kernel counts in, C what it calculates in.
+// T is the storage type, C the type of alpha and beta.
 template <class T, class C = T, class Gemm>
 void run(const Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, double alpha, double beta) {
   const InlineVec<Batch, 4> list = batches(z.shape(), x, y, z);
   Batch last = list.empty() ? Batch{1, 0, 0, 0} : list.back();
   int64_t rows = z.size(-2), x_row = x.stride(-2), z_row = z.stride(-2);
-  // Where all matrices of x meet the same y (as when y is expanded), their rows make one matrix.
+  // If all matrices of x are multiplied by the same y (as when y is expanded), their rows form one matrix.
   if (last.size > 1 && last.y == 0 && (rows == 1 || (last.x == rows * x_row && last.z == rows * z_row))) {
     if (rows == 1) x_row = last.x, z_row = last.z;
     rows *= last.size;
@@ -84,7 +84,7 @@ void run(const Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, do
   }
 }
 
-// The same for one matrix each: z = alpha * x @ y + beta * addend, which is z if there is no other.
+// The same for one matrix each: z = alpha * x @ y + beta * addend, where the addend defaults to z.
 template <class T, class Gemm>
 void one(Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, double alpha, double beta,
          kernels::GemmMatrix<T> addend = {}) {
@@ -95,8 +95,8 @@ void one(Gemm& gemm, const Tensor& x, const Tensor& y, const Tensor& z, double a
 
 void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha = 1, double beta = 0);
 
-// (..., k, n) complex as (..., 2 k, 2 n) real: below each row of y, that row times i. A row of complex numbers, seen as
-// twice as many real ones, times this is their complex product.
+// (..., k, n) complex as (..., 2 k, 2 n) real: each row of y is followed by that row times i. A row of complex numbers,
+// viewed as twice as many real ones, times this matrix is the complex product.
 Tensor with_turned_rows(const Tensor& y) {
   Dims shape = y.shape();
   shape.insert(shape.size() - 1, 2);
@@ -109,7 +109,8 @@ Tensor with_turned_rows(const Tensor& y) {
   return view_dtype(alias(both, shape, contiguous_strides(shape)), real_type(y.dtype()));
 }
 
-// One real product of twice the size where there are rows enough to pay for the copy of y, else four of the parts.
+// One real product of twice the size if there are enough rows to amortize the copy of y, otherwise four products of the
+// parts.
 void complex_product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha, double beta) {
   constexpr int64_t kManyRows = 16;
   const DType part = real_type(z.dtype());
@@ -125,7 +126,8 @@ void complex_product_into(const Tensor& z, const Tensor& x, const Tensor& y, dou
   product_into(im, x_im, y_re, alpha, 1);
 }
 
-// z = alpha * x @ y + beta * z over broadcast stacks, outside any graph; at least 2-d operands that fit.
+// z = alpha * x @ y + beta * z over broadcast stacks, outside any graph. Operands have at least 2 dimensions and
+// matching sizes.
 void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alpha, double beta) {
   if (z.numel() == 0) return;
   const WithGradMode off(false);
@@ -145,7 +147,7 @@ void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alph
     case DType::Complex128: return complex_product_into(z, x, y, alpha, beta);
     default: break;
   }
-  // Integers, one matrix after the other.
+  // Integers, one matrix after another.
   Dims lead(z.shape().begin(), z.shape().end() - 2);
   const auto with_lead = [&](const Tensor& t) {
     Dims shape = lead;
@@ -171,13 +173,13 @@ void product_into(const Tensor& z, const Tensor& x, const Tensor& y, double alph
   }
 }
 
-// z = alpha * x @ y + beta * input, which broadcasts to z's shape, outside any graph; z is contiguous.
+// z = alpha * x @ y + beta * input, broadcast to z's shape, outside any graph; z is contiguous.
 void product_onto(const Tensor& z, const Tensor& input, const Tensor& x, const Tensor& y, double alpha, double beta) {
   if (z.numel() == 0) return;
   const bool floating = z.dtype() == DType::Float32 || z.dtype() == DType::Float64;
   if (floating && z.dim() == 2 && beta != 0 && input.dim() > 0 && input.size(-1) == z.size(1) &&
       input.stride(-1) == 1) {
-    // A vector, or rows that are contiguous: added where the product leaves the registers.
+    // A vector, or contiguous rows: added by the register tiles.
     const int64_t row = input.dim() == 2 && input.size(0) == z.size(0) ? input.stride(0) : 0;
     if (z.dtype() == DType::Float32) one<float>(kernels::sgemm, x, y, z, alpha, beta, {input.address<float>(), row, 1});
     else one<double>(kernels::dgemm, x, y, z, alpha, beta, {input.address<double>(), row, 1});
@@ -187,7 +189,7 @@ void product_onto(const Tensor& z, const Tensor& input, const Tensor& x, const T
   product_into(z, x, y, alpha, beta);
 }
 
-// The transpose that makes the shapes fit is what most people forgot.
+// Suggests a transpose if it makes the shapes match, which is the most frequent mistake.
 [[noreturn, gnu::cold]] void fail_product(const char* op, const Tensor& x, const Tensor& y) {
   const int inner = y.dim() == 1 ? 0 : y.dim() - 2;
   const bool right = y.dim() > 1 && x.size(-1) == y.size(-1), left = x.dim() > 1 && x.size(-2) == y.size(inner);
@@ -208,12 +210,12 @@ Dims product_shape(const char* op, const Tensor& x, const Tensor& y) {
   return shape;
 }
 
-// x (..., m, k) seen as one matrix of all its rows.
+// x (..., m, k) as one matrix of all its rows.
 Tensor rows(const Tensor& x) {
   return x.dim() == 2 ? x : reshape(x, {numel(Dims(x.shape().begin(), x.shape().end() - 1)), x.size(-1)});
 }
 
-// Whether the memory of a stack of matrices is that of their transposes.
+// Whether the matrices of a stack are stored transposed.
 bool is_transposed(const Tensor& x) {
   return x.stride(-2) == 1 && x.stride(-1) >= x.size(-2) && x.size(-1) > 1 && x.size(-2) > 1;
 }
@@ -223,7 +225,7 @@ Tensor product_like(bool is_transposed, const Tensor& x, const Tensor& y) {
   return is_transposed ? transposed(matmul_nd(transposed(y), transposed(x))) : matmul_nd(x, y);
 }
 
-// At least 2-d operands.
+// For operands with at least 2 dimensions.
 Tensor matmul_nd(const Tensor& x, const Tensor& y) {
   if (y.dim() == 2 && x.dim() > 2 && x.size(-1) == y.size(0)) {
     Dims shape = x.shape();
@@ -232,7 +234,8 @@ Tensor matmul_nd(const Tensor& x, const Tensor& y) {
   }
   Tensor z = empty(product_shape("matmul", x, y), x.dtype());
   product_into(z, x, y);
-  // A gradient gets the layout of its operand, so that the gradient of a matrix behind a transpose is contiguous.
+  // A gradient gets the layout of its operand, so that the gradient of a transposed matrix is contiguous in the
+  // original.
   const auto rule = [tx = is_transposed(x), ty = is_transposed(y)](const Tensor& dz, const Saved& saved) {
     return Grads{saved.needs(0) ? product_like(tx, dz, transposed(conj(saved[1]))) : Tensor(),
                  saved.needs(1) ? product_like(ty, transposed(conj(saved[0])), dz) : Tensor()};
@@ -358,7 +361,7 @@ Tensor addr(const Tensor& input, const Tensor& x, const Tensor& y, Scalar beta, 
   require_dims("addr", "vec2", y, 1);
   const DType dtype = result_type({input, x, y});
   require_whole("addr", dtype, beta, alpha);
-  // NaN and infinity of an input that does not count do not pass, yet its shape does.
+  // NaN and infinity of an ignored input do not propagate, but its shape is broadcast.
   const Tensor addend = beta.to_bool() ? mul(input, beta) : zeros(input.shape(), dtype);
   return cast(add(addend, mul(outer(x, y), alpha)), dtype);
 }
@@ -406,7 +409,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                       " (weight); convert the input: input.to(weight.dtype), or array.astype('float32') "
                       "before it becomes a tensor");
   require_same_dtype("linear", x, weight);
-  if (weight.dim() == 1 || !is_floating(x.dtype())) {  // integers and complex numbers have no product that adds
+  if (weight.dim() == 1 || !is_floating(x.dtype())) {  // there is no fused product for integers and complex numbers
     Tensor y = matmul(x, weight.dim() == 1 ? weight : transposed(weight));
     return bias.defined() ? add(y, bias) : y;
   }

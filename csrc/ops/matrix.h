@@ -1,4 +1,4 @@
-// Shared by the files of linear algebra: checks of arguments, and constant matrices for their rules.
+// Shared by the linear algebra files: checks of arguments, and constant matrices for their rules.
 #pragma once
 
 #include "kernels/linalg/lapack.h"
@@ -11,7 +11,7 @@ inline Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 // The conjugate transpose.
 inline Tensor adjoint(const Tensor& x) { return conj(transposed(x)); }
 
-// A stack of at least one dimension of rows and one of columns, of a type that LAPACK has.
+// Requires a stack of matrices with a dtype that LAPACK supports.
 void require_matrix(const char* op, const char* argument, const Tensor& a, bool square_work = false);
 void require_square(const char* op, const char* argument, const Tensor& a, bool square_work = false);
 
@@ -29,7 +29,7 @@ Tensor triangle(int64_t rows, int64_t cols, double below, double on, double abov
 inline Tensor identity(int64_t n, DType dtype) { return triangle(n, n, 0, 1, 0, dtype); }
 inline Tensor off_diagonal(int64_t n, DType dtype) { return triangle(n, n, 1, 0, 1, dtype); }
 
-// The sum of those that are defined.
+// The sum of the defined operands.
 Tensor add_defined(const Tensor& x, const Tensor& y);
 
 }  // namespace genesis::ops

@@ -1,4 +1,4 @@
-// The exponential of matrices: of a part of each, small enough for 16 terms of its series, squared up again.
+// The matrix exponential: matrices are scaled down so that 16 terms of the series suffice, then squared repeatedly.
 #include <cmath>
 #include <map>
 #include <vector>
@@ -34,10 +34,10 @@ Tensor series(const Tensor& a, int halvings) {
   return y;
 }
 
-// How often each matrix of a stack is halved. A matrix with NaN or inf is not: its result is NaN.
+// The number of halvings of each matrix of a stack. A matrix with NaN or inf has none: its result is NaN.
 std::vector<int> halvings_of(const Tensor& stack) {
   const Tensor norms = cast(amax(sum(abs(stack), {-2}, false), {-1}, false), DType::Float64);
-  // With these, what the series leaves out is below rounding.
+  // Up to this norm, the truncation error of the series is below rounding.
   const double most = real_type(stack.dtype()) == DType::Float64 ? 0.75 : 2;
   std::vector<int> result(static_cast<size_t>(stack.size(0)));
   for (size_t i = 0; !on_meta && i < result.size(); ++i) {
@@ -50,7 +50,8 @@ std::vector<int> halvings_of(const Tensor& stack) {
 Tensor exponentials(const Tensor& a) {
   const WithGradMode off(false);
   const Tensor stack = reshape(a, {numel(batch_shape(a)), a.size(-2), a.size(-1)});
-  std::map<int, std::vector<int64_t>> groups;  // matrices by halvings: squaring more than needed would cost accuracy
+  // matrices by number of halvings: unnecessary squarings would cost accuracy
+  std::map<int, std::vector<int64_t>> groups;
   const std::vector<int> halvings = halvings_of(stack);
   for (size_t i = 0; i < halvings.size(); ++i) groups[halvings[i]].push_back(static_cast<int64_t>(i));
   if (groups.size() == 1) return reshape(series(stack, groups.begin()->first), a.shape());

@@ -7,16 +7,16 @@ namespace genesis::ops {
 
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
-// What the strides of x say, for results that take the layout over: channels last where its dimensions lie in that
-// order and in no other, also with gaps; else Contiguous.
+// The memory format that the strides of x indicate, for results that preserve it: channels last if its dimensions have
+// that order and no other, possibly with gaps; otherwise Contiguous.
 MemoryFormat suggested_format(const Tensor& x);
-bool has_format(const Tensor& x, MemoryFormat format);  // of Preserve: any
-// x itself if it already has this layout; else a differentiable copy.
+bool has_format(const Tensor& x, MemoryFormat format);  // always true for Preserve
+// x itself if it already has this format, otherwise a differentiable copy.
 Tensor to_format(const char* op, const Tensor& x, MemoryFormat format);
-// The same, but the strides must tell the format, also where those of several would do.
+// The same, but the strides must indicate the format unambiguously.
 Tensor to_suggested_format(const char* op, const Tensor& x, MemoryFormat format);
 Tensor clone_to_format(const char* op, const Tensor& x, MemoryFormat format);
-// Memory that is not initialised; Preserve is Contiguous here.
+// Uninitialized memory; Preserve means Contiguous here.
 Tensor empty_in_format(const char* op, const Dims& shape, DType dtype, MemoryFormat format);
 
 }  // namespace genesis::ops

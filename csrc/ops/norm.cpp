@@ -1,5 +1,5 @@
-// Each operator has a kernel for its gradient. When the gradient is itself to be differentiated, its rule is written
-// out in differentiable operations instead: normalized_gradient().
+// Each operator has a kernel for its gradient. If the gradient itself must be differentiated, differentiable operations
+// are used instead: normalized_gradient().
 #include "ops/norm.h"
 
 #include <cmath>
@@ -24,7 +24,7 @@ namespace {
 DType wide_type(DType t) { return is_half(t) ? DType::Float32 : t; }
 Tensor wide(const Tensor& x) { return cast(x, wide_type(x.dtype())); }
 
-// A contiguous tensor as a kernel wants it: in another shape, or absent.
+// A contiguous tensor for a kernel: in another shape, or absent.
 struct Shaped {
   Dims shape, strides;
   View view;
@@ -51,7 +51,7 @@ void require_parameter(const char* op, const char* argument, const Tensor& p, co
 }
 
 // Gradients of y = xhat weight + bias, where xhat is x with mean 0 (if centered) and variance 1 over `dims`. weight
-// broadcasts with x, or is undefined. Differentiable in everything.
+// broadcasts with x, or is undefined. Differentiable with respect to all operands.
 struct NormalizedGradient {
   Tensor dx, xhat;
   NormalizedGradient(const Tensor& dy, const Tensor& x, const Tensor& weight, const Dims& dims, double eps,
@@ -59,7 +59,7 @@ struct NormalizedGradient {
     Tensor middle = x;
     if (centered) {
       middle = x - mean(x, dims, true);
-      middle = middle - mean(middle, dims, true);  // what the rounding of a large mean left
+      middle = middle - mean(middle, dims, true);  // removes the rounding error of a large mean
     }
     const Tensor rstd = rsqrt(mean(middle * middle, dims, true) + eps);
     const Tensor g = weight.defined() ? dy * weight : dy;
@@ -70,14 +70,14 @@ struct NormalizedGradient {
   }
 };
 
-// Whether float32 statistics are not good enough: the mean is so much larger than the deviation that its rounding
-// shows, or squares left the range. Then the operator is repeated with x in float64; the statistics that are saved say
-// so to its gradient.
+// Whether float32 statistics are too inaccurate: the mean is so much larger than the deviation that its rounding error
+// is significant, or squares exceed the range. The operator is then repeated with x in float64; the dtype of the saved
+// statistics tells its gradient.
 bool doubtful(const Tensor& x, const Tensor& mean, const Tensor& rstd) {
   if (x.dtype() != DType::Float32 || on_meta) return false;
   return kernels::doubtful(mean.defined() ? mean.address<float>() : nullptr, rstd.address<float>(), rstd.numel());
 }
-// x in the type that its statistics were computed in.
+// x in the dtype of its statistics.
 Tensor as_computed(const Tensor& x, const Tensor& rstd) {
   const WithGradMode off(false);
   return rstd.dtype() == DType::Float64 ? cast(x, DType::Float64) : x;
@@ -150,8 +150,8 @@ Tensor normalize_rows(const char* op, const Tensor& x, const Dims& normalized, c
 
 // ---- channels ------------------------------------------------------------------------------------------------------
 
-// x as (samples, channels, inner elements). Channels that lie innermost in memory, as in a matrix, are (all else,
-// channels, 1): no copy.
+// x as (samples, channels, inner elements). If the channels are innermost in memory, as in a matrix, it is (all others,
+// channels, 1), without a copy.
 struct Channels {
   int64_t samples, channels, inner;
   bool last = false;
@@ -174,7 +174,7 @@ struct Channels {
     }
   }
   Dims dims() const { return last ? Dims{samples * inner, channels, 1} : Dims{samples, channels, inner}; }
-  // x, or a gradient of its shape, in the memory that dims() speak of.
+  // x, or a gradient of its shape, in the layout of dims().
   Tensor arranged(const Tensor& x, const Tensor& like) const {
     const WithGradMode off(false);
     if (!last) return contiguous(x);
@@ -192,7 +192,7 @@ Tensor for_channels(const Tensor& p, int ndim) {
   shape[1] = p.size(0);
   return reshape(p, shape);
 }
-// The sum over all but the channels.
+// The sum over all dimensions but the channels.
 Tensor channel_sum(const Tensor& x) {
   Dims dims{0};
   for (int d = 2; d < x.dim(); ++d) dims.push_back(d);
@@ -283,7 +283,7 @@ static void require_running(const char* argument, const Tensor& running, int64_t
           " must be contiguous and have shape ", Dims{channels}, ", got ", running.shape());
 }
 
-// No samples and no channels, in one dimension.
+// The result for no samples and no channels, in one dimension.
 static Tensor batch_norm_of_nothing(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                                     const Tensor& weight, const Tensor& bias) {
   require_parameter("batch_norm", "weight", weight, {0}, x);
@@ -321,7 +321,7 @@ class Running {
       if (t->defined() && keep) before_.insert(before_.end(), (*t)->data, (*t)->data + bytes_of(*t));
   }
   bool any() const { return mean.defined() || var.defined(); }
-  // The values that they had, to repeat the operator.
+  // Restores the previous values, to repeat the operator.
   void restore() const {
     capture::interrupt("batch_norm repeats its work in float64");
     const char* from = before_.data();
@@ -342,7 +342,7 @@ class Running {
   std::vector<char> before_;
 };
 
-// Normalises a batch by its own statistics, in float64 if float32 loses too many digits.
+// Normalizes a batch with its own statistics, in float64 if float32 loses too many digits.
 Statistics normalize_batch(const Tensor& y, const Tensor& x, const Channels& shape, const Tensor& weight,
                            const Tensor& bias, const Running& running, double momentum, double eps) {
   const auto run = [&](const Tensor& from) {

@@ -1,5 +1,5 @@
-// Normalisation layers as operators. `weight` and `bias` may be undefined; they have x's dtype, or float32 beside half
-// precision. Statistics are computed in float32 at least.
+// Normalization layers as operators. `weight` and `bias` may be undefined; they have x's dtype, or float32 for half
+// precision. Statistics are computed in at least float32.
 #pragma once
 
 #include <optional>

@@ -21,18 +21,18 @@ struct Operand {
   Operand(std::complex<double> value) : scalar(value) {}
 
   bool is_scalar() const { return tensor == nullptr; }
-  // A number is a 0-d view on itself: it needs no tensor.
+  // A number is a 0-d view of itself: it needs no tensor.
   View view() const {
     if (tensor) return tensor->view();
     return {const_cast<int64_t*>(&scalar.i), scalar.storage_dtype(), 0, nullptr, nullptr};
   }
-  // What to record as an input: the tensor, or nothing.
+  // The input to record: the tensor, or none.
   inline const Tensor& or_undefined() const;
   inline const Dims& shape() const;
 };
 
 namespace detail {
-// Not static variables of functions, which are tested at each use.
+// Not static variables of functions, which are checked at each use.
 inline const Tensor undefined_tensor{};
 inline const Dims scalar_shape{};
 }  // namespace detail
@@ -42,7 +42,7 @@ const Dims& Operand::shape() const { return tensor ? tensor->shape() : detail::s
 
 DType scalar_dtype(Scalar s);  // bool, int64, or the default floating or complex type
 DType result_type(std::initializer_list<Operand> operands);
-// The same, as the type of a result that is always floating or complex (div, exp, mean).
+// The dtype of a result that is always floating or complex (div, exp, mean).
 inline DType floating_type(DType t) { return is_differentiable(t) ? t : default_dtype; }
 
 inline void require_floating(const char* op, const char* argument, const Tensor& x) {

@@ -30,8 +30,8 @@ void set_number(const char* op, const Tensor& t, double value) {
   t->storage->written(op);
 }
 
-// The updates of a list, ready for a kernel. Tensors whose elements lie in another order than the parameter's, or that
-// have another dtype, are worked on in copies that are written back at the end.
+// The updates of a list for a kernel. Tensors with another element order than the parameter, or another dtype, are
+// copied and written back at the end.
 template <class Algorithm>
 class Batch {
  public:
@@ -52,7 +52,7 @@ class Batch {
     }
   }
 
-  // The state goes to the kernel in this order, without what is undefined.
+  // Passes the state to the kernel in this order, without undefined tensors.
   void add(const Trained& t, const Algorithm& algorithm) {
     kernels::Update<Algorithm> u{{}, t.value.numel(), t.value.dtype(), algorithm};
     int k = 0;
@@ -186,7 +186,7 @@ void radam_step(const TrainedList& list, const RAdamOptions& o) {
   for (const Trained& t : list) {
     const double step = advance(op, t.numbers[0]);
     const double correction2 = 1 - std::pow(beta2, step);
-    // The length of a simple average that would vary as much.
+    // The length of a simple moving average with the same variance.
     const double length = longest - 2 * step * std::pow(beta2, step) / correction2;
     const bool rectified = length > 5;
     const double rectification =

@@ -8,8 +8,8 @@
 
 namespace genesis::ops {
 
-// A parameter that has a gradient. `state` are tensors of its shape, `numbers` are 0-d, both in the order in which the
-// step below names them; all are written.
+// A parameter with a gradient. `state` contains tensors of its shape, `numbers` 0-d tensors, both in the order listed
+// for the step below; all are written.
 struct Trained {
   Tensor value, grad;
   Tensor state[3];
@@ -110,10 +110,10 @@ void lion_step(const TrainedList& list, const LionOptions& options);
 void follow(const TrainedList& list, double t);
 // value + weight (grad - value), where grad is the tensor that is averaged.
 void average(const TrainedList& list, double weight);
-// Multiplies gradients in place; whether all products are finite.
+// Multiplies gradients in place. Returns whether all products are finite.
 bool unscale(const std::vector<Tensor>& grads, double factor);
 
-// The only element of a tensor; and the number of this step, which is counted in the state.
+// The element of a single-element tensor; and the number of this step, which is counted in the state.
 double number(const Tensor& t);
 double advance(const char* op, const Tensor& step);
 

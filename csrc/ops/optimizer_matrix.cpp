@@ -19,7 +19,7 @@ namespace genesis::ops {
 
 namespace {
 
-// Before anything is changed.
+// Called before anything is changed.
 void check(const char* op, const Trained& t) {
   require_floating(op, "a parameter", t.value);
   require_writable(op, t.value);
@@ -44,7 +44,7 @@ double epsilon(DType t) {
   return t == DType::Float32 ? 0x1p-23 : t == DType::Float16 ? 0x1p-10 : 0x1p-7;
 }
 
-// U V' of the decomposition x = U S V', roughly, by Newton-Schulz iterations in bfloat16.
+// An approximation of U V' for the decomposition x = U S V', by Newton-Schulz iterations in bfloat16.
 Tensor orthogonal(const Tensor& x, const MuonOptions& o) {
   const auto [a, b, c] = o.coefficients;
   const bool tall = x.size(0) > x.size(1);

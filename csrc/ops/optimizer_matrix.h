@@ -10,10 +10,10 @@
 
 namespace genesis::ops {
 
-// state: row_var and col_var of matrices, variance of others; numbers: step
+// state: row_var and col_var for matrices, variance for others; numbers: step
 struct AdafactorOptions {
   double lr, beta2_decay;
-  std::optional<double> eps1;  // of the dtype if absent
+  std::optional<double> eps1;  // default: that of the dtype
   double eps2, d, weight_decay;
   bool maximize;
 };
@@ -29,20 +29,21 @@ struct MuonOptions {
 };
 void muon_step(const TrainedList& list, const MuonOptions& options);
 
-// What L-BFGS remembers of its last steps, oldest first: how the gradient changed, the step, and 1 / their product.
+// The history of L-BFGS, oldest first: changes of the gradient, steps, and 1 / their products.
 struct LbfgsHistory {
   std::vector<Tensor> changes, steps;
   std::vector<double> ro;
-  double diagonal = 1;  // the inverse Hessian before all of them
+  double diagonal = 1;  // the initial inverse Hessian
 };
-// Takes the last step, t along `direction`, into the history, unless it found no curvature; `most` are kept.
+// Adds the last step, t along `direction`, to the history, unless the curvature is too small; keeps at most `most`
+// entries.
 void lbfgs_remember(LbfgsHistory& history, const Tensor& grad, const Tensor& last_grad, const Tensor& direction,
                     double t, int64_t most);
 // Minus the inverse Hessian times the gradient.
 Tensor lbfgs_direction(const LbfgsHistory& history, const Tensor& grad);
-// The gradients of all parameters as one vector; 0 where there is none.
+// The gradients of all parameters as one vector, with zeros for missing gradients.
 Tensor flat_grad(const std::vector<Tensor>& params);
-// params + t direction, from where they are or from `origin`.
+// params + t direction, starting at the current values or at `origin`.
 void lbfgs_move(const std::vector<Tensor>& params, const Tensor& direction, double t,
                 const std::vector<Tensor>& origin);
 

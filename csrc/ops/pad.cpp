@@ -12,7 +12,7 @@ Tensor constant_pad(const Tensor& x, const Dims& pad, Scalar value) {
   require(pad.size() % 2 == 0, "pad: the number of paddings must be even, two for each dimension, got ", pad.size());
   require(pad.size() <= 2 * x.dim(), "pad: ", pad.size(), " paddings are for ", pad.size() / 2,
           " dimensions, but the input has shape ", x.shape());
-  // As in PyTorch, the number is a float, which has no unsigned counterpart of a negative one.
+  // As in PyTorch, the number is a float, so a negative one has no unsigned counterpart.
   if (x.dtype() != DType::Int64 && !is_complex(x.dtype())) require_fits("pad", value.to_double(), x.dtype());
   Dims shape = x.shape(), inner = x.shape();
   int64_t from = 0, to = 0;  // the first element that stays, in the input and in the result

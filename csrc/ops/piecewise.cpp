@@ -15,7 +15,7 @@ static Tensor result(const char* op, const Tensor& x, Out out) {
   return out ? destination(op, x.shape(), x.dtype(), out) : empty_like(x);
 }
 
-// The derivative of a function of straight pieces, a constant for the graph: what `backward` makes of ones.
+// The derivative of a piecewise linear function, a constant for the graph: `backward` applied to ones.
 template <class Backward>
 static Tensor slope_at(const Tensor& x, Backward backward) {
   const WithGradMode off(false);
@@ -36,10 +36,10 @@ static Tensor record_pieces(const char* op, Tensor y, const Tensor& x, Backward 
 
 static bool holds_integers(const Tensor& x) { return is_integral(x.dtype()) && x.dtype() != DType::Bool; }
 
-// A number as an integer of x's dtype: its fraction is cut off.
+// A number as an integer of x's dtype: its fraction is truncated.
 static Operand cut(const char* op, Scalar value, const Tensor& x) {
   require_representable(op, value, x.dtype());
-  return x.dtype() == DType::UInt8 ? value.to_int() & 255 : value.to_int();  // a negative byte is its counterpart
+  return x.dtype() == DType::UInt8 ? value.to_int() & 255 : value.to_int();  // a negative byte wraps around
 }
 
 Tensor hardtanh(const char* op, const Tensor& x, Scalar min_val, Scalar max_val, Out out) {

@@ -164,7 +164,7 @@ Tensor lerp(const Operand& x, const Operand& y, const Operand& weight, Out out) 
                     [](const Tensor& dz, const Kept& x, const Kept& y, const Kept& weight, const Saved& saved) {
                       const DType type = dz.dtype();
                       const Operand w = weight.number(type);
-                      // A number stays one, or it would be rounded to the default dtype.
+                      // A number remains one; otherwise it would be rounded to the default dtype.
                       const auto rest = [&] {
                         return w.is_scalar() ? dz * Scalar(1 - w.scalar.to_double()) : dz * sub(1, w);
                       };

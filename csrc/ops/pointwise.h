@@ -1,4 +1,4 @@
-// Arithmetic over broadcast operands, and the C++ operators that rules are written in.
+// Arithmetic over broadcast operands, and the C++ operators that rules use.
 #pragma once
 
 #include "ops/inplace.h"

@@ -1,4 +1,4 @@
-// Orthogonal polynomials of x, of a degree n for each element: those of Chebyshev, Hermite, Laguerre and Legendre.
+// Orthogonal polynomials of x with a degree n for each element: Chebyshev, Hermite, Laguerre and Legendre.
 #include <atomic>
 #include <cmath>
 #include <vector>
@@ -39,7 +39,7 @@ struct Which {
   int order;
 };
 
-// By the angle, in the time of one step for any degree. |x| < 1.
+// Computed from the angle, in constant time for any degree. |x| < 1.
 double chebyshev(Polynomial family, double x, double n) {
   const double angle = std::acos(x);
   switch (family) {
@@ -56,12 +56,12 @@ bool is_chebyshev(Polynomial family) {
 
 constexpr double kMaxDegree = 1 << 20;
 
-// The derivatives follow the same steps: (x p)^(m) = x p^(m) + m p^(m-1).
+// The derivatives satisfy the same recurrence: (x p)^(m) = x p^(m) + m p^(m-1).
 double value(const Which& which, double x, double degree, std::atomic<bool>& too_high) {
   if (std::isnan(x) || std::isnan(degree)) return std::numeric_limits<double>::quiet_NaN();
   if (degree < 0) return 0;
   const double at = which.shifted ? 2 * x - 1 : x, n = std::trunc(degree);
-  if (n > kMaxDegree) {  // in the time of a step for each degree, it would not end
+  if (n > kMaxDegree) {  // one step per degree would take too long
     too_high.store(true, std::memory_order_relaxed);
     return std::numeric_limits<double>::quiet_NaN();
   }
@@ -80,7 +80,7 @@ double value(const Which& which, double x, double degree, std::atomic<bool>& too
     }
     before.swap(last);
     last.swap(next);
-    if (!finite) break;  // it stays so
+    if (!finite) break;  // it remains so
   }
   return last.back() * (which.shifted ? std::ldexp(1, which.order) : 1);
 }

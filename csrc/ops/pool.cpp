@@ -1,4 +1,4 @@
-// Maxima remember where they came from; what follows is gather_planes and scatter_planes, each the other's transpose.
+// Maxima store their positions; gather_planes and scatter_planes, each the transpose of the other, use them.
 #include "ops/pool.h"
 
 #include <limits>
@@ -26,7 +26,7 @@ Dims spatial_size(const Tensor& x, int spatial) { return Dims(x.shape().end() - 
 int64_t num_planes(const Tensor& x, int spatial) { return numel(Dims(x.shape().begin(), x.shape().end() - spatial)); }
 
 // The layout of x and of the results: channels last if x has a batch and this layout. The kernels run vectors along the
-// channels, so few of them are computed as planes.
+// channels, so a few channels are computed as planes.
 struct Layout {
   static constexpr int64_t kFewChannels = 8;
   MemoryFormat format = MemoryFormat::Contiguous, computed = MemoryFormat::Contiguous;
@@ -43,7 +43,7 @@ struct Layout {
     return to_format("pooling", is_half(x.dtype()) ? cast(x, DType::Float32) : x, computed);
   }
   Tensor empty(const Dims& shape, DType dtype) const { return empty_in_format("pooling", shape, dtype, computed); }
-  // A result in the layout that it is to have.
+  // Converts a result to its layout.
   Tensor arrange(const Tensor& y) const {
     const WithGradMode off(false);
     return to_suggested_format("pooling", y, format);
@@ -67,7 +67,7 @@ Tensor gather_planes(const Tensor& x, const Tensor& index, const Dims& size, con
                 });
 }
 
-// sum: elements that meet are added; else the last one stays.
+// sum: contributions to the same element are added; otherwise the last one wins.
 Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bool sum, const Layout& layout) {
   const int spatial = size.size();
   const Tensor from = dense(y), at = dense(index);
@@ -83,7 +83,7 @@ Tensor scatter_planes(const Tensor& y, const Tensor& index, const Dims& size, bo
                 });
 }
 
-// The gradient of a maximum with the channels last: scatter_planes that knows which windows an input is in.
+// The gradient of a maximum in channels-last layout: scatter_planes that uses the windows of each input.
 Tensor max_backward_last(const Tensor& dy, const Tensor& index, const PoolShape& s, const Dims& size,
                          const Layout& layout) {
   const Tensor from = layout.dense(dy), at = layout.dense(index);
@@ -140,7 +140,7 @@ Tensor run_avg(const char* op, const Tensor& x, const PoolShape& s, const Dims& 
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
 
-// Which integers a pooling takes, beside floating numbers.
+// The integer dtypes that a pooling accepts, besides floating point.
 enum class Integers { None, Int64, All };
 
 void require_input(const char* op, int spatial, const Tensor& x, Integers integers) {
@@ -194,22 +194,22 @@ PoolShape window_shape(const char* op, int spatial, const Tensor& x, const PoolO
     require(padding <= span / 2, op, ": padding ", padding, " is more than half of the window, which spans ", span,
             " elements; some windows would see nothing but padding");
     const int64_t room = checked::padded(op, in, padding) - span;
-    // A stride beyond the last window means what the smallest such does.
+    // Strides beyond the last window are equivalent to the smallest of them.
     const int64_t stride = s.stride[at] = std::min(given_stride, std::abs(room) + in + padding + 1);
     int64_t count = room < 0 ? (options.ceil_mode && room + stride > 0 ? 1 : 0) : room / stride + 1;
     if (options.ceil_mode && room >= 0 && room % stride != 0) ++count;
-    if (options.ceil_mode && (count - 1) * stride >= in + padding) --count;  // it would see only padding
+    if (options.ceil_mode && (count - 1) * stride >= in + padding) --count;  // it would contain only padding
     require(count > 0, op, ": a window of ", span, " elements does not fit in the ", in + 2 * padding,
             " of input of shape ", x.shape(), " with its padding; take a smaller kernel_size or more padding");
     s.dilation[at] = kernel == 1 ? 1 : dilation;
     s.out[at] = count;
     out.push_back(count);
   }
-  checked::mul(op, checked::mul(op, s.kernel[0], s.kernel[1]), s.kernel[2]);  // averages divide by it
+  checked::mul(op, checked::mul(op, s.kernel[0], s.kernel[1]), s.kernel[2]);  // used as a divisor
   return s;
 }
 
-// Without the taps that see nothing but padding under every output: a maximum does not need them.
+// Removes the taps that only read padding for every output, which do not affect a maximum.
 PoolShape without_idle_taps(PoolShape s) {
   for (int d = 0; d < 3; ++d) {
     const int64_t unused = s.padding[d] - (s.out[d] - 1) * s.stride[d];
@@ -227,7 +227,7 @@ PoolShape adaptive_shape(const char* op, int spatial, const Tensor& x, const Dim
   for (int d = 0; d < spatial; ++d) {
     const int at = 3 - spatial + d;
     s.out[at] = checked::size(op, number_at(op, "output_size", size, spatial, d, 0));
-    checked::mul(op, s.in[at], s.out[at] + 1);  // where windows begin and end
+    checked::mul(op, s.in[at], s.out[at] + 1);  // where windows start and end
     out.push_back(s.out[at]);
     if (s.out[at] == 0 || s.in[at] % s.out[at] != 0) s.adaptive = true;
     else s.kernel[at] = s.stride[at] = s.in[at] / s.out[at];

@@ -6,8 +6,8 @@
 namespace genesis::ops {
 
 struct PoolOptions {
-  Dims kernel, stride, padding, dilation;  // one number, or one for each spatial dimension; no stride: the kernel's
-  bool ceil_mode = false;                  // a last window that is not full counts
+  Dims kernel, stride, padding, dilation;  // one number, or one per spatial dimension; default stride: the kernel size
+  bool ceil_mode = false;                  // whether an incomplete last window counts
 };
 
 /// The largest element of each window. If `indices` is given it becomes their places in the flattened plane (int64).

@@ -54,7 +54,7 @@ static Tensor scalar_to_tensor(Scalar base, const Tensor& y, Out out) {
     }
     const double s = base.to_double();
     if (s != 0) return Grads{dz * (saved[1] * std::log(s))};
-    // 0^y is constant for y >= 0, where log(0) would make 0 * inf of it.
+    // 0^y is constant for y >= 0, where log(0) would yield 0 * inf.
     const Tensor y = saved[0];
     return Grads{dz * (saved[1] * where(ge(y, 0), zeros_like(y), std::log(s)))};
   });
@@ -75,7 +75,7 @@ Tensor pow(const Operand& x, const Operand& y, Out out) {
                     return Grads{dx, dy};
                   }
                   if (saved.needs(0)) {
-                    // y x^(y - 1) is 0 for y = 0, also at x = 0, where it would be 0 * inf.
+                    // y x^(y - 1) is 0 for y = 0, even at x = 0, where it would be 0 * inf.
                     const Tensor one = logical_and(eq(y, 0), logical_not(gt(abs(x), 0)));
                     dx = dz * (y * pow(x, where(one, 1.0, y) - 1));
                   }
@@ -105,7 +105,7 @@ Tensor xlogy(const Operand& x, const Operand& y, Out out) {
                       Tensor dx;
                       if (saved.needs(0)) {
                         const Operand b = y;
-                        // Where log(y) is no number, the gradient is 0.
+                        // If log(y) is undefined, the gradient is 0.
                         const Tensor undefined = logical_and(eq(x, 0), le(b, 0));
                         const Tensor base =
                             b.tensor ? *b.tensor : cast(scalar_tensor(b.scalar, DType::Float64), dz.dtype());

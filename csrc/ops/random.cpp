@@ -19,7 +19,7 @@ namespace genesis::ops {
 
 using kernels::Draw;
 
-// Counters for n elements that take `words` words each.
+// Counters for n elements that use `words` words each.
 static Draw reserve(Generator& g, int64_t n, int words) { return {g.seed, g.reserve(kernels::counters_for(n, words))}; }
 static int words_for(DType t) { return t == DType::Float64 ? 2 : 1; }
 
@@ -45,7 +45,7 @@ Tensor rand(const Dims& shape, DType dtype, Generator& g) {
 }
 
 Tensor randn(const Dims& shape, DType dtype, Generator& g) {
-  if (is_complex(dtype)) {  // of variance 1, a half of it in each part
+  if (is_complex(dtype)) {  // with variance 1, half of it in each part
     const Tensor parts = randn(pairs(shape), real_type(dtype), g);
     return complex_of_pairs(mul_(parts, std::sqrt(0.5)));
   }
@@ -156,7 +156,7 @@ Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement, G
   return untracked(input.dim() == 2 ? y : alias(y, {num_samples}, {1}));
 }
 
-// Every value must pass; the first that does not is in the message.
+// Raises for the first value that is not valid.
 template <class F>
 static void require_each(const Tensor& values, F valid, const char* message) {
   for (int64_t i = 0; !on_meta && i < values.numel(); ++i) {
@@ -194,7 +194,7 @@ Tensor binomial(const Tensor& count, const Tensor& prob, Generator& g) {
   return untracked(std::move(y));
 }
 
-// The logarithms in float64, from which both gamma draws are made.
+// The logarithms in float64, which both gamma samplers use.
 static Tensor gamma_logarithms(const char* op, const Tensor& shape, Generator& g) {
   require_floating(op, "input", shape);
   const WithGradMode off(false);
@@ -233,7 +233,7 @@ Tensor log_standard_gamma(const Tensor& shape, Generator& g) {
                 });
 }
 
-// x.op_(): `draw` fills contiguous memory. Whatever x was before has no influence on what it is then.
+// x.op_(): `draw` fills contiguous memory. The result does not depend on the previous values of x.
 template <class F>
 static Tensor refill(const char* op, const Tensor& x, F draw) {
   const auto write = [&] {
@@ -320,14 +320,14 @@ Tensor random_(const Tensor& x, int64_t from, int64_t to, Generator& g) {
 }
 
 Tensor random_(const Tensor& x, Generator& g) {
-  // 0 .. the largest, or the largest below which a floating type holds every integer
+  // 0 .. the maximum; for floating dtypes, the largest integer below which all integers are exact
   constexpr int bits[kNumDTypes] = {1, 8, 7, 15, 31, 63, 11, 8, 24, 53};
   const int b = bits[static_cast<int>(x.dtype())];
   const uint64_t range = (uint64_t{1} << b) + is_floating(x.dtype());
   return refill("random_", x, [&](View y) { kernels::integers(y, reserve(g, x.numel(), 2), 0, range); });
 }
 
-// What dropout does to its input, done to another tensor of that shape.
+// Applies the mask of a dropout to another tensor of that shape.
 static Tensor dropout_again(const Tensor& input, const Tensor& kept, double p) {
   const Tensor x = contiguous(input);
   Tensor y = empty(x.shape(), x.dtype());
@@ -336,7 +336,7 @@ static Tensor dropout_again(const Tensor& input, const Tensor& kept, double p) {
                 [p](const Tensor& dy, const Saved& saved) { return Grads{dropout_again(dy, saved[0], p)}; });
 }
 
-// Backward needs a bit for each element. (The draw could be repeated instead, but takes longer than all the rest.)
+// Backward needs one bit per element. (Repeating the draw instead takes longer than everything else.)
 static Tensor dropout_at(const Tensor& input, double p, Draw draw, Out out = {}) {
   const Tensor x = contiguous(input);
   Tensor y = out && out.tensor->contiguous() ? *out.tensor : empty(x.shape(), x.dtype());

@@ -10,21 +10,22 @@ namespace genesis::ops {
 
 Tensor rand(const Dims& shape, DType dtype, Generator& g);                                // uniform on [0, 1)
 Tensor randn(const Dims& shape, DType dtype, Generator& g);                               // standard normal
-Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Generator& g);  // high is not drawn
+Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Generator& g);  // high is excluded
 Tensor randperm(int64_t n, DType dtype, Generator& g);
-// mean + std * randn, where either may be an undefined tensor that stands for 0 or 1; broadcasts.
+// mean + std * randn with broadcasting. Undefined tensors mean 0 and 1.
 Tensor normal(const Tensor& mean, const Tensor& std, double mean_value, double std_value, Generator& g);
 Tensor bernoulli(const Tensor& p, Generator& g);
 Tensor bernoulli(const Tensor& like, double p, Generator& g);
 Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement, Generator& g);
 Tensor poisson(const Tensor& rate, Generator& g);
 Tensor binomial(const Tensor& count, const Tensor& prob, Generator& g);
-// Gamma variates of scale 1, and their logarithms, differentiable by the shape (implicit reparameterisation).
+// Gamma variates of scale 1, and their logarithms, differentiable with respect to the shape (implicit
+// reparameterization).
 Tensor standard_gamma(const Tensor& shape, Generator& g);
 Tensor standard_gamma_grad(const Tensor& shape, const Tensor& variate);
 Tensor log_standard_gamma(const Tensor& shape, Generator& g);
 
-// Fills of a tensor that exists. They cut the gradient to what was there before.
+// Fills an existing tensor. No gradient flows to its previous values.
 Tensor uniform_(const Tensor& x, double from, double to, Generator& g);
 Tensor normal_(const Tensor& x, double mean, double std, Generator& g);
 Tensor log_normal_(const Tensor& x, double mean, double std, Generator& g);
@@ -34,7 +35,7 @@ Tensor geometric_(const Tensor& x, double p, Generator& g);
 Tensor bernoulli_(const Tensor& x, double p, Generator& g);
 Tensor bernoulli_(const Tensor& x, const Tensor& p, Generator& g);
 Tensor random_(const Tensor& x, int64_t from, int64_t to, Generator& g);  // from <= value < to
-Tensor random_(const Tensor& x, Generator& g);                            // everything that the dtype holds exactly
+Tensor random_(const Tensor& x, Generator& g);  // all integers that the dtype represents exactly
 
 // Zeroes elements with probability p and scales the others by 1 / (1 - p).
 Tensor dropout(const Tensor& x, double p, Generator& g);

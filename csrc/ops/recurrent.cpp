@@ -1,6 +1,6 @@
-// The input's part of the gates is one product for the whole sequence, or made step by step where that is as fast and
-// the weights stay in the cache; the kernel runs through the steps. Its gradient gives that of the gates of all rows,
-// from which those of weights and inputs are one product each.
+// The contribution of the input to the gates is one product for the whole sequence, or computed step by step if that is
+// as fast and the weights stay in the cache. The kernel runs the steps. Its gradient provides that of the gates of all
+// rows; the gradients of weights and inputs are then one product each.
 #include "ops/recurrent.h"
 
 #include <algorithm>
@@ -26,12 +26,12 @@ using kernels::Cell;
 View view_of(const Tensor& x) { return x.defined() ? x.view() : View{nullptr, DType::Float32, 0, nullptr, nullptr}; }
 Tensor dense(const Tensor& x) { return x.defined() ? contiguous(x) : x; }
 
-// Everything about a layer but its tensors, as rules keep it.
+// The properties of a layer that rules keep, without its tensors.
 struct Plan {
   const char* op;
   Cell cell;
   std::vector<int64_t> sizes, offsets;
-  bool reverse, uniform;  // uniform: all sequences are equally long
+  bool reverse, uniform;  // uniform: all sequences have the same length
 
   int64_t batch() const { return sizes[0]; }
   int64_t rows() const { return offsets.back(); }
@@ -72,10 +72,10 @@ void require_shape(const Plan& p, const char* argument, const Tensor& t, const D
   require<DTypeError>(t.dtype() == x.dtype(), p.op, ": ", argument, " is ", t.dtype(), " but input is ", x.dtype());
 }
 
-constexpr int64_t kRowsOfTiles = 16;         // rows of a step with which the tiles of a product are busy
-constexpr int64_t kCachedWeights = 1 << 20;  // bytes of weights that stay close
-constexpr int64_t kBlockBytes = 512 << 10;   // of gradients of gates that do
-constexpr int64_t kBlockRows = 64;           // that make a product worth its packing
+constexpr int64_t kRowsOfTiles = 16;         // rows of a step that fill the tiles of a product
+constexpr int64_t kCachedWeights = 1 << 20;  // size of weights that stay in the cache
+constexpr int64_t kBlockBytes = 512 << 10;   // size of gradients of gates that do
+constexpr int64_t kBlockRows = 64;           // minimum number of rows for which packing pays off
 
 // z = x @ y + beta z for matrices, outside any graph.
 void product(const Tensor& z, const Tensor& x, const Tensor& y, double beta) {
@@ -103,7 +103,7 @@ kernels::RecurrentLayer layer_of(const Plan& p, const Tensor& h0, const Tensor& 
           view_of(w.hr)};
 }
 
-// What is summed over rows, block of steps by block of steps, while the gradient of their gates is in the cache.
+// Sums over rows, by blocks of steps, while the gradients of their gates are in the cache.
 class WeightGradients {
  public:
   WeightGradients(const Plan& p, const Tensor& x, const Tensor& h0, const RecurrentWeights& w, const Tensor& out,
@@ -120,7 +120,7 @@ class WeightGradients {
       kernels::recurrent_previous(p.sequence(), before_.view(), out.view(), view_of(h0));
     }
   }
-  // Rows [begin, end); the gradients have those rows only.
+  // Adds rows [begin, end); the gradients contain only those rows.
   void add(int64_t begin, int64_t end, const Tensor& dgates, const Tensor& dhidden, const Tensor& dprojected) {
     const int64_t rows = end - begin;
     if (saved_.needs(0)) product(narrow(dx_, 0, begin, rows), dgates, w_.ih, 0);
@@ -141,7 +141,7 @@ class WeightGradients {
 
  private:
   bool shares_bias() const { return p_.cell != Cell::Gru; }
-  // Of equally long sequences, the states before are the rows of `out` one step earlier, or h0.
+  // For sequences of the same length, the previous states are the rows of `out` one step earlier, or h0.
   void add_hidden(int64_t begin, int64_t rows, const Tensor& dhidden) {
     if (!p_.uniform) return product(grads_[4], transposed(dhidden), narrow(before_, 0, begin, rows), 1);
     const int64_t batch = p_.batch(), shift = p_.reverse ? batch : -batch;
@@ -149,7 +149,7 @@ class WeightGradients {
     if (to > from)
       product(grads_[4], transposed(narrow(dhidden, 0, from - shift - begin, to - from)),
               narrow(out_, 0, from, to - from), 1);
-    const int64_t start = p_.reverse ? p_.rows() - batch : 0;  // the rows of the first step to run
+    const int64_t start = p_.reverse ? p_.rows() - batch : 0;  // the rows of the first executed step
     if (h0_.defined() && begin <= start && start < begin + rows)
       product(grads_[4], transposed(narrow(dhidden, 0, start - begin, batch)), h0_, 1);
   }

@@ -1,4 +1,4 @@
-// Recurrent layers: one layer in one direction over a whole sequence.
+// Recurrent layers: one layer in one direction over a sequence.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 namespace genesis::ops {
 
 struct RecurrentState {
-  Tensor out, h, c;  // c of an LSTM only
+  Tensor out, h, c;  // c for an LSTM only
 };
 
 struct RecurrentWeights {
   Tensor ih, hh;            // (gates * hidden, inputs), (gates * hidden, outputs)
   Tensor bias_ih, bias_hh;  // (gates * hidden,), or undefined
-  Tensor hr;                // of an LSTM that projects its output: (outputs, hidden)
+  Tensor hr;                // for an LSTM with a projection: (outputs, hidden)
 };
 
 /// `mode` is RNN_TANH, RNN_RELU, LSTM or GRU. x is (steps, batch, inputs), or (rows, inputs) with the number of rows of

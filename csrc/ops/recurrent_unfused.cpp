@@ -16,7 +16,7 @@ namespace {
 
 using kernels::Cell;
 
-// What a step computed, of its rows.
+// The intermediate results of a step, for its rows.
 struct Step {
   Tensor h0, c0;         // the states before
   Tensor h, c;           // and after
@@ -43,7 +43,7 @@ class Layer {
   Layer(Cell cell, const RecurrentWeights& w) : cell_(cell), w_(w), hidden_(w.hh.size(0) / kernels::gates_of(cell)) {}
   int64_t hidden() const { return hidden_; }
 
-  // From the input's part of the gates.
+  // Computes a step from the contribution of the input to the gates.
   Step forward(const Tensor& input, const Tensor& h, const Tensor& c) const {
     Step s;
     s.h0 = h;
@@ -71,8 +71,8 @@ class Layer {
   }
 
   struct Gradient {
-    Tensor input, state;  // of the gates, as far as they come from the input and from the state before
-    Tensor h0, c0;        // of the states before, beside what goes through the gates
+    Tensor input, state;  // of the gates, with respect to the input and the previous state
+    Tensor h0, c0;        // of the previous states, excluding the path through the gates
   };
   Gradient backward(const Step& s, const Tensor& dh, const Tensor& dc) const {
     Gradient g;

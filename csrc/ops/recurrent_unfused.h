@@ -1,4 +1,4 @@
-// The gradient of a recurrent layer in differentiable operations, step by step: for when it is itself differentiated.
+// The gradient of a recurrent layer in differentiable operations, step by step: used if it is itself differentiated.
 #pragma once
 
 #include "autograd/node.h"

@@ -51,7 +51,7 @@ Reduction::Reduction(const char* op, const Tensor& x, const Dims& dims, bool kee
 
 Tensor restore(const Tensor& y, const Dims& kept) { return y.dim() == 0 || y.shape() == kept ? y : reshape(y, kept); }
 
-// Memory for the result; `start` where there is nothing to reduce.
+// Memory for the result, filled with `start` if there is nothing to reduce.
 static Tensor result(const Reduction& r, DType dtype, Scalar start) {
   return r.count == 0 ? full(r.shape, start, dtype) : empty(r.shape, dtype);
 }
@@ -60,7 +60,7 @@ static DType sum_type(const Tensor& x, std::optional<DType> dtype) {
   return dtype.value_or(is_integral(x.dtype()) ? DType::Int64 : x.dtype());
 }
 
-// f(parts, dims) of the parts of a complex tensor, which have one dimension more than it at the end.
+// f(parts, dims) for the parts of a complex tensor, which have an additional last dimension.
 template <class F>
 static Tensor reduce_parts(const char* op, const Tensor& x, DType type, const Dims& dims, F&& f) {
   Dims all;
@@ -127,8 +127,8 @@ Tensor nanmean(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DT
 
 // ---- products -------------------------------------------------------------------------------------------------------
 
-// Along one dimension. The gradient is the product of all the others, from the left and from the right, so that zeros
-// do no harm.
+// Along one dimension. The gradient is the product of all other elements, computed from both sides, so that zeros are
+// handled correctly.
 static Tensor prod_along(const Tensor& x, int64_t dim, bool keepdim, DType type) {
   const Reduction r("prod", x, {dim}, keepdim);
   Tensor y = result(r, type, 1);
@@ -151,7 +151,7 @@ Tensor prod(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType
   const DType type = sum_type(x, dtype);
   if (type == DType::Bool) return all(x, dims, keepdim);
   if (dims.size() == 1) return prod_along(x, wrap_dim("prod", dims[0], x.dim()), keepdim, type);
-  // Bring what is reduced together into one dimension at the end.
+  // Merge the reduced dimensions into one at the end.
   const Reduction r("prod", x, dims, keepdim);
   if (!tracked(x) && !is_complex(type)) {
     Tensor y = result(r, type, 1);
@@ -213,24 +213,24 @@ static Tensor moment(const char* op, const Tensor& x, const Reduction& r, double
   return y;
 }
 
-// The gradient of var: dy * 2 (x - mean(x)) / (n - correction). As in PyTorch, a variance of all elements that are too
-// few has the gradient of a division by zero.
+// The gradient of var: dy * 2 (x - mean(x)) / (n - correction). As in PyTorch, if there are too few elements, it has
+// the gradient of a division by zero.
 static Tensor var_backward(const Tensor& dy, const Tensor& x, const Dims& dims, const Dims& kept, double over) {
   Tensor distance = x - mean(x, dims, true);
-  distance = distance - mean(distance, dims, true);  // what the rounding of a large mean left
+  distance = distance - mean(distance, dims, true);  // removes the rounding error of a large mean
   if (dims.empty() && over <= 0)
     return restore(dy, kept) *
            where(eq(distance, 0.0), std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity());
   return distance * (restore(dy, kept) * (2.0 / over));
 }
-// That of std = y, from the gradient of y: half of it over y.
+// The gradient of std = y: half of the gradient of y divided by y.
 static Tensor half_over(const Tensor& dy, const Tensor& y) {
   const Tensor flat = eq(y, 0.0);
   return where(flat, 0.0, dy * 0.5 / where(flat, 1.0, y));
 }
 static double degrees(const Reduction& r, double correction) { return static_cast<double>(r.count) - correction; }
 
-// The variance of a complex number is that of its parts, together.
+// The variance of complex numbers is the sum of the variances of their parts.
 static Tensor complex_var(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
   return var(real(x), dims, correction, keepdim) + var(imag(x), dims, correction, keepdim);
 }
@@ -302,11 +302,11 @@ std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims, double cor
 
 static Tensor norm_backward(const Tensor& dy_flat, const Tensor& x, const Tensor& y_flat, double p, const Dims& dims,
                             const Dims& kept) {
-  if (p == 0) return Tensor();  // a count does not move
+  if (p == 0) return Tensor();  // a count has no gradient
   const Tensor dy = restore(dy_flat, kept);
   if (p == 1) return dy * sign(x);
   const Tensor y = restore(y_flat, kept);
-  if (std::isinf(p)) {  // shared by all that have the extreme magnitude
+  if (std::isinf(p)) {  // shared by all elements with the extreme magnitude
     const Tensor ties = eq(abs(detach(x)), detach(y));
     return where(ties, dy / sum(ties, dims, true), 0.0) * sign(x);
   }
@@ -331,12 +331,12 @@ Tensor norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::
   const Tensor x = cast(input, dtype.value_or(input.dtype()));
   const bool fused = p == 1 || p == 2 || p == std::numeric_limits<double>::infinity();
   const bool powers = !fused && p != 0 && !std::isinf(p);
-  if (powers && x.dtype() != DType::Float64)  // |x|^p leaves the range of the others
+  if (powers && x.dtype() != DType::Float64)  // |x|^p may exceed the range of other dtypes
     return cast(norm(cast(x, DType::Float64), p, dims, keepdim, {}), x.dtype());
   const Reduction r("norm", x, dims, keepdim);
   require(r.count > 0 || (p >= 0 && !std::isinf(p)), "norm: the ", p,
           "-norm of no elements is not defined, and the input has shape ", x.shape());
-  // Of one element, every norm but the count is its magnitude, whose powers may leave the dtype's range.
+  // For one element, every norm but the count is its magnitude, whose powers may exceed the range of the dtype.
   const bool single = r.count == 1 && p != 0;
   Tensor y;
   if (fused || single) {
@@ -377,10 +377,10 @@ Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
   return record("logsumexp", y, inputs(x), save(x, output(y)),
                 [dims, kept = r.kept](const Tensor& dy, const Saved& saved) {
                   const Tensor y = restore(saved[1], kept);
-                  // Where every x is -inf, so is y, and x - y would be NaN: nothing moves there.
+                  // If every x is -inf, so is y, and x - y would be NaN: the gradient is 0 there.
                   const Tensor none = eq(y, -std::numeric_limits<double>::infinity());
                   const Tensor e = exp(saved[0] - where(none, 0.0, y));
-                  // The sum is 1, but for the rounding of y, which shows where y is large.
+                  // The sum is 1 up to the rounding of y, which is significant for large y.
                   return Grads{restore(dy, kept) * (e / where(none, 1.0, sum(e, dims, true)))};
                 });
 }

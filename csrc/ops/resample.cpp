@@ -1,4 +1,4 @@
-// Both pairs here, resampling and windows, are linear maps recorded with their transposes.
+// Resampling and windows are linear maps, recorded with their transposes.
 #include "ops/resample.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 
 // ---- resampling -----------------------------------------------------------------------------------------------------
 
-// Which inputs make each output along one dimension, and with what weight. Positions are computed in the type of the
-// data, as PyTorch does, so that a nearest pixel is the same one.
+// The inputs of each output along one dimension, and their weights. Positions are computed in the dtype of the data, as
+// in PyTorch, so that nearest pixels agree.
 struct Weights {
   int64_t taps = 1;
   std::vector<int64_t> index;
@@ -48,7 +48,7 @@ Weights make_weights(int64_t in, int64_t out, int spatial, const ResampleOptions
                      : given_scale > 0 ? static_cast<Real>(1.0 / given_scale)
                                        : static_cast<Real>(in) / static_cast<Real>(out);
   if (nearest) {
-    // As in PyTorch, a given scale does not count when images (not lines or volumes) keep their size or double it.
+    // As in PyTorch, a given scale is ignored if images (not lines or volumes) keep their size or double it.
     const bool same = options.mode == "nearest" && spatial == 2 && out == in;
     const bool twice = options.mode == "nearest" && spatial == 2 && out == 2 * in;
     const Real half = options.mode == "nearest-exact" ? Real(0.5) : Real(0);
@@ -81,7 +81,7 @@ Weights make_weights(int64_t in, int64_t out, int spatial, const ResampleOptions
     Real at =
         options.align_corners ? scale * static_cast<Real>(o) : scale * (static_cast<Real>(o) + Real(0.5)) - Real(0.5);
     if (!smooth)
-      at = in == out ? static_cast<Real>(o) : std::max(at, Real(0));  // nor when the size stays, as in PyTorch
+      at = in == out ? static_cast<Real>(o) : std::max(at, Real(0));  // nor if the size is unchanged, as in PyTorch
     const int64_t floor = static_cast<int64_t>(std::floor(at));
     const double t = static_cast<double>(at - static_cast<Real>(floor));
     const auto clipped = [&](int64_t i) { return std::clamp<int64_t>(i, 0, in - 1); };
@@ -95,7 +95,7 @@ Weights make_weights(int64_t in, int64_t out, int spatial, const ResampleOptions
   return table;
 }
 
-// How many there are before and after a dimension.
+// The number of elements before and after a dimension.
 struct Lines {
   int64_t outer = 1, inner = 1;
   Lines(const Dims& shape, int at) {
@@ -104,7 +104,7 @@ struct Lines {
   }
 };
 
-// The spatial dimensions one after another, the last first: it runs along memory, and is better short.
+// Processes the spatial dimensions from last to first: the last is contiguous in memory, and is cheaper when short.
 Tensor run(const Tensor& x, const Dims& from, const Dims& to, const ResampleOptions& options, bool transposed) {
   const int spatial = to.size();
   Tensor y = dense(x);
@@ -126,8 +126,8 @@ Tensor run(const Tensor& x, const Dims& from, const Dims& to, const ResampleOpti
   return narrowed(y, x.dtype());
 }
 
-// Weights as integers of 16 bits, with as many binary digits after the point as the largest leaves room for. Taps that
-// meet at the border count together, so that they are rounded once.
+// Weights as 16-bit fixed-point numbers with as many fractional bits as the largest weight allows. Taps that coincide
+// at the border are merged, so that they are rounded once.
 std::vector<int16_t> whole_weights(Weights& table, int& shift) {
   for (size_t first = 0; first < table.index.size(); first += static_cast<size_t>(table.taps))
     for (size_t k = first + 1; k < first + static_cast<size_t>(table.taps); ++k)
@@ -144,7 +144,7 @@ std::vector<int16_t> whole_weights(Weights& table, int& shift) {
   return whole;
 }
 
-// Images of bytes, in whole numbers as PyTorch does, so that the results are the same.
+// Images of bytes, in integer arithmetic as in PyTorch, so that results agree.
 Tensor run_bytes(const Tensor& x, const Dims& from, const Dims& to, const ResampleOptions& options) {
   Tensor y = contiguous(x);
   for (int d = 1; d >= 0; --d) {
@@ -241,7 +241,7 @@ UnfoldShape window_shape(const char* op, int64_t height, int64_t width, const Un
     require(padded >= span, op, ": the kernel spans ", span, " elements but an image of size (", height, ", ", width,
             ") has ", padded, " there with its padding; pad more, or take a smaller kernel");
     s.out[d] = (padded - span) / s.stride[d] + 1;
-    s.stride[d] = std::min(s.stride[d], padded - span + 1);  // a longer one leads to the same windows
+    s.stride[d] = std::min(s.stride[d], padded - span + 1);  // a longer stride leads to the same windows
     if (s.kernel[d] == 1) s.dilation[d] = 1;
   }
   checked::mul(op, s.kernel[0], s.kernel[1]);
@@ -266,7 +266,7 @@ Tensor unfold_windows(const Tensor& x, const UnfoldOptions& options) {
 Tensor fold_windows(const Tensor& columns, const Dims& size, const UnfoldOptions& options) {
   if (is_complex(columns.dtype()))
     return complex(fold_windows(real(columns), size, options), fold_windows(imag(columns), size, options));
-  if (columns.dtype() == DType::Bool)  // true where any of the windows is
+  if (columns.dtype() == DType::Bool)  // true if any of the windows is
     return cast(fold_windows(cast(columns, DType::Float32), size, options), DType::Bool);
   require<DTypeError>(is_floating(columns.dtype()), "fold: input must be floating, got ", columns.dtype(),
                       "; use input.float()");

@@ -9,9 +9,9 @@ namespace genesis::ops {
 
 struct ResampleOptions {
   std::string mode;             // nearest, nearest-exact, linear, cubic
-  bool align_corners = false;   // the centres of the corner pixels stay, rather than their outer edges
-  bool antialias = false;       // when shrinking, every input counts
-  InlineVec<double, 3> scales;  // size out / size in, where it is not exactly that; 0 or absent: exactly that
+  bool align_corners = false;   // align the centres of the corner pixels, rather than their outer edges
+  bool antialias = false;       // when shrinking, use all inputs
+  InlineVec<double, 3> scales;  // size out / size in, if it is not exactly that; 0 or absent: exactly that
 };
 /// x (batch, channels, *in) at other sizes of its spatial dimensions.
 Tensor resample(const Tensor& x, const Dims& size, const ResampleOptions& options);

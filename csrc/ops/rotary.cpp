@@ -7,7 +7,7 @@
 
 namespace genesis::ops {
 
-// The gradient of a rotation is the rotation back, so this is its own backward.
+// The gradient of a rotation is the inverse rotation, so this is its own backward.
 static Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin, bool interleaved, bool inverse) {
   Tensor y = empty(x.shape(), x.dtype());
   if (x.numel() > 0) kernels::rotary(y.view(), x.view(), cos.view(), sin.view(), interleaved, inverse);

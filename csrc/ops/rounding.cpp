@@ -42,7 +42,7 @@ Tensor frac(const Tensor& x, Out out) {
   return record("frac", std::move(y), inputs(x), save(), [](const Tensor& dy, const Saved&) { return Grads{dy}; });
 }
 
-// An integer division computes beside `out` first: if a divisor is zero, nothing has been overwritten.
+// An integer division computes into new memory instead of `out`: if a divisor is zero, nothing has been overwritten.
 static Tensor divide(const char* op, const kernels::Divide& kernel, const Operand& x, const Operand& y, Out out) {
   const DType dtype = common_type(x, y);
   if (is_complex(dtype)) refuse_complex(op, dtype);
@@ -94,7 +94,7 @@ Frexp frexp(const Tensor& x) {
   const Tensor exponent = empty(x.shape(), DType::Int32);
   {
     const WithGradMode off(false);
-    const Tensor values = clone(contiguous(cast(x, DType::Float64)));  // which holds the others exactly
+    const Tensor values = clone(contiguous(cast(x, DType::Float64)));  // which represents the others exactly
     double* value = on_meta ? nullptr : values.data<double>();
     for (int64_t i = 0; !on_meta && i < values.numel(); ++i) {
       int power = 0;
@@ -108,7 +108,7 @@ Frexp frexp(const Tensor& x) {
   return {mantissa, untracked(exponent)};
 }
 
-// The bits of a number without its sign count upwards with its size.
+// The bits of a number without its sign increase with its magnitude.
 template <class Bits>
 static void step_bits(const Tensor& z, const double* x, const double* y) {
   Bits* bits = on_meta ? nullptr : z.data<Bits>();

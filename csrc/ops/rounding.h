@@ -8,7 +8,7 @@
 
 namespace genesis::ops {
 
-// Integers are whole already.
+// No-ops for integers.
 Tensor floor(const Tensor& x, Out out = {});
 Tensor ceil(const Tensor& x, Out out = {});
 Tensor trunc(const Tensor& x, Out out = {});
@@ -18,7 +18,7 @@ Tensor frac(const Tensor& x, Out out = {});
 enum class Rounding { Floor, Trunc };
 Tensor div(const Operand& x, const Operand& y, std::optional<Rounding> rounding, Out out = {});
 Tensor floor_divide(const Operand& x, const Operand& y, Out out = {});
-// What floor_divide leaves, with the sign of y; and what division towards zero leaves, with the sign of x.
+// The remainder of floor_divide, with the sign of y; and of truncating division, with the sign of x.
 Tensor remainder(const Operand& x, const Operand& y, Out out = {});
 Tensor fmod(const Operand& x, const Operand& y, Out out = {});
 
@@ -27,7 +27,7 @@ struct Frexp {
   Tensor mantissa, exponent;
 };
 Frexp frexp(const Tensor& x);
-// The next number of their dtype after x on the way to y. No gradient.
+// The next representable number after x towards y. No gradient.
 Tensor nextafter(const Tensor& x, const Tensor& y);
 
 }  // namespace genesis::ops

@@ -27,7 +27,7 @@ static DType scan_type(const Tensor& x, std::optional<DType> dtype) {
   return dtype.value_or(is_integral(x.dtype()) ? DType::Int64 : x.dtype());
 }
 
-// x with every element moved one place along d, towards the end or (if `back`) the beginning; `fill` comes in.
+// x with every element shifted by one along d, towards the end or (if `back`) the beginning; `fill` is inserted.
 static Tensor shift(const Tensor& x, int d, bool back, double fill) {
   if (x.dim() == 0) return full({}, fill, x.dtype());
   Tensor y = full(x.shape(), fill, x.dtype());
@@ -41,8 +41,8 @@ static Tensor shift(const Tensor& x, int d, bool back, double fill) {
                 [d, back](const Tensor& dy, const Saved&) { return Grads{shift(dy, d, !back, 0)}; });
 }
 
-// y[i] = b[i] + a[i] y[i - 1] along d; if `reverse`, y[i] = b[i] + a[i] y[i + 1]. Closed under differentiation:
-// the gradient of b is the same recurrence the other way round.
+// y[i] = b[i] + a[i] y[i - 1] along d; if `reverse`, y[i] = b[i] + a[i] y[i + 1]. Closed under differentiation: the
+// gradient of b is the same recurrence in the other direction.
 static Tensor linear_scan(const Tensor& a, const Tensor& b, int d, bool reverse) {
   Tensor y = empty(b.shape(), b.dtype());
   if (is_complex(b.dtype())) kernels::complex_linear_scan(y.view(), a.view(), b.view(), d, reverse);
@@ -52,7 +52,7 @@ static Tensor linear_scan(const Tensor& a, const Tensor& b, int d, bool reverse)
     return Grads{saved.needs(0) ? db * shift(conj(saved[1]), d, reverse, 0) : Tensor(), db};
   });
 }
-// Half precision is too coarse for what accumulates: these run in float32.
+// Half precision is too inaccurate for accumulation: these run in float32.
 static Tensor linear_scan_wide(const Tensor& a, const Tensor& b, int d, bool reverse) {
   const DType t = kernels::compute_type(b.dtype());
   return linear_scan(cast(a, t), cast(b, t), d, reverse);
@@ -80,8 +80,8 @@ Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype, Out out)
 
 // ---- cumprod --------------------------------------------------------------------------------------------------------
 
-// With L the product of all before i, dx[i] = L[i] (dy[i] + x[i+1] dy[i+1] + x[i+1] x[i+2] dy[i+2] + ...), where the
-// sum in brackets follows a linear recurrence from the end: zeros in x need no care.
+// With L the product of all elements before i, dx[i] = L[i] (dy[i] + x[i+1] dy[i+1] + x[i+1] x[i+2] dy[i+2] + ...),
+// where the sum in parentheses satisfies a linear recurrence from the end: zeros in x need no special treatment.
 static Tensor cumprod_along(const Tensor& x, int d, bool reverse, DType type, Out out) {
   Tensor y = destination("cumprod", x.shape(), type, out);
   if (x.numel() > 0 && is_complex(type)) {
@@ -141,7 +141,7 @@ WithIndices cummin(const Tensor& x, int64_t dim) { return running_extreme("cummi
 
 // ---- logcumsumexp ---------------------------------------------------------------------------------------------------
 
-// exp(a - b) for a <= b, and 0 where both are -inf.
+// exp(a - b) for a <= b, or 0 if both are -inf.
 static Tensor exp_difference(const Tensor& a, const Tensor& b) {
   const Tensor none = eq(b, -std::numeric_limits<double>::infinity());
   return where(none, 0.0, exp(a - where(none, 0.0, b)));
@@ -157,7 +157,7 @@ static Tensor complex_logcumsumexp(const Tensor& x, int d) {
 }
 
 // dx[i] = sum over k >= i of dy[k] exp(x[i] - y[k]) = exp(x[i] - y[i]) s[i], with s[i] = dy[i] + exp(y[i] - y[i+1])
-// s[i+1]: y grows, so nothing overflows.
+// s[i+1]. y increases, so nothing overflows.
 Tensor logcumsumexp(const Tensor& input, int64_t dim) {
   const int d = wrap_dim("logcumsumexp", dim, input.dim());
   if (is_complex(input.dtype())) return complex_logcumsumexp(input, d);

@@ -1,4 +1,4 @@
-// Running sums, products and extremes along one dimension.
+// Cumulative sums, products and extrema along one dimension.
 #pragma once
 
 #include <optional>

@@ -36,21 +36,21 @@ static void require_same_dtype(const char* op, const Tensor& x, const char* name
                       "; use ", name, ".to(input.dtype)");
 }
 
-// What an operator reads must not change while it writes to `out`.
+// Inputs must not change while the operator writes to `out`.
 static Tensor apart(const Tensor& t, Out out) {
   if (!out || out.tensor->impl()->storage != t->storage) return t;
   const WithGradMode off(false);
   return clone(t);
 }
 
-// The indices of an operator that writes into existing memory are all checked first; new memory is simply dropped when
-// the kernel meets a bad one.
+// An operator that writes to existing memory checks all indices first; new memory is simply discarded if the kernel
+// finds an invalid index.
 static Tensor indices_to_write(const char* op, const Tensor& index, int dim, const Tensor& x, Out out) {
   return out ? apart(checked_indices(op, index, dim, line(x).shape[dim]), out) : as_indices(op, index);
 }
 
-// x with src written into it, in new memory or in `out`; `places` is the index as the kernel sees it. Sums of half
-// precision are taken in float32.
+// x with src written into it, in new memory or in `out`; `places` is the index for the kernel. Half precision is summed
+// in float32.
 static Tensor written(const char* op, const Tensor& x, const Tensor& src, const Tensor& index, View places, int dim,
                       Combine how, Out out) {
   const WithGradMode off(false);
@@ -71,7 +71,7 @@ static Tensor written(const char* op, const Tensor& x, const Tensor& src, const 
   return y;
 }
 
-// True for those whose place a later one takes: index has one element for each of them.
+// True for elements that a later one overwrites; index has one element for each.
 static Tensor overwritten(const Dims& x_shape, View index, const Dims& shape, int dim) {
   const WithGradMode off(false);
   if (numel(shape) == 0) return empty(shape, DType::Bool);
@@ -149,7 +149,7 @@ Reduce reduce_named(const char* op, const std::string& name) {
   fail(op, ": reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', got '", name, "'");
 }
 
-// What changes nothing: the value to begin with where the element that is there does not count.
+// The neutral element: the initial value if the existing element is excluded.
 static Scalar neutral(Reduce reduce, DType dtype) {
   if (reduce == Reduce::Prod) return 1;
   if (reduce == Reduce::Sum || reduce == Reduce::Mean) return 0;
@@ -165,7 +165,7 @@ static Scalar neutral(Reduce reduce, DType dtype) {
   }
 }
 
-// How many values went into each element of `shape`, at least 1.
+// The number of values that contribute to each element of `shape`, at least 1.
 static Tensor contributions(const Dims& shape, int dim, const Tensor& index, bool include_self, DType dtype) {
   const WithGradMode off(false);
   const Tensor none = full(shape, include_self ? 1 : 0, dtype), one = expand(ones({}, dtype), index.shape());
@@ -183,7 +183,7 @@ static void floor_divide(const Tensor& y, const Tensor& n) {
   kernels::copy(y.view(), mean.view());
 }
 
-// Not recorded. Half precision computes in float32 throughout.
+// Not recorded. Half precision is computed in float32.
 static Tensor reduced(const Tensor& x, const Tensor& src, const Tensor& index, int dim, Reduce reduce,
                       bool include_self, Out out) {
   const WithGradMode off(false);
@@ -212,8 +212,8 @@ static Tensor reduced(const Tensor& x, const Tensor& src, const Tensor& index, i
   return y;
 }
 
-// Where a product has a factor of 0, its derivative by that factor is the product of the others, which cannot be had by
-// dividing: it is taken again with a 1 in the place of a 0 that is the only one.
+// If a product has a factor of 0, its derivative by that factor is the product of the others, which cannot be computed
+// by division: the product is recomputed with 1 in place of a single 0.
 static Grads prod_backward(const Tensor& dy, const Tensor& x, const Tensor& src, const Tensor& y, int dim,
                            const Tensor& index, bool include_self, const Saved& saved) {
   Grads grads{Tensor(), Tensor()};

@@ -1,5 +1,5 @@
-// Writing by index. All indices are checked before anything is written; contributions to one element are taken in the
-// order of the index, so that results do not depend on threads.
+// Writing by index. All indices are checked before anything is written; contributions to one element are combined in
+// the order of the index, so that results do not depend on threads.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@
 namespace genesis::ops {
 
 // x with x[..., index[..., j, ...], ...] = src[..., j, ...] along `dim`. src is at least as large as index, or one
-// value. Where an index repeats, the last one stays, and only that one gets a gradient.
+// value. If an index repeats, the last one wins, and only that one receives a gradient.
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Operand& src, Out out = {});
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src, Out out = {});
 
-// The same with contributions combined: sum, prod, mean, amax or amin, together with the element that is there or
-// (include_self=false) in place of it. amax and amin share their gradient evenly among equals.
+// The same with contributions combined: sum, prod, mean, amax or amin, including the existing element or
+// (include_self=false) replacing it. Ties of amax and amin share the gradient evenly.
 enum class Reduce { Sum, Prod, Mean, Amax, Amin };
 Reduce reduce_named(const char* op, const std::string& name);
 Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Operand& src, Reduce reduce,
                       bool include_self = true, Out out = {});
 
-// The same for whole slices, at a 1-d index.
+// The same for slices, at a 1-d index.
 Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Reduce reduce,
                     bool include_self = true, Out out = {});
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha = 1,
@@ -30,7 +30,7 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
 // Negative indices count from the end; value is a number or a 0-d tensor.
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value, Out out = {});
 
-// x seen as one line, with source put (or added) at the indices; negative ones count from the end.
+// x flattened, with source assigned (or added) at the indices; negative ones count from the end.
 Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate, Out out = {});
 
 Tensor scatter_(const Tensor& x, int64_t dim, const Tensor& index, const Operand& src);
@@ -44,7 +44,7 @@ Tensor index_add_(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
 Tensor index_copy_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
 Tensor index_fill_(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value);
 
-// Raises unless `index` can index x along `dim`: as many dimensions, none but `dim` larger.
+// Raises unless `index` can index x along `dim`: it has as many dimensions, and only `dim` may be larger.
 void require_index_fits(const char* op, const Tensor& x, int dim, const Tensor& index);
 
 }  // namespace genesis::ops

@@ -17,7 +17,7 @@
 
 namespace genesis::ops {
 
-// As a contiguous tensor of the type that kernels compute in.
+// As a contiguous tensor of the compute dtype.
 static Tensor computed(const Operand& x, DType dtype) {
   const DType type = kernels::compute_type(dtype);
   return x.is_scalar() ? full({}, x.scalar, type) : contiguous(cast(*x.tensor, type));
@@ -110,12 +110,12 @@ Tensor histc(const Tensor& x, int64_t bins, double min, double max) {
   require(std::isfinite(min) && std::isfinite(max), "histc: the range from ", min, " to ", max,
           " is not finite; pass min and max");
   require(min < max, "histc: max must be larger than min, got min ", min, " and max ", max);
-  if (is_half(x.dtype()) && !on_meta) {  // each step is rounded to the type of the data
+  if (is_half(x.dtype()) && !on_meta) {  // each step is rounded to the dtype of the data
     const Tensor line = reshape(x, {-1}), first = scalar_tensor(min, x.dtype()), last = scalar_tensor(max, x.dtype());
     const Tensor inside = logical_and(ge(line, first), le(line, last));
     const Tensor place =
         cast(where(inside, (line - first) * scalar_tensor(bins, x.dtype()) / (last - first), 0), DType::Int64);
-    const Tensor bin = where(inside, minimum(place, bins - 1), bins);  // what is outside goes to a bin of its own
+    const Tensor bin = where(inside, minimum(place, bins - 1), bins);  // values outside go to an extra bin
     return untracked(cast(narrow(bincount(bin, Tensor(), bins + 1), 0, 0, bins), x.dtype()));
   }
   const Tensor counts = zeros({bins}, DType::Int64);

@@ -20,7 +20,7 @@ Tensor where(const Tensor& condition, const Operand& x, const Operand& y, Out ou
   for (const Operand* side : {&x, &y})
     if (side->is_scalar()) require_representable("where", side->scalar, dtype);
   Tensor z = result_memory("where", condition, x, y, dtype, out);
-  kernels::where(z.view(), Source(condition, z), Source(x, z), Source(y, z));  // of any dtype: values are only moved
+  kernels::where(z.view(), Source(condition, z), Source(x, z), Source(y, z));  // any dtype: values are only copied
   z = deliver("where", std::move(z), out);
   return record("where", std::move(z), broadcast(x.or_undefined(), y.or_undefined()), save(condition),
                 [](const Tensor& dz, const Saved& saved) {
@@ -35,7 +35,7 @@ static Tensor extremum(const char* op, const kernels::Binary& kernel, const Oper
   return zip(op, kernel, Fitted(x, dtype), Fitted(y, dtype), dtype, out);
 }
 
-// What maximum(a, b) passes of dy to a. Linear in dy, constant in a and b.
+// The gradient of maximum(a, b) with respect to a. Linear in dy, constant in a and b.
 static Tensor share(const Tensor& dy, const Operand& a, const Operand& b) {
   Tensor da = zip("maximum_backward", kernels::share, dy, a, b, dy.dtype(), {});
   return record("maximum_backward", std::move(da), inputs(dy), save(a.or_undefined(), b.or_undefined()),
@@ -61,7 +61,7 @@ Tensor minimum(const Operand& x, const Operand& y, Out out) {
                     });
 }
 
-// dz to x where x won, which is also where y is NaN; else to y.
+// dz goes to x where x won, which includes NaN in y; otherwise to y.
 static Grads to_winner(const Tensor& dz, Tensor won, const Operand& y, const Saved& saved) {
   if (y.tensor) won = logical_or(won, isnan(*y.tensor));
   return Grads{saved.needs(0) ? where(won, dz, 0.0) : Tensor(), saved.needs(1) ? where(won, 0.0, dz) : Tensor()};
@@ -151,7 +151,7 @@ Tensor clamp(const Tensor& x, const std::optional<Operand>& min, const std::opti
   if ((!min || min->is_scalar()) && (!max || max->is_scalar()))
     return clamp_scalars(x, min ? std::optional(min->scalar) : std::nullopt,
                          max ? std::optional(max->scalar) : std::nullopt, out);
-  // A missing bound is the other one, seen through the missing side of the rule.
+  // A missing bound is replaced by the other one; its side of the rule is ignored.
   const Operand lo = min ? *min : *max, hi = max ? *max : *min;
   const DType dtype = result_type({x, lo, hi});
   Tensor y;

@@ -1,4 +1,4 @@
-// Choosing between values: where, extrema of two, clamp.
+// Selection between values: where, maximum, minimum, clamp.
 #pragma once
 
 #include <optional>
@@ -10,20 +10,20 @@ namespace genesis::ops {
 
 Tensor where(const Tensor& condition, const Operand& x, const Operand& y, Out out = {});
 
-// NaN if either operand is. The gradient is halved where they are equal.
+// NaN if either operand is NaN. The gradient is halved for equal operands.
 Tensor maximum(const Operand& x, const Operand& y, Out out = {});
 Tensor minimum(const Operand& x, const Operand& y, Out out = {});
 
-// NaN only if both are. The gradient goes to x where they are equal.
+// NaN only if both operands are NaN. For equal operands, the gradient goes to x.
 Tensor fmax(const Operand& x, const Operand& y, Out out = {});
 Tensor fmin(const Operand& x, const Operand& y, Out out = {});
 
-// Bounds are numbers or tensors, or absent. The gradient passes at the bounds.
+// Bounds are numbers or tensors, or absent. The gradient is passed at the bounds.
 Tensor clamp(const Tensor& x, const std::optional<Operand>& min, const std::optional<Operand>& max, Out out = {});
 
-// 0, `values` or 1, as x is negative, zero or positive.
+// 0, `values` or 1 for negative, zero or positive x.
 Tensor heaviside(const Operand& x, const Operand& values, Out out = {});
-// Replaces NaN and the infinities; absent, the largest and the smallest finite number stand for those.
+// Replaces NaN and infinities; the defaults for infinities are the largest and the smallest finite number.
 Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf, std::optional<double> neginf,
                   Out out = {});
 

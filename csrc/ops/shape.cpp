@@ -29,7 +29,7 @@ static DType joined_type(std::span<const Tensor> xs) {
 
 Tensor cat(std::span<const Tensor> xs, int64_t dim) {
   require(!xs.empty(), "cat: expected at least one tensor");
-  // A vector of nothing fits anywhere: people start a loop of cat with an empty tensor.
+  // An empty vector is always accepted: users start a loop of cat with an empty tensor.
   const auto skipped = [](const Tensor& x) { return x.dim() == 1 && x.size(0) == 0; };
   const Tensor* first = nullptr;
   for (size_t i = 0; i < xs.size(); ++i) {
@@ -38,7 +38,7 @@ Tensor cat(std::span<const Tensor> xs, int64_t dim) {
   }
   if (!first) first = &xs[0];
   const int d = wrap_dim("cat", dim, first->dim());
-  Dims shape = first->shape(), sizes;  // -1 for what is skipped
+  Dims shape = first->shape(), sizes;  // -1 for skipped tensors
   shape[d] = 0;
   for (size_t i = 0; i < xs.size(); ++i) {
     const Tensor& x = xs[i];
@@ -205,9 +205,9 @@ Tensor cartesian_prod(std::span<const Tensor> xs) {
   return stack(columns, 1);
 }
 
-// ---- taking apart ---------------------------------------------------------------------------------------------------
+// ---- splitting ------------------------------------------------------------------------------------------------------
 
-// Each part is a tensor, and takes more memory than its place in a list.
+// Each part is a tensor, which takes more memory than its entry in a list.
 static void require_parts(const char* op, int64_t parts) {
   constexpr int64_t kMost = int64_t{1} << 24;
   require(parts <= kMost, op, ": ", parts, " parts are more than can be made (at most ", kMost, "); use fewer");
@@ -222,7 +222,7 @@ std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim) {
   Dims sizes;
   for (int64_t at = 0; at < n; at += size) {
     sizes.push_back(std::min(size, n - at));
-    if (size >= n - at) break;  // the next `at` might overflow
+    if (size >= n - at) break;  // otherwise `at` might overflow
   }
   if (sizes.empty()) sizes.push_back(0);
   return split_sizes(x, sizes, d);
@@ -254,7 +254,7 @@ std::vector<Tensor> tensor_split(const Tensor& x, const Dims& indices, int64_t d
   require(x.dim() > 0, "tensor_split: a 0-d tensor cannot be split");
   const int d = wrap_dim("tensor_split", dim, x.dim());
   const int64_t n = x.size(d);
-  // As x[start:end] for each pair of neighbours: they need not rise, so these are slices of their own.
+  // As x[start:end] for each pair of adjacent indices: they need not ascend, so these are separate slices.
   std::vector<Tensor> ys;
   int64_t start = 0;
   for (int i = 0; i <= indices.size(); ++i) {
@@ -295,7 +295,8 @@ Tensor repeat(const Tensor& x, const Dims& counts) {
                   View{x->data, x.dtype(), source.size(), source.data(), strides.data()});
   return record("repeat", y, inputs(x), save(), [pairs, summed, from = x.shape()](const Tensor& dy, const Saved&) {
     if (summed.empty()) return Grads{dy};
-    if (dy.numel() == 0) return Grads{zeros(from, dy.dtype())};  // what it was repeated to may have sizes beyond count
+    // the repeated shape may have sizes beyond the element count
+    if (dy.numel() == 0) return Grads{zeros(from, dy.dtype())};
     return Grads{reshape(sum(reshape(dy, pairs), summed, false), from)};
   });
 }
@@ -316,7 +317,7 @@ Tensor repeat_interleave(const Tensor& x_in, int64_t count, std::optional<int64_
   wide.insert(d + 1, count);
   shape[d] = checked::mul("repeat_interleave", shape[d], count);
   const Tensor y = reshape(expand(unsqueeze(x.dim() == 0 ? reshape(x, {1}) : x, d + 1), wide), shape);
-  return y->storage == x->storage ? clone(y) : y;  // never a view: the caller may write to it
+  return y->storage == x->storage ? clone(y) : y;  // not a view: the caller may write to it
 }
 
 Tensor repeat_positions(const Tensor& counts) {
@@ -350,7 +351,7 @@ Tensor repeat_interleave(const Tensor& x_in, const Tensor& counts, std::optional
   return index(x, indices);
 }
 
-// ---- reversing and turning ------------------------------------------------------------------------------------------
+// ---- reversing and rotating -----------------------------------------------------------------------------------------
 
 Tensor flip(const Tensor& x, const Dims& dims) {
   InlineVec<bool, 8> flipped(std::max(x.dim(), 1), false);
@@ -359,7 +360,7 @@ Tensor flip(const Tensor& x, const Dims& dims) {
     require(!flipped[d], "flip: dim ", d, " appears twice in ", dims);
     flipped[d] = true;
   }
-  // The source is read backwards: its last element first.
+  // The source is read backwards, starting at its last element.
   Dims strides = x.strides();
   int64_t first = 0;
   for (int d = 0; d < x.dim(); ++d) {
@@ -389,7 +390,7 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
     by[d] = ((by[d] + shifts[i] % n) % n + n) % n;
   }
   Tensor y = empty(x.shape(), x.dtype());
-  // Along each rolled dimension two pieces change places: copy every combination of pieces.
+  // Along each rolled dimension, two pieces are swapped: copy every combination of pieces.
   Dims rolled;
   for (int d = 0; d < x.dim(); ++d)
     if (by[d] > 0) rolled.push_back(d);
@@ -479,7 +480,8 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, bool upper, 
     const int64_t cut = std::clamp<int64_t>(i + offset + (upper ? 0 : 1), 0, cols);
     return upper ? std::pair{cut, cols} : std::pair{int64_t{0}, cut};
   };
-  // Rows before `rising` have nothing below the diagonal, those from `full` on all of it; one more in each in between.
+  // Rows before `rising` have no elements below the diagonal, those from `full` on all of them; in between, each row
+  // has one more.
   const int64_t shift = offset + (upper ? 0 : 1);
   const int64_t rising = std::clamp<int64_t>(-shift, 0, rows), full = std::clamp<int64_t>(cols - shift, rising, rows);
   const auto sum_to = [&](int64_t k) {
@@ -489,7 +491,7 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, bool upper, 
   int64_t n = checked::mul(op, rows - full, cols);
   if (full > rising) n = checked::add(op, n, sum_to(below(full - 1)) - sum_to(std::max<int64_t>(below(rising) - 1, 0)));
   if (upper) n = checked::mul(op, rows, cols) - n;
-  // Rows that have none are skipped: there may be many more than results.
+  // Rows without elements are skipped: there may be many more of them than results.
   const int64_t begin = upper ? 0 : rising, end_row = upper ? full : rows;
   Tensor y = empty({2, n}, DType::Int64);
   int64_t* row = on_meta ? nullptr : y.data<int64_t>();

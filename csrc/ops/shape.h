@@ -23,19 +23,19 @@ Tensor atleast_nd(const Tensor& x, int n);
 
 std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim);
 std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim);
-// Into `sections` parts as equal as can be, or at the given indices.
+// Splits into `sections` parts that are as equal as possible, or at the given indices.
 std::vector<Tensor> tensor_split(const Tensor& x, int64_t sections, int64_t dim);
 std::vector<Tensor> tensor_split(const Tensor& x, const Dims& indices, int64_t dim);
 
 Tensor repeat(const Tensor& x, const Dims& counts);
 Tensor tile(const Tensor& x, const Dims& counts);
-// dim < 0 counts from the end; without a dim x is flattened first.
+// dim < 0 counts from the end; without dim, x is flattened first.
 Tensor repeat_interleave(const Tensor& x, int64_t count, std::optional<int64_t> dim);
 Tensor repeat_interleave(const Tensor& x, const Tensor& counts, std::optional<int64_t> dim);
 Tensor repeat_positions(const Tensor& counts);  // 0 counts[0] times, 1 counts[1] times, ...
 
 Tensor flip(const Tensor& x, const Dims& dims);
-Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims);  // without dims as if flat
+Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims);  // without dims, x is flattened
 Tensor rot90(const Tensor& x, int64_t k, const Dims& dims);
 
 Tensor diag(const Tensor& x, int64_t offset);

@@ -19,7 +19,7 @@ static DType softmax_type(const char* op, const Tensor& x, std::optional<DType> 
   return type;
 }
 
-// The transpose of softmax's derivative, which is its own transpose: y * (dy - sum(y * dy)).
+// The backward of softmax, which is its own transpose: y * (dy - sum(y * dy)).
 static Tensor softmax_backward(const Tensor& dy, const Tensor& y, int d) {
   Tensor dx = empty_like(y);
   if (y.numel() > 0) kernels::softmax_backward(dx.view(), dy.view(), y.view(), d);

@@ -15,7 +15,7 @@
 
 namespace genesis::ops {
 
-// x as rows along one dimension, contiguous, and results put back the other way.
+// x as contiguous rows along one dimension, and the inverse for results.
 namespace {
 struct Rows {
   Tensor x;
@@ -31,13 +31,13 @@ struct Rows {
     require(n <= kernels::longest_row(x.dtype()), op, ": a row of ", n, " elements of ", x.dtype(),
             " is too long; convert to a 64-bit type");
   }
-  // Memory for k results from each row.
+  // Memory for k results per row.
   Tensor results(int64_t k, DType dtype) const {
     Dims shape = x.shape();
     if (!shape.empty()) shape.back() = k;
     return empty(shape, dtype);
   }
-  // Not a view of y, though it may have y's memory: what is later written to it must find its own node in the graph.
+  // Not a view of y, although it may share y's memory: later writes must find its own node in the graph.
   Tensor put_back(const Tensor& y) const {
     return y.dim() > 1 && dim != y.dim() - 1 ? alias(contiguous(transpose(y, dim, -1))) : y;
   }
@@ -82,7 +82,7 @@ Sorted topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
   Sorted y{in.results(x.dim() ? k : 1, x.dtype()), in.results(x.dim() ? k : 1, DType::Int64)};
   if (x.dim() == 0 && k == 0) y = {empty({0}, x.dtype()), empty({0}, DType::Int64)};
   if (in.rows > 0 && k > 0) {
-    if (in.n >= kernels::kLongRow && 16 * k >= in.n) {  // many of a long row: sort it
+    if (in.n >= kernels::kLongRow && 16 * k >= in.n) {  // a large part of a long row: sort it
       const WithGradMode off(false);
       const Sorted all = sorted_rows(in, true, largest);
       y = {contiguous(slice(all.values, -1, 0, k, 1)), contiguous(slice(all.indices, -1, 0, k, 1))};
@@ -112,7 +112,8 @@ Sorted kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
 
 // ---- unique ------------------------------------------------------------------------------------------------------
 
-// From the group of each element in order (groups are numbered as they come), the first of each and their sizes.
+// From the group of each element in order (groups are numbered by first occurrence), the first element of each group
+// and its size.
 static Unique groups(const Tensor& group, int64_t count) {
   const int64_t n = group.numel();
   Unique y{empty({count}, DType::Int64), Tensor(), empty({count}, DType::Int64)};

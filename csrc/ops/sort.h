@@ -7,7 +7,7 @@
 
 namespace genesis::ops {
 
-// Values, and where each stood. Gradients of values go back to where they came from.
+// Values and their original positions. Gradients of values are scattered to those positions.
 struct Sorted {
   Tensor values, indices;
 };
@@ -16,13 +16,13 @@ Tensor argsort(const Tensor& x, int64_t dim, bool descending);
 Sorted topk(const Tensor& x, int64_t k, int64_t dim, bool largest);
 Sorted kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim);  // k counts from 1
 
-// The different values, ascending; NaN differs from itself. inverse: which of them each element is; counts: how often
-// each occurs. With a dim, whole slices are compared.
+// The distinct values, ascending; NaN differs from itself. inverse: the index of each element's value; counts: the
+// number of occurrences. With a dim, slices are compared.
 struct Unique {
   Tensor values, inverse, counts;
 };
 Unique unique(const Tensor& x, std::optional<int64_t> dim);
-// The same for neighbours only, in the order they come.
+// The same for consecutive elements only, in order.
 Unique unique_consecutive(const Tensor& x, std::optional<int64_t> dim);
 
 }  // namespace genesis::ops

@@ -17,7 +17,7 @@
 
 namespace genesis::ops {
 
-// ---- of one number --------------------------------------------------------------------------------------------------
+// ---- functions of one number ----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -27,7 +27,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std
 constexpr double kHalfSqrt2 = sqrt2 / 2;
 const double kSqrt2OverPi = std::sqrt(2 / pi);
 
-// The square as it is rounded, and what the rounding lost: exp() would make much of it.
+// The rounded square, and its rounding error, which exp() would amplify.
 double exp_square(double x) {
   const double square = x * x;
   return std::isfinite(square) ? std::exp(square) * (1 + std::fma(x, x, -square)) : square;
@@ -49,7 +49,8 @@ double log_ndtr(double x) {
   return x < -1 ? std::log(erfcx(-z) / 2) - x * x / 2 : std::log1p(-std::erfc(z) / 2);
 }
 
-// Halley's steps from the tangent at 0, and in the tails Newton's on the logarithm, which is nearly a parabola there.
+// Halley steps starting from the tangent at 0; in the tails, Newton steps on the logarithm, which is nearly a parabola
+// there.
 double ndtri(double p) {
   if (!(p > 0 && p < 1)) return p == 0 ? -kInfinity : p == 1 ? kInfinity : kNaN;
   if (p > 0.9) return -ndtri(1 - p);
@@ -70,7 +71,7 @@ double ndtri(double p) {
 
 double entr(double x) { return x > 0 ? -x * std::log(x) : x == 0 ? 0 : x < 0 ? -kInfinity : x; }
 
-// The first terms, then Euler and Maclaurin's formula for the rest.
+// The first terms, then the Euler-Maclaurin formula for the remainder.
 double zeta(double s, double x) {
   if (std::isnan(s) || std::isnan(x)) return kNaN;
   if (s <= 1) return s == 1 ? kInfinity : kNaN;
@@ -101,7 +102,7 @@ double zeta(double s, double x) {
 
 }  // namespace
 
-// ---- of tensors -----------------------------------------------------------------------------------------------------
+// ---- operators ------------------------------------------------------------------------------------------------------
 
 Tensor special_erfcx(const Tensor& x) {
   return special::with_rule("special_erfcx", special::map<erfcx>("special.erfcx", x), x,

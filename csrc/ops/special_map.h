@@ -1,4 +1,4 @@
-// Shared by the files of special functions: a function of doubles applied to every element, and its rule.
+// Shared by the files of special functions: applies a function of doubles to every element, and records its rule.
 #pragma once
 
 #include <concepts>
@@ -28,7 +28,7 @@ Tensor map(const char* op, const Tensor& x, Out out = {}) {
   return deliver(op, std::move(y), out);
 }
 
-// `derivative` takes x and y, or x alone, which is then all that is kept.
+// `derivative` takes x and y, or x only; only those are saved.
 template <class Rule>
 Tensor with_rule(const char* op, Tensor y, const Tensor& x, Rule derivative) {
   if constexpr (std::invocable<Rule, const Tensor&>)
@@ -46,7 +46,7 @@ inline Tensor quotient(const Tensor& y, const Tensor& x, double at_zero) {
   return where(zero, at_zero, y / where(zero, 1.0, x));
 }
 
-// Two operands as tensors of the floating type that they make.
+// Two operands as tensors of their common floating dtype.
 struct Pair {
   Tensor x, y;
   Pair(const Operand& a, const Operand& b) {

@@ -47,7 +47,7 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, cons
   return y;
 }
 
-// The area between each two neighbours.
+// The area between each pair of adjacent points.
 static Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, double dx, int d) {
   const Tensor sums = add(later(y, d), earlier(y, d));
   if (!x.defined()) return mul(sums, dx / 2);
@@ -147,7 +147,7 @@ Tensor cov(const Tensor& x, int64_t correction, const Tensor& fweights, const Te
   }
   const Tensor total = sum(weights, {}, false);
   const Tensor centred = rows - sum(mul(rows, weights), {1}, true) / total;
-  // What is left of the observations: n - correction, and less where weights are unequal.
+  // The effective number of observations: n - correction, less for unequal weights.
   const Tensor left = aweights.defined() ? total - sum(weights * aweights, {}, false) / total * Scalar(correction)
                                          : sub(total, correction);
   const Tensor c = matmul(centred * weights, conj(transpose(centred, 0, 1))) / clamp(left, Operand(0), std::nullopt);
@@ -174,7 +174,7 @@ Tensor histogram(const Tensor& x, const Tensor& edges, const Tensor& weight, boo
   const Tensor values = reshape(x, {-1});
   const Tensor last = select(edges, 0, bins);
   const Tensor inside = logical_and(ge(values, select(edges, 0, 0)), le(values, last));
-  // Bin b lies between edges b and b + 1; what is outside goes to a bin that is dropped.
+  // Bin b is between edges b and b + 1; values outside go to a bin that is dropped.
   Tensor bin = sub(searchsorted(edges, values, true, Tensor(), DType::Int64), 1);
   bin = where(inside, minimum(bin, bins - 1), bins);
   const Tensor weights = weight.defined() ? reshape(weight, {-1}) : full({values.numel()}, 1.0, x.dtype());
@@ -200,7 +200,7 @@ Tensor renorm(const char* op, const Tensor& x, double p, int64_t dim, double mos
 
 Tensor dist(const Tensor& x, const Tensor& y, double p) { return norm(x - y, p, {}, false); }
 
-// |x - y|^2 = |x|^2 - 2 x y + |y|^2: one product of matrices, in place of all the differences.
+// |x - y|^2 = |x|^2 - 2 x y + |y|^2: one matrix product instead of all differences.
 static Tensor euclidean(const Tensor& x, const Tensor& y) {
   Tensor z;
   {
@@ -211,7 +211,7 @@ static Tensor euclidean(const Tensor& x, const Tensor& y) {
   }
   return record("cdist", z, inputs(x, y), save(x, y, output(z)), [](const Tensor& dz, const Saved& saved) {
     const Tensor x = saved[0], y = saved[1], z = saved[2], zero = eq(z, 0);
-    const Tensor ratio = where(zero, 0, dz / where(zero, 1, z));  // of a point to itself: no gradient
+    const Tensor ratio = where(zero, 0, dz / where(zero, 1, z));  // distance of a point to itself: no gradient
     const auto part = [](const Tensor& weights, const Tensor& a, const Tensor& b) {
       return sum(weights, {-1}, true) * a - matmul(weights, b);
     };
@@ -257,10 +257,10 @@ Tensor combinations(const Tensor& x, int64_t r, bool with_replacement) {
   if (r == 0) return untracked(empty({0}, x.dtype()));
   const int64_t n = x.size(0), step = with_replacement ? 0 : 1;
   const int64_t rows = count_combinations(with_replacement && n > 0 ? checked::add("combinations", n, r - 1) : n, r);
-  empty({rows, r}, x.dtype());  // raises if there is no memory for the result, before work is done for it
+  empty({rows, r}, x.dtype());  // raises if there is no memory for the result, before any work
   const Tensor index = empty({rows * r}, DType::Int64);
   int64_t* out = on_meta ? nullptr : index.data<int64_t>();
-  // The last place that can still move forward does, and those after it follow as closely as they may.
+  // Advances the last position that can advance, and resets those after it.
   for (int64_t row = 0; !on_meta && row < rows; ++row, out += r) {
     if (row == 0) {
       for (int64_t i = 0; i < r; ++i) out[i] = i * step;

@@ -17,7 +17,7 @@
 
 namespace genesis::ops {
 
-// In rules, f' is computed from the conjugate of what was saved: all of these functions map conjugates to conjugates.
+// Rules compute f' from the conjugate of the saved tensor: all of these functions map conjugates to conjugates.
 
 static Tensor map(const char* op, const kernels::Unary& kernel, const Tensor& x, Out out) {
   const DType dtype = floating_type(x.dtype());
@@ -145,12 +145,12 @@ Tensor polygamma(int64_t order, const Tensor& x, Out out) {
 }
 
 Tensor mvlgamma(const char* op, const Tensor& x, int64_t p) {
-  constexpr int64_t kMost = int64_t{1} << 24;  // terms that are summed, each about as costly as an exp
+  constexpr int64_t kMost = int64_t{1} << 24;  // terms of the sum, each about as costly as an exp
   require(p >= 1 && p <= kMost, op, ": p must be from 1 to ", kMost, ", got ", p);
   require<DTypeError>(x.dtype() != DType::Bool, op, ": input must be a number, got bool; use input.float()");
   const auto dimension = static_cast<double>(p);
   Tensor y = add(lgamma(x), dimension * (dimension - 1) / 4 * std::log(std::numbers::pi));
-  // Many terms at a time, in a dimension of their own.
+  // Many terms at a time, in an additional dimension.
   const int64_t block = std::max<int64_t>(1, (int64_t{1} << 22) / std::max<int64_t>(1, x.numel()));
   const DType type = floating_type(x.dtype());
   const Tensor column = unsqueeze(x, -1);
@@ -162,8 +162,8 @@ Tensor mvlgamma(const char* op, const Tensor& x, int64_t p) {
   return y;
 }
 
-// The fused backward kernels are for first derivatives only; when the gradient is itself recorded, the rule is written
-// out in operators.
+// The fused backward kernels are for first derivatives only. If the gradient itself is recorded, the rule uses
+// operators.
 Tensor tanh(const Tensor& x, Out out) {
   return of_output("tanh", kernels::tanh, x, out, [](const Tensor& dy, const Tensor& y) {
     if (grad_mode.enabled || is_complex(dy.dtype())) return dy * sub(1, y * y);
@@ -188,7 +188,7 @@ Tensor logit(const Tensor& x, std::optional<double> eps) {
   return log(z / sub(1, z));
 }
 
-// At 0 the quotient is replaced by its series, so that both derivatives are right there too.
+// At 0 the quotient is replaced by its series, so that both derivatives are correct there.
 Tensor sinc(const Tensor& x) {
   const Tensor z = mul(x, std::numbers::pi);
   const Tensor zero = eq(z, 0);

@@ -40,7 +40,7 @@ Tensor polygamma(int64_t order, const Tensor& x, Out out = {});
 /// The logarithm of the multivariate gamma function of dimension p.
 Tensor mvlgamma(const char* op, const Tensor& x, int64_t p);
 Tensor sigmoid(const Tensor& x, Out out = {});
-Tensor logit(const Tensor& x, std::optional<double> eps);  // of x clamped to [eps, 1 - eps]
+Tensor logit(const Tensor& x, std::optional<double> eps);  // x is clamped to [eps, 1 - eps]
 Tensor sinc(const Tensor& x);                              // sin(pi x) / (pi x), 1 at 0
 inline Tensor deg2rad(const Tensor& x) { return mul(x, std::numbers::pi / 180); }
 inline Tensor rad2deg(const Tensor& x) { return mul(x, 180 / std::numbers::pi); }

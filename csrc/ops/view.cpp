@@ -11,7 +11,7 @@
 
 namespace genesis::ops {
 
-// How many elements of memory g spans.
+// The number of elements of memory that g spans.
 static int64_t extent(const Geometry& g) {
   if (numel(g.shape) == 0) return 0;
   int64_t last = 0;
@@ -19,7 +19,7 @@ static int64_t extent(const Geometry& g) {
   return last + 1;
 }
 
-// Sorted by stride, a dimension begins before the smaller ones end.
+// Sorted by stride, a dimension starts before the smaller ones end.
 bool may_overlap(const Dims& shape, const Dims& strides) {
   InlineVec<int, 6> order;
   for (int d = 0; d < shape.size(); ++d)
@@ -37,7 +37,7 @@ bool overlaps(const Dims& shape, const Dims& strides) {
   if (!may_overlap(shape, strides)) return false;
   const int64_t n = numel(shape), places = extent({shape, strides, 0});
   if (n > places) return true;
-  // Strides such as (3, 2) interleave without meeting: every element looks whether its place is taken.
+  // Strides such as (3, 2) interleave without overlap: check every element.
   std::vector<bool> taken(static_cast<size_t>(places));
   Dims at(shape.size(), 0);
   int64_t place = 0;
@@ -65,8 +65,8 @@ Tensor with_geometry(const Tensor& x, const Geometry& g) {
   return x.strides() == g.strides && extent(g) == x.numel() ? x : clone_with_geometry(x, g);
 }
 
-// x, which is laid out as `from`, added into memory that is otherwise zero and read as `to`. Values at one place add
-// up, and places that `to` shows twice are read twice: the transpose is the same with `from` and `to` swapped.
+// x, with layout `from`, is added into zeros and read with layout `to`. Values at one position are added, and positions
+// that `to` contains twice are read twice: the transpose swaps `from` and `to`.
 static Tensor restride(const Tensor& x, const Geometry& from, const Geometry& to) {
   const int64_t start = std::min(from.offset, to.offset);
   const int64_t end = std::max(from.offset + extent(from), to.offset + extent(to));
@@ -89,14 +89,14 @@ Tensor as_strided(const Tensor& x, const Dims& shape, const Dims& strides, int64
   return record("as_strided", y, inputs(x), save(),
                 [from = geometry(x), to = geometry(y)](const Tensor& dy, const Saved&) {
                   Tensor dx = restride(dy, to, from);
-                  // Elements of x that share a place (x was expanded) share its gradient.
+                  // Elements of x at the same position (x was expanded) share its gradient.
                   if (may_overlap(from.shape, from.strides))
                     dx = dx / restride(ones(from.shape, dy.dtype()), from, from);
                   return Grads{dx};
                 });
 }
 
-// A view whose base was written through another: its history is now that of the base.
+// A view whose base was written through another view: its history is now that of the base.
 static void regenerate(const Tensor& view) {
   TensorMeta& m = meta(view);
   const Tensor base = m.base;
@@ -184,7 +184,7 @@ Tensor expand(const Tensor& x, const Dims& wanted) {
   return record("expand", y, broadcast(x), save(), [](const Tensor& dy, const Saved&) { return Grads{dy}; });
 }
 
-// zeros of `shape` with dy in place of one part: the transpose of select and slice.
+// Zeros of `shape` with dy in place of one part: the transpose of select and slice.
 template <class Part>
 static Tensor embed(const char* op, const Tensor& dy, const Dims& shape, Part part) {
   Tensor dx = zeros(shape, dy.dtype());
@@ -218,7 +218,7 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   require(step > 0, "slice: step must be positive, got ", step, "; use flip() to reverse");
   start = std::clamp<int64_t>(start, 0, x.size(d));
   end = std::clamp(end, start, x.size(d));
-  step = std::min(step, std::max<int64_t>(x.size(d), 1));  // a longer one leads past the end all the same
+  step = std::min(step, std::max<int64_t>(x.size(d), 1));  // a longer step exceeds the end, too
   Dims shape = x.shape(), strides = x.strides();
   shape[d] = (end - start + step - 1) / step;
   const int64_t offset = start * strides[d];
@@ -281,14 +281,14 @@ Tensor basic_index(const Tensor& x, const BasicIndex& index) {
   });
 }
 
-// The strides that show x's memory in another shape, or none if no strides can.
+// The strides of a view of x's memory with another shape, or none if there are none.
 static bool view_strides(const Tensor& x, const Dims& shape, Dims& strides) {
   if (x.contiguous()) {
     strides = contiguous_strides(shape);
     return true;
   }
   strides.resize(shape.size());
-  // From the back: take dimensions of x that are contiguous among themselves, and split them into those of shape.
+  // From the back: take dimensions of x that are contiguous with each other, and split them into those of shape.
   int to = shape.size() - 1;
   int64_t have = 1, used = 1;
   int64_t base = x.dim() ? x.stride(x.dim() - 1) : 1;
@@ -310,7 +310,7 @@ static bool view_strides(const Tensor& x, const Dims& shape, Dims& strides) {
   return to == -1;
 }
 
-// One size given as -1 often does: reshape(4, 2) of 6 elements is meant as reshape(-1, 2).
+// Suggests -1 where it fits: reshape(4, 2) of 6 elements was probably meant as reshape(-1, 2).
 [[noreturn, gnu::cold]] static void fail_arrangement(const char* op, const Tensor& x, const Dims& wanted,
                                                      int64_t known) {
   std::string way = "; the sizes must multiply to the number of elements";
@@ -502,7 +502,7 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   });
 }
 
-// The transpose of unfold: an element that lies in several windows receives from all of them.
+// The transpose of unfold: an element in several windows receives the gradients of all of them.
 static Tensor unfold_backward(const Tensor& dy, const Dims& shape, int dim, int64_t size, int64_t step) {
   Tensor dx = zeros(shape, dy.dtype());
   {

@@ -1,4 +1,4 @@
-// Views: other shapes on the same memory. Every view is differentiable and remembers its base (autograd/meta.h).
+// Views: other shapes on the same memory. Every view is differentiable and refers to its base (autograd/meta.h).
 #pragma once
 
 #include "autograd/record.h"
@@ -10,12 +10,12 @@ struct Geometry {
   int64_t offset;  // from the start of the storage
 };
 inline Geometry geometry(const Tensor& x) { return {x.shape(), x.strides(), x.offset()}; }
-// Whether two elements may lie at one place.
+// Whether two elements may overlap.
 bool may_overlap(const Dims& shape, const Dims& strides);
-// Whether two elements do.
+// Whether two elements overlap.
 bool overlaps(const Dims& shape, const Dims& strides);
-// x's values in memory laid out like `g`, with zeros between them if g has gaps (x itself where it already is so).
-// g's elements must not overlap.
+// x's values in memory with layout `g`, with zeros in its gaps (x itself if it already has that layout). Elements of g
+// must not overlap.
 Tensor with_geometry(const Tensor& x, const Geometry& g);
 Tensor clone_with_geometry(const Tensor& x, const Geometry& g);
 
@@ -24,7 +24,7 @@ inline void link_view(const Tensor& y, const Tensor& x) {
   if (!grad_mode.inference) mark_view(y, x);
 }
 
-// One item of x[a, b, ...] that is not an array. Items stand for the dimensions of x from the front.
+// An item of x[a, b, ...] that is not an array. Items apply to the dimensions of x from the front.
 struct IndexItem {
   enum Kind : uint8_t { Select, Slice, NewAxis } kind;
   int64_t start = 0;            // of Select: the index, which may be negative
@@ -48,9 +48,9 @@ Tensor basic_index_alias(const Tensor& x, const BasicIndex& index);
 Tensor squeeze(const Tensor& x);
 Tensor squeeze(const Tensor& x, const Dims& dims);
 Tensor unsqueeze(const Tensor& x, int64_t dim);
-// -1 is replaced by the size that gives the right number of elements.
-Tensor view(const Tensor& x, const Dims& shape);     // raises where a copy would be needed
-Tensor reshape(const Tensor& x, const Dims& shape);  // copies where needed
+// -1 is replaced by the size that matches the number of elements.
+Tensor view(const Tensor& x, const Dims& shape);     // raises if a copy would be needed
+Tensor reshape(const Tensor& x, const Dims& shape);  // copies if needed
 Tensor view_dtype(const Tensor& x, DType dtype);     // the same bytes as another type; no gradient
 Tensor flatten(const Tensor& x, int64_t start_dim = 0, int64_t end_dim = -1);
 Tensor unflatten(const Tensor& x, int64_t dim, const Dims& sizes);

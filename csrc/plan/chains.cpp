@@ -12,7 +12,7 @@ namespace {
 
 namespace chain = kernels::chain;
 
-// Load: the call is no arithmetic.
+// The arithmetic operation of a call, or Load if it is none.
 chain::Code code_of(const Call& call) {
   const auto is = [&](const auto& kernel) { return call.fn == reinterpret_cast<void (*)()>(kernel.fn); };
   if (is(kernels::add)) return chain::Add;
@@ -115,7 +115,7 @@ std::vector<uint32_t> chained_order(const Recording& recording, const std::vecto
     return false;
   };
   // From the last call to the first, so that a value is computed right before it is used.
-  std::vector<int> waits(n, 0);  // calls that must come after
+  std::vector<int> waits(n, 0);  // number of calls that must come after
   std::vector<std::vector<size_t>> needs(n);
   for (size_t j = 0; j < n; ++j)
     for (size_t i = 0; i < j; ++i)

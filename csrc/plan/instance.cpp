@@ -1,4 +1,4 @@
-// How plans run, and how they are shown as text.
+// Execution of plans, and their textual representation.
 #include <cstring>
 #include <sstream>
 

@@ -1,5 +1,5 @@
-// Turns the calls of a group into instructions over tiles (tiles.h): where each operand comes from, and which slots
-// hold what lives in tiles only.
+// Converts the calls of a group into instructions over tiles (tiles.h): assigns the source of each operand, and the
+// slots of blocks that exist in tiles only.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -78,7 +78,7 @@ class Plan::Lowering {
       t.each_row = true;
       t.in_slot = in_tile(o);
       code.singles |= 1u << k;
-      if (t.in_slot) t.slot = slot_of_.at(o.place.block);  // which is not used again: other rows need it
+      if (t.in_slot) t.slot = slot_of_.at(o.place.block);  // not reused: other rows need it
       else t.base = base(o);
     } else {
       t.kind = TileOperand::Slot;
@@ -87,7 +87,7 @@ class Plan::Lowering {
     return t;
   }
 
-  // The number of the pointer to an operand outside of tiles.
+  // The index of the pointer to an operand in memory.
   uint32_t base(const LoopOperand& o) {
     for (size_t k = 0; k < group_.bases.size(); ++k)
       if (o.place.block != kNoBlock && group_.bases[k].block == o.place.block &&
@@ -98,7 +98,7 @@ class Plan::Lowering {
     return static_cast<uint32_t>(group_.bases.size() - 1);
   }
 
-  // A constant in the type in which it is used.
+  // A constant in the dtype in which it is used.
   LoopOperand converted(const LoopOperand& o, TileOperand& t) {
     LoopOperand constant = o;
     if (o.place.block == kNoBlock && o.view.dtype != o.compute) {
@@ -110,7 +110,7 @@ class Plan::Lowering {
     return constant;
   }
 
-  // The slot of a block that lives in tiles.
+  // The slot of a block that exists in tiles only.
   int own_slot(uint32_t block) {
     const auto it = slot_of_.find(block);
     if (it != slot_of_.end()) return it->second;
@@ -120,7 +120,7 @@ class Plan::Lowering {
     return slot_of_.emplace(block, slot).first->second;
   }
 
-  // The slot in which one element for each row, of another type, is repeated along the row.
+  // The slot in which the value of each row, of another dtype, is repeated along the row.
   int spread_slot(const LoopOperand& o) {
     auto it = spread_.find(o.place.block);
     if (it == spread_.end()) {
@@ -130,7 +130,7 @@ class Plan::Lowering {
     return it->second;
   }
 
-  // The slot into which an operand that is broadcast or strided is brought.
+  // The slot into which a broadcast or strided operand is loaded.
   int loaded_slot(const LoopOperand& o, const Meeting& m, bool rows) {
     Source key{base(o), o.view.dtype, m.shape, m.strides, rows};
     for (const auto& [slot, source] : loaded_)
@@ -145,7 +145,7 @@ class Plan::Lowering {
     group_.order.push_back(-static_cast<int>(group_.loads.size()));
   }
 
-  // Slots of blocks that call i is the last to touch serve later calls.
+  // Frees the slots of blocks whose last use is call i.
   void free_slots(size_t i) {
     std::vector<int> freed;
     for (size_t k = 0; k < loop(i).operands.size(); ++k) {
@@ -162,7 +162,7 @@ class Plan::Lowering {
   Plan& plan_;
   Group& group_;
   Chain chain_;
-  std::map<uint32_t, size_t> last_;             // the last call that touches a block
+  std::map<uint32_t, size_t> last_;             // the last call that uses a block
   std::map<uint32_t, int> slot_of_, spread_;    // of blocks
   std::vector<int> unused_;                     // slots
   std::vector<std::pair<int, Source>> loaded_;  // slots, and what is in them

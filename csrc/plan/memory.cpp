@@ -1,5 +1,5 @@
-// What lowers the memory that a plan needs: values that are computed again, an order of units in which less is alive at
-// once, results that take the place of operands, and an arena in segments that live no longer than needed.
+// Reduces the memory of a plan: recomputes values, reorders units so that less memory is live at once, lets results
+// reuse the memory of operands, and allocates the arena in segments that live no longer than needed.
 #include <algorithm>
 #include <cstring>
 
@@ -10,15 +10,15 @@ namespace genesis::plan {
 
 namespace {
 
-constexpr int64_t kRecomputedBytes = 1 << 17;  // of a block that is worth it, at least
+constexpr int64_t kRecomputedBytes = 1 << 17;  // minimum size of a block that is recomputed
 constexpr int kMostRecomputed = 256;
-constexpr int kLongestChain = 3;            // calls that are repeated for one block
-constexpr int64_t kSegmentBytes = 1 << 17;  // of a segment, at least
-constexpr size_t kWindow = 24;              // how far a unit moves across others, at most
-constexpr int64_t kScheduleWork = 1 << 24;  // visits of blocks
+constexpr int kLongestChain = 3;            // maximum number of calls that are repeated for one block
+constexpr int64_t kSegmentBytes = 1 << 17;  // minimum size of a segment
+constexpr size_t kWindow = 24;              // maximum distance by which a unit moves
+constexpr int64_t kScheduleWork = 1 << 24;  // limit on visited blocks
 
-// Kernels other than pointwise ones that take little time and may be called again for their first result. Their other
-// results may have no memory.
+// Kernels, other than pointwise ones, that are cheap and may be repeated for their first result. Their other results
+// may have no memory.
 bool is_cheap(const Call& c) {
   const auto is = [&](const auto& kernel) { return c.fn == reinterpret_cast<void (*)()>(kernel.fn); };
   return is(kernels::layer_norm) || is(kernels::batch_norm);
@@ -26,9 +26,9 @@ bool is_cheap(const Call& c) {
 
 }  // namespace
 
-// ----- Values that are computed again -----
+// ----- Recomputation -----
 
-// Which calls touch a block, and whether they write it.
+// The calls that use each block, and whether they write it.
 struct Plan::Accesses {
   std::vector<std::vector<std::pair<size_t, bool>>> of;
   Accesses(const std::vector<Call>& calls, const std::vector<char>& live, size_t blocks) : of(blocks) {
@@ -43,14 +43,14 @@ struct Plan::Accesses {
   }
 };
 
-// Where memory peaks, a block that is not touched for a while can be computed again instead of kept, if it follows by
-// cheap calls from blocks that are kept anyway.
+// Where memory peaks, a block that is not used for a while can be recomputed instead of kept, if cheap calls compute it
+// from blocks that are kept anyway.
 void Plan::recompute() {
   while (recomputed < kMostRecomputed && recompute_one()) {
   }
 }
 
-// Adds to `chain` the calls that compute a block again before call `to`; false if that is not possible.
+// Adds to `chain` the calls that recompute a block before call `to`; returns false if that is not possible.
 bool Plan::repeats(const Accesses& accesses, uint32_t block, size_t to, std::vector<size_t>& chain) const {
   const std::vector<Call>& calls = recording->calls;
   const auto& list = accesses.of[block];
@@ -110,7 +110,7 @@ bool Plan::recompute_one() {
     std::vector<size_t> chain;
     const size_t to = next->first;
     if (!repeats(accesses, b, to, chain) || !better(b, chain.size())) continue;
-    int64_t more = 0;  // intermediate values; the last of them may give its place to the result
+    int64_t more = 0;  // intermediate values; the result may reuse the memory of the last of them
     for (size_t i = 0; i + 2 < chain.size(); ++i) more += bytes(calls[chain[i]].references[0].place.block);
     if (alive[to] + more < alive[peak]) best = b, use = to, best_chain = std::move(chain);
   }
@@ -119,7 +119,7 @@ bool Plan::recompute_one() {
   return true;
 }
 
-// Inserts copies of the calls `chain` before call `use`; calls from there on read the last result.
+// Inserts copies of the calls `chain` before call `use`; later calls read the last result.
 void Plan::repeat(const std::vector<size_t>& chain, size_t use) {
   std::vector<Call>& calls = recording->calls;
   std::vector<std::pair<uint32_t, uint32_t>> renamed;
@@ -143,7 +143,7 @@ void Plan::repeat(const std::vector<size_t>& chain, size_t use) {
     again.repeated = true;
     if (original.loop) again.loop = std::make_unique<PointwiseLoop>(*original.loop);
     for (const Reference& r : original.references) {
-      if (r.written && recording->blocks[r.place.block].external)  // running statistics: updated once
+      if (r.written && recording->blocks[r.place.block].external)  // running statistics are updated only once
         std::memset(again.pack.data() + r.at, 0, sizeof(void*));
       else again.references.push_back(r);
     }
@@ -181,7 +181,7 @@ uint32_t Plan::add_block(Block block) {
 
 namespace {
 
-// Units by the blocks that they touch.
+// Units and the blocks that they use.
 struct Order {
   struct Touch {
     uint32_t block;
@@ -189,17 +189,17 @@ struct Order {
   };
   struct Item {
     std::vector<Touch> touches;  // sorted by block
-    bool fixed = false;          // does not move, and nothing moves across it
+    bool fixed = false;          // does not move, and no other unit moves across it
     bool stays = false;          // does not move
     bool pointwise = false;
   };
   std::vector<Item> items;
   std::vector<uint32_t> order;
-  const std::vector<int64_t>& bytes;  // of blocks; 0: not counted
+  const std::vector<int64_t>& bytes;  // of blocks; 0: ignored
   const std::vector<char>& output;
-  std::vector<uint32_t> first, last;  // scratch, of blocks
+  std::vector<uint32_t> first, last;  // scratch, per block
 
-  // The most that is alive at once, how often that is so, and where first.
+  // The maximum of live bytes, how often it occurs, and where first.
   struct Peak {
     int64_t bytes = 0;
     size_t count = 0, at = 0;
@@ -223,7 +223,7 @@ struct Order {
     int64_t now = 0;
     for (size_t i = 0; i < n; ++i) {
       now += born[i];
-      // A result of a pointwise unit can take the place of an operand.
+      // The result of a pointwise unit can reuse the memory of an operand.
       const int64_t here = now - (items[order[i]].pointwise ? std::min(born[i], gone[i]) : 0);
       if (here > found.bytes) found = {here, 0, i};
       found.count += here == found.bytes;
@@ -242,14 +242,14 @@ struct Order {
     }
     return true;
   }
-  // Moves the unit at `from` to `to`, shifting those between.
+  // Moves the unit at `from` to `to` and shifts those in between.
   void move(size_t from, size_t to) {
     const auto begin = order.begin();
     const auto at = [&](size_t i) { return begin + static_cast<std::ptrdiff_t>(i); };
     if (from < to) std::rotate(at(from), at(from + 1), at(to + 1));
     else std::rotate(at(to), at(from), at(from + 1));
   }
-  // Moves a unit across the one where memory peaks if that lowers the peak.
+  // Moves a unit across the one where memory peaks, if that lowers the peak.
   bool improve(Peak& now) {
     const size_t p = now.at;
     const auto attempt = [&](size_t from, size_t to) {
@@ -262,13 +262,13 @@ struct Order {
       move(to, from);
       return false;
     };
-    for (size_t q = p + 1; q < std::min(order.size(), p + kWindow); ++q) {  // up: it frees memory
+    for (size_t q = p + 1; q < std::min(order.size(), p + kWindow); ++q) {  // earlier: it frees memory
       size_t to = q;
       while (to > p && independent(order[to - 1], order[q])) --to;
       if (to == p && !items[order[q]].stays && attempt(q, p)) return true;
       if (items[order[q]].fixed) break;
     }
-    for (size_t q = p; q + kWindow > p; --q) {  // down, to where it is needed: it takes memory
+    for (size_t q = p; q + kWindow > p; --q) {  // later, to its first use: it allocates memory
       if (items[order[q]].fixed) break;
       size_t to = q;
       while (to + 1 < order.size() && to < p + kWindow && independent(order[q], order[to + 1])) ++to;
@@ -320,10 +320,10 @@ void Plan::schedule() {
   units_ = std::move(units);
 }
 
-// ----- Places -----
+// ----- Addresses -----
 
-// Whether a block that begins at a step can take the place of one that ends there: both are met element by element,
-// and what is there is not read once it is overwritten.
+// Whether a block that is created at a step can reuse the memory of one that ends there: both are accessed element by
+// element, and the old values are not read after they are overwritten.
 bool Plan::takes_place(uint32_t born, uint32_t dying) const {
   if (recording->blocks[born].bytes != recording->blocks[dying].bytes || lives[born].first != lives[dying].second ||
       lives[dying].first == lives[dying].second)
@@ -349,7 +349,7 @@ bool Plan::takes_place(uint32_t born, uint32_t dying) const {
   return overwritten;
 }
 
-// Blocks whose lives overlap get different parts of the arena: the largest first, each at the lowest place that fits.
+// Blocks with overlapping lifetimes get different parts of the arena: largest first, each at the lowest free offset.
 void Plan::pack() {
   const auto touch = [&](uint32_t c, size_t s) {
     for (const Reference& r : recording->calls[c].references) {
@@ -371,7 +371,7 @@ void Plan::pack() {
   std::vector<uint32_t> placed;
   struct Busy {
     int64_t begin, end;
-    bool shared;  // the block may be there too
+    bool shared;  // the blocks may share memory
   };
   std::vector<Busy> busy;
   for (const uint32_t b : blocks) {
@@ -404,7 +404,7 @@ int64_t Plan::room(uint32_t block) const {
   return std::max<int64_t>(64, (recording->blocks[block].bytes + 63) / 64 * 64);
 }
 
-// Segments end where no block goes on, and where they are large enough.
+// Segments end where no block continues, if they are large enough.
 void Plan::cut_segments(std::vector<uint32_t>& blocks) {
   std::stable_sort(blocks.begin(), blocks.end(), [&](uint32_t a, uint32_t b) { return offsets[a] < offsets[b]; });
   int64_t end = 0;  // of the blocks so far
@@ -420,18 +420,19 @@ void Plan::cut_segments(std::vector<uint32_t>& blocks) {
   }
 }
 
-// When memory comes and goes. Small outputs are there from the start: a stop costs more than they do.
+// When memory is allocated and freed. Small outputs are allocated at the start: an interruption costs more than their
+// memory.
 void Plan::place_events() {
   const auto n = static_cast<uint32_t>(steps.size());
   for (uint32_t i = 0; i < segments.size(); ++i) {
     events.push_back({segments.size() == 1 ? 0 : segments[i].first, Event::Begin, i});
-    // One that is touched by the second part alone waits for it, and no other stays longer than its part.
+    // A segment that only the second part uses is allocated then; no other segment outlives its part.
     if (segments.size() > 1 && segments[i].last + 1 < n) events.push_back({segments[i].last + 1, Event::End, i});
   }
   for (uint32_t b = 0; b < homes.size(); ++b)
     if (homes[b] == Home::Output)
       events.push_back({recording->blocks[b].bytes < kSegmentBytes ? 0 : lives[b].first, Event::Output, b});
-  uint32_t free = 0;  // when old gradients are no longer needed, should the call be sent back
+  uint32_t free = 0;  // the step at which old gradients are no longer needed for a fallback to eager mode
   for (uint32_t s = 0; s < n; ++s)
     if (steps[s].kind == Step::Kernel && recording->calls[steps[s].index].checked) free = s + 1;
   events.push_back({free, Event::Gradients, 0});

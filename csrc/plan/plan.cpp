@@ -11,8 +11,8 @@
 namespace genesis::plan {
 
 namespace {
-constexpr size_t kMostCalls = 256;           // in a group
-constexpr int64_t kRestoredBytes = 1 << 22;  // that are copied before a run, should a check fail
+constexpr size_t kMostCalls = 256;           // maximum number of calls in a group
+constexpr int64_t kRestoredBytes = 1 << 22;  // maximum size of memory that is saved before a run in case a check fails
 }  // namespace
 
 Plan::Plan(std::unique_ptr<Recording> r, Options options) : recording(std::move(r)), options_(std::move(options)) {
@@ -50,7 +50,7 @@ Plan::Plan(std::unique_ptr<Recording> r, Options options) : recording(std::move(
   lay_out();
 }
 
-// Memory that is read before a call writes to it was written by something else, or by nobody.
+// Memory that is read before any call writes it was written outside the recording, or not at all.
 void Plan::check_writes() {
   std::vector<char> written(recording->blocks.size(), 0);
   for (size_t i = 0; i < recording->calls.size(); ++i) {
@@ -65,8 +65,8 @@ void Plan::check_writes() {
     if (!written[b] && recording->blocks[b].bytes > 0) broken = "a result was not computed by a kernel";
 }
 
-// A call is needed if it changes memory that outlives the plan, if its result is checked, or if a call that is needed
-// touches what it writes.
+// A call is needed if it changes memory that outlives the plan, if its result is checked, or if a needed call uses its
+// results.
 void Plan::remove_dead() {
   std::vector<Call>& calls = recording->calls;
   live_.assign(calls.size(), 0);
@@ -83,8 +83,8 @@ void Plan::remove_dead() {
   }
 }
 
-// Whether a call can be part of a group as far as memory goes that one of them writes: they must meet it element by
-// element; or row by row, if it has one element for each row, and it must be written first.
+// Whether a call may join a group with respect to memory that one of its calls writes: all must access it element by
+// element, or, if it has one element per row, row by row after it was written.
 bool Plan::fits(const Unit& unit, uint32_t call) const {
   struct Use {
     bool full = true, of_rows = true, spread = false, written_first = false, whole = false;
@@ -122,7 +122,7 @@ bool Plan::fits(const Unit& unit, uint32_t call) const {
   return true;
 }
 
-// Whether a call can be part of a group: over as many elements, or over as many as the group has rows.
+// Whether a call may join a group: it has as many elements, or as many as the group has rows.
 bool Plan::can_join(const Unit& unit, uint32_t call) const {
   if (unit.removed || unit.calls.size() >= kMostCalls || unit.total == 0) return false;
   const int64_t length = recording->calls[call].loop->length;
@@ -143,7 +143,7 @@ void Plan::group() {
   meetings_.resize(calls.size());
   totals_.assign(calls.size(), 0);
   std::vector<int64_t> writer(recording->blocks.size(), -1), toucher(recording->blocks.size(), -1);  // units
-  int64_t barrier = -1;  // the last unit that nothing moves across
+  int64_t barrier = -1;  // the last unit that others must not move across
   bool second = false;
   for (size_t i = 0; i < calls.size(); ++i) {
     if (!live_[i]) continue;
@@ -203,7 +203,7 @@ bool Plan::independent(const Unit& a, const Unit& b) const {
   return true;
 }
 
-// Moves a group down to a later one that shares memory with it, past what does not depend on it.
+// Moves a group down to a later one that shares memory with it, across units that do not depend on it.
 void Plan::merge_groups() {
   const auto part = [&](const Unit& u) {
     return options_.second_part != UINT32_MAX && u.calls[0] >= options_.second_part;
@@ -218,7 +218,7 @@ void Plan::merge_groups() {
       if (later.total == unit.total && later.calls.size() + unit.calls.size() <= kMostCalls &&
           (later.row == unit.row || later.row == 0 || unit.row == 0)) {
         Unit both{unit.calls, unit.total, std::max(unit.row, later.row), false, unit.whole || later.whole};
-        bool ok = !independent(unit, later) && !(both.whole && both.row > 0);  // else there is nothing to gain
+        bool ok = !independent(unit, later) && !(both.whole && both.row > 0);  // otherwise there is no gain
         for (const uint32_t c : later.calls) {
           if (!ok) break;
           ok = fits(both, c);
@@ -236,7 +236,7 @@ void Plan::merge_groups() {
   }
 }
 
-// Blocks that only one group touches live in its tiles; the others need memory.
+// Blocks that only one group uses are kept in its tiles; the others need memory.
 void Plan::find_homes() {
   constexpr int64_t kSeveral = INT64_MAX;
   std::vector<int64_t> only(recording->blocks.size(), -1);
@@ -288,9 +288,8 @@ void Plan::lower() {
   for (Group& g : groups) lower_group(g);
 }
 
-// A check that fails sends the call back to the eager function, so nothing that outlives the plan may have changed: a
-// check of memory that the plan does not write runs before everything else, and for others the memory that is written
-// before them is copied.
+// A failed check falls back to the eager function, so nothing that outlives the plan may have changed. Checks of memory
+// that the plan does not write run first; for the others, the memory that is written before them is saved.
 void Plan::place_checks() {
   std::set<uint32_t> changed;  // external or output blocks
   std::vector<char> touched(recording->blocks.size(), 0);
@@ -337,7 +336,7 @@ void Plan::place_checks() {
   if (bytes > kRestoredBytes) broken = "values are checked after much memory has been changed in place";
 }
 
-// Arguments of all steps one after another, and where addresses are among them.
+// Lays out the arguments of all steps consecutively, and records where they contain addresses.
 void Plan::lay_out() {
   const auto add = [&](Step& step) {
     if (step.kind == Step::Host) return;

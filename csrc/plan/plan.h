@@ -1,7 +1,8 @@
-// A recording made ready to run: dead calls removed, pointwise calls grouped, blocks packed into one arena.
+// A recording that has been prepared for execution: dead calls are removed, pointwise calls are grouped, and blocks are
+// packed into one arena.
 //
-// A plan does not change once it is made; what a run changes (addresses, places in the sequence of random numbers) is
-// in an Instance.
+// A plan is immutable. An Instance holds the state that a run changes (addresses, positions in the sequence of random
+// numbers).
 #pragma once
 
 #include "plan/tiles.h"
@@ -10,8 +11,8 @@ namespace genesis::plan {
 
 struct Step {
   enum Kind : uint8_t { Kernel, Tiles, Host } kind;
-  uint32_t index;   // of a call or a group, or number of the action of the host
-  uint32_t at = 0;  // where its arguments are: a pack, or the addresses of a group
+  uint32_t index;   // of a call or a group, or the number of a host action
+  uint32_t at = 0;  // position of its arguments: a pack, or the addresses of a group
 };
 
 struct Site {
@@ -21,25 +22,25 @@ struct Site {
 
 enum class Home : uint8_t { Nowhere, Arena, External, Output };
 
-// A part of the arena, which has memory from the first to the last step that touches it.
+// A part of the arena that is allocated from the first to the last step that uses it.
 struct Segment {
   int64_t begin, bytes;
   uint32_t first, last;
   std::vector<uint32_t> blocks;
 };
 
-// What happens to memory before a step.
+// An allocation or deallocation before a step.
 struct Event {
   uint32_t step;
-  // `Gradients`: those that the plan replaces may go.
+  // `Gradients`: the gradients that the plan replaces may be freed.
   enum Kind : uint8_t { End, Gradients, Begin, Output } kind;
   uint32_t index;  // of a segment, or of an output block
 };
 
 struct Options {
   bool fuse = true;
-  std::vector<uint32_t> outputs;  // blocks that get memory of their own in every run
-  // Calls from here on belong to the second part, which runs later; what it reads is kept.
+  std::vector<uint32_t> outputs;  // blocks that are allocated separately in every run
+  // Calls from here on belong to the second part, which runs later; its inputs are kept.
   uint32_t second_part = UINT32_MAX;
 };
 
@@ -50,24 +51,24 @@ class Plan {
   std::unique_ptr<Recording> recording;
   std::vector<Step> steps;
   uint32_t second_part;      // the first step of the second part
-  std::vector<Step> before;  // checks that need nothing of the plan: they run first
+  std::vector<Step> before;  // checks that do not depend on the plan: they run first
   std::vector<Group> groups;
   std::vector<Home> homes;                           // of blocks
   std::vector<int64_t> offsets;                      // of blocks in the arena
-  std::vector<std::pair<uint32_t, uint32_t>> lives;  // of blocks: the first and the last step that touch them
+  std::vector<std::pair<uint32_t, uint32_t>> lives;  // of blocks: the first and the last step that use them
   std::vector<std::vector<Site>> sites;              // of blocks
-  std::vector<uint32_t> written;                     // external blocks
-  std::vector<char> late;                            // blocks that the second part touches
-  std::vector<uint32_t> restored;                    // those that are written before a check, which may fail
-  std::vector<uint32_t> draws;                       // where seeds and counters are
+  std::vector<uint32_t> written;                     // external blocks that are written
+  std::vector<char> late;                            // blocks that the second part uses
+  std::vector<uint32_t> restored;                    // those that are written before a check
+  std::vector<uint32_t> draws;                       // positions of seeds and counters
   std::vector<char> arguments;                       // as recorded
   int64_t arena_bytes = 0;
   std::vector<Segment> segments;
-  std::vector<Event> events;   // in the order of steps
-  size_t joined = 0;           // calls that became part of a matrix product
-  size_t recomputed = 0;       // calls that are made a second time
-  size_t dead = 0, fused = 0;  // calls that were removed, and that are in groups
-  int64_t saved_bytes = 0;     // of blocks that live in tiles only
+  std::vector<Event> events;   // ordered by step
+  size_t joined = 0;           // calls that were merged into a matrix product
+  size_t recomputed = 0;       // calls that are repeated
+  size_t dead = 0, fused = 0;  // calls that were removed, and calls in groups
+  int64_t saved_bytes = 0;     // size of the blocks that exist in tiles only
   std::string broken;          // why it cannot run; empty if it can
 
   std::string text() const;
@@ -124,11 +125,11 @@ class Plan {
   std::vector<char> touched_;  // blocks
 };
 
-// The state of runs that do not overlap.
+// The state of consecutive runs.
 class Instance {
  public:
   explicit Instance(const Plan& plan) : plan_(plan), arguments_(plan.arguments), bases_(plan.sites.size()) {}
-  bool set_base(uint32_t block, char* base);  // whether it has changed
+  bool set_base(uint32_t block, char* base);  // returns whether it changed
   void set_segment(uint32_t segment, char* memory);
   void set_draws(uint64_t seed, uint64_t counter);
   // Runs steps from `step` on, up to an action of the host or `end`; returns where it stopped. Returns kFailed if a
@@ -136,7 +137,7 @@ class Instance {
   static constexpr uint32_t kFailed = UINT32_MAX;
   uint32_t run(uint32_t step, uint32_t end);
   bool run_checks();
-  const char* failed = nullptr;  // the kernel that did
+  const char* failed = nullptr;  // the kernel of the failed check
 
  private:
   bool one(const Step& step);

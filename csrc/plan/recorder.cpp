@@ -27,7 +27,7 @@ Place Recording::find(const void* p) const {
 
 namespace {
 
-// Whether an address is on the stack of this thread: numbers of Python live there while a kernel reads them.
+// Whether an address is on the stack of this thread, where Python numbers are stored while a kernel reads them.
 bool on_stack(const void* p) {
   thread_local char* low = nullptr;
   thread_local size_t size = 0;
@@ -83,7 +83,7 @@ class Recorder final : public capture::Observer {
     return number;
   }
   Place find(const void* p) const { return recording->find(p); }
-  // The geometry of a view, and the value of a number, in memory of the recording.
+  // Copies the shape and strides of a view, and the value of a number, into the recording.
   View kept(View v) {
     const size_t bytes = static_cast<size_t>(v.ndim) * sizeof(int64_t);
     v.shape = static_cast<const int64_t*>(recording->constants.keep(v.shape, static_cast<int64_t>(bytes)));
@@ -92,7 +92,7 @@ class Recorder final : public capture::Observer {
   }
 };
 
-thread_local constinit Recorder* recorder = nullptr;  // of the capture of this thread
+thread_local constinit Recorder* recorder = nullptr;  // the capture of this thread
 
 class Arguments final : public capture::Arguments {
  public:
@@ -146,8 +146,8 @@ void note_loop(std::initializer_list<kernels::Operand> operands, kernels::Inner 
   Call& call = *recorder->open;
   ++recorder->loops;
   call.loop.reset();
-  // Inside a parallel region the interpreter lock may be free, so that blocks cannot be looked up, and the loop is a
-  // part of the call only.
+  // In a parallel region the GIL may be released, so blocks cannot be looked up, and the loop is only a part of the
+  // call.
   if (recorder->loops > 1 || params.size < 0 || call.checked || in_parallel_region()) return;
   auto loop = std::make_unique<PointwiseLoop>();
   loop->inner = inner;
@@ -161,7 +161,7 @@ void note_loop(std::initializer_list<kernels::Operand> operands, kernels::Inner 
     }
     loop->operands.push_back(o);
   }
-  // The call is this loop, if the loop sees all memory that the call sees, and writes what the call writes.
+  // The call is equivalent to this loop if the loop uses all memory that the call uses and writes what the call writes.
   for (const Reference& r : call.references) {
     bool found = false;
     for (size_t k = 0; k < loop->operands.size(); ++k) {

@@ -1,8 +1,8 @@
-// A capture: every kernel call that a function makes, with its arguments, and the memory that it allocates.
+// A capture: every kernel call of a function with its arguments, and the memory that it allocates.
 //
-// Memory is known in blocks: a block is one storage, from its allocation to the end of its life, or what a tensor that
-// existed before shows of one (external). Arguments that are memory become references, (block, offset), so a plan can
-// put blocks elsewhere.
+// Memory is recorded in blocks. A block is one storage, from its allocation to its deallocation, or the part of a
+// storage that a preexisting tensor uses (external). Pointers among the arguments become references (block, offset), so
+// that a plan can relocate blocks.
 #pragma once
 
 #include <deque>
@@ -20,12 +20,12 @@ namespace genesis::plan {
 
 inline constexpr uint32_t kNoBlock = UINT32_MAX;
 
-// A pointer into a block; null or constant memory if there is no block.
+// A pointer into a block. Without a block, it is null or points to constant memory.
 struct Place {
   uint32_t block = kNoBlock;
   int64_t offset = 0;
 };
-// A place among the arguments of a call: `at` is where the pointer is in the pack.
+// A pointer among the arguments of a call; `at` is its position in the pack.
 struct Reference {
   uint32_t at;
   Place place;
@@ -34,13 +34,13 @@ struct Reference {
 
 struct Block {
   int64_t bytes;
-  bool external;           // existed before
-  const Storage* storage;  // while it lives
+  bool external;           // existed before the capture
+  const Storage* storage;  // while it is allocated
 };
 
-// One operand of a pointwise loop.
+// An operand of a pointwise loop.
 struct LoopOperand {
-  View view;  // its shape and strides are copies; data of constants is a copy too
+  View view;  // with copies of its shape and strides, and of the data of constants
   Place place;
   DType compute;
 };
@@ -49,7 +49,8 @@ struct PointwiseLoop {
   std::vector<LoopOperand> operands;  // the output first
   const void* params;
   int64_t grain;
-  // Not 0: the call is no loop, but reduces rows of so many elements, operand 1, to one element each, operand 0.
+  // If nonzero, the call is not a loop but reduces rows of this many elements (operand 1) to one element each (operand
+  // 0).
   int64_t length = 0;
   bool whole = false;  // there is one such row, which is summed in pieces
 };
@@ -60,15 +61,15 @@ struct Call {
   capture::Thunk thunk;
   std::vector<char> pack;
   std::vector<Reference> references;
-  std::vector<uint32_t> draws;  // where a seed and then a counter are in the pack
-  bool checked = false;         // its result must recur
+  std::vector<uint32_t> draws;  // positions of seeds, each followed by a counter, in the pack
+  bool checked = false;         // replays must return the same result
   int64_t value = 0;
-  std::unique_ptr<PointwiseLoop> loop;  // if it is nothing else
-  bool repeated = false;                // computes again what a call before it did
-  int host = -1;                        // no kernel call, but number `host` of the actions that the host repeats
+  std::unique_ptr<PointwiseLoop> loop;  // set if the call is equivalent to a loop
+  bool repeated = false;                // repeats an earlier call
+  int host = -1;                        // if not -1: not a kernel call, but the number of the host action to repeat
 };
 
-// Memory that stays where it is as long as a plan lives.
+// Memory whose address stays valid for the lifetime of a plan.
 class Constants {
  public:
   const void* keep(const void* data, int64_t bytes);
@@ -81,27 +82,28 @@ struct Recording {
   std::vector<Call> calls;
   std::vector<Block> blocks;
   Constants constants;
-  std::string broken;                         // why no plan can be made; empty if one can
-  uint64_t seed = 0, counter = 0, draws = 0;  // of the default generator before, and how many counters were taken
-  std::map<const char*, uint32_t> live;       // blocks by their first byte
-  // Where memory is; no block if that is unknown.
+  std::string broken;  // why no plan can be made; empty if one can
+  // state of the default generator before the capture, and the number of counters used
+  uint64_t seed = 0, counter = 0, draws = 0;
+  std::map<const char*, uint32_t> live;  // blocks by their start address
+  // The location of an address; without a block if it is unknown.
   Place find(const void* p) const;
 };
 
-// Starts a capture of this thread.
+// Starts a capture on this thread.
 void begin();
-// Memory that existed before: `bytes` of a storage. Returns its block, which is that of the same memory if it was added
-// before, and kNoBlock if it overlaps with other memory.
+// Registers `bytes` of a preexisting storage. Returns its block, or the existing one for the same memory, or kNoBlock
+// if it overlaps other memory.
 uint32_t add_external(const Storage* storage, const char* data, int64_t bytes);
-// Ends it.
+// Ends the capture.
 std::unique_ptr<Recording> finish();
-// Of the capture that runs; null if none does.
+// The recording of the running capture, or null.
 const Recording* current();
 // Called with the reason when a capture ends early.
 using OnInterrupt = void (*)(const char* reason);
 inline constinit OnInterrupt on_interrupt = nullptr;
 
-// Marks the place of an action of the host; while it is paused nothing is recorded.
+// Marks a host action. While the capture is paused, nothing is recorded.
 void mark_host(int number);
 void pause(bool on);
 

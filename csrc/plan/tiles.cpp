@@ -41,13 +41,13 @@ bool meet(const PointwiseLoop& loop, std::vector<Meeting>& meetings, int64_t& to
       m.shape.push_back(out.shape[d]);
       m.strides.push_back(stride * itemsize(v.dtype));
     }
-    // One element is met as such where it has a block, so that it can pass on through a slot.
+    // A single element that has a block is accessed directly, so that it can be passed on through a slot.
     const bool constant = loop.operands[k].place.block == kNoBlock;
     m.kind = direct && !constant ? Meeting::Direct : single && k > 0 ? Meeting::Single : Meeting::Strided;
     if (k == 0 && m.kind != Meeting::Direct) return false;
     std::reverse(m.shape.begin(), m.shape.end());
     std::reverse(m.strides.begin(), m.strides.end());
-    // Merge what is contiguous.
+    // Merge contiguous dimensions.
     size_t kept = 0;
     for (size_t i = 1; i < m.shape.size(); ++i) {
       if (m.strides[kept] == m.strides[i] * m.shape[i]) {
@@ -97,11 +97,11 @@ void collect(char* to, const char* from, int64_t stride, int64_t n) {
     for (int64_t i = 0; i < n; ++i) out[i] = *reinterpret_cast<const T*>(from + i * stride);
 }
 
-// Whole rows of a few elements each.
+// Complete rows of a few elements each.
 template <class T>
 void collect_rows(char* to, const char* from, int64_t rows, int64_t columns, int64_t row_stride, int64_t stride) {
   T* out = reinterpret_cast<T*>(to);
-  if (columns == 3 && stride == sizeof(T)) {  // points in space
+  if (columns == 3 && stride == sizeof(T)) {  // for example points in space
     for (int64_t r = 0; r < rows; ++r, out += 3, from += row_stride) {
       const T* x = reinterpret_cast<const T*>(from);
       out[0] = x[0], out[1] = x[1], out[2] = x[2];
@@ -112,7 +112,7 @@ void collect_rows(char* to, const char* from, int64_t rows, int64_t columns, int
     for (int64_t c = 0; c < columns; ++c) *out++ = *reinterpret_cast<const T*>(from + c * stride);
 }
 
-// Elements at .. at + n of a strided operand, one after another.
+// Copies elements at .. at + n of a strided operand to contiguous memory.
 template <class T>
 void fetch(const Load& load, const char* base, int64_t at, int64_t n, char* to) {
   const int last = static_cast<int>(load.shape.size()) - 1;
@@ -124,7 +124,7 @@ void fetch(const Load& load, const char* base, int64_t at, int64_t n, char* to) 
     base += index[d] * strides[d];
   }
   const int64_t columns = shape[last], stride = strides[last];
-  // Moves on by `by` along dimension d, and along the outer ones where it ends.
+  // Advances by `by` along dimension d, and carries into the outer dimensions.
   const auto advance = [&](int d, int64_t by) {
     index[d] += by;
     base += by * strides[d];
@@ -174,18 +174,18 @@ struct Buffer {
   }
 };
 
-// Whether an operand has one element for each row.
+// Whether an operand has one element per row.
 bool is_of_rows(const Instruction& i, const TileOperand& o) { return i.rows || (i.reduce && &o == i.operands.data()); }
 
-// What a chunk needs of a group: where operands are, of all instructions one after another.
+// The addresses of the operands of a group for one chunk, for all instructions consecutively.
 struct Pointers {
   struct Moving {
     size_t index;
-    int64_t bytes;  // by which it moves from tile to tile
+    int64_t bytes;  // stride from tile to tile
   };
   struct Ahead {
     const char* at;        // in the next tile
-    int64_t bytes, share;  // of a tile, and for each instruction
+    int64_t bytes, share;  // of a tile, and per instruction
     bool written;
   };
   std::vector<char*> at, row;
@@ -215,8 +215,8 @@ struct Pointers {
         }
       }
   }
-  // Operands that come from afar are fetched one tile ahead, a part of them with each instruction: between tiles the
-  // processor loses track of them.
+  // Prefetches operands that are not in the cache one tile ahead, a part of them with each instruction: the hardware
+  // prefetcher does not follow them across tiles.
   void look_ahead(const Group& group, char* const* bases, int64_t begin) {
     constexpr int64_t kLine = 64;
     ahead.clear();
@@ -244,7 +244,7 @@ struct Pointers {
   }
 };
 
-// An instruction whose operands are converted, by way of buffers of kMaxItem bytes an element.
+// Runs an instruction whose operands are converted, through buffers of kMaxItem bytes per element.
 void run_converted(const Instruction& i, char* const* at, char* buffers, int64_t bytes, int64_t n) {
   char* data[kernels::kMaxOperands];
   for (size_t k = 0; k < i.operands.size(); ++k) {
@@ -287,7 +287,7 @@ void run_by_row(const Instruction& i, char* const* from, char* buffers, int64_t 
   else each([&] { run_instruction(i, p, buffers, converted, row); });
 }
 
-// Rows to one element each.
+// Reduces rows to one element each.
 void run_reduction(const Instruction& i, char* const* at, int64_t rows, int64_t row) {
   const int64_t shape[] = {rows, row}, strides[] = {row, 1}, kept[] = {rows, 1}, step[] = {1, 1};
   const View y{at[0], i.operands[0].dtype, 2, kept, step}, x{at[1], i.operands[1].dtype, 2, shape, strides};
@@ -300,7 +300,7 @@ void run_reduction(const Instruction& i, char* const* at, int64_t rows, int64_t 
   }
 }
 
-// One element for each row, repeated along the row.
+// Repeats the element of each row along the row.
 template <class T>
 void spread(char* to, const char* from, int64_t rows, int64_t row) {
   for (int64_t r = 0; r < rows; ++r) fill(reinterpret_cast<T*>(to) + r * row, reinterpret_cast<const T*>(from)[r], row);
@@ -428,9 +428,9 @@ bool is_spread(const Meeting& m, int64_t total, int64_t row, DType dtype) {
 }
 
 void set_tile(Group& group) {
-  // Bytes that stay in the first level of cache; in the second, where several rows are reduced by one call.
+  // The size that stays in L1, or in L2 if several rows are reduced by one call.
   const int64_t cached = group.row > 0 ? 64 << 10 : 20 << 10, most = group.row > 0 ? 1 << 16 : 2048;
-  constexpr int64_t kFar = 2 << 20;  // bytes of operands that do not stay in the second
+  constexpr int64_t kFar = 2 << 20;  // size of operands that do not stay in L2
   int64_t item = 1;
   std::vector<char> seen(group.bases.size(), 0);
   for (const Instruction& i : group.code)
@@ -447,7 +447,7 @@ void set_tile(Group& group) {
       std::clamp<int64_t>(cached / (item * std::max<int64_t>(1, group.slots + streams)) / 128 * 128, 256, most);
   if (group.row > 0) group.tile = std::max<int64_t>(1, group.tile / group.row) * group.row;
   if (group.wholes > 0) group.tile = kernels::kSumBlock;
-  group.slot_bytes = group.tile * item + 64;  // not at the same place in pages
+  group.slot_bytes = group.tile * item + 64;  // different offsets within pages
 }
 
 namespace {

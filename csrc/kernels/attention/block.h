@@ -1,4 +1,4 @@
-// What the kernels of attention share: the matrix of a head, and one block of its scores and weights.
+// Shared by the attention kernels: the matrix of a head, and one block of its scores and weights.
 #pragma once
 
 #include <cmath>
@@ -15,10 +15,10 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kQueries = 36;  // rows of a block: tiles of 4, 6 and 9 rows fit
-constexpr int64_t kKeys = 128;    // columns of a block, or half of that if there are no more
-constexpr int64_t kTasks = 8;     // heads are cut if there are fewer
-constexpr int64_t kFew = 4;       // queries that do not repay another arrangement of keys
+constexpr int64_t kQueries = 36;  // rows of a block: a multiple of tiles of 4, 6 and 9 rows
+constexpr int64_t kKeys = 128;    // columns of a block; half of that if there are at most that many keys
+constexpr int64_t kTasks = 8;     // heads are split if there are fewer
+constexpr int64_t kFew = 4;       // with at most this many queries, packing the keys does not pay off
 
 const Arena arena;
 
@@ -32,11 +32,11 @@ struct Shape {
         keys(k.shape[2]),
         dim(q.shape[3]),
         value_dim(v.shape[3]) {}
-  int64_t share() const { return heads / key_heads; }                      // heads to a key head
+  int64_t share() const { return heads / key_heads; }                      // heads per key head
   int64_t width() const { return keys <= kKeys / 2 ? kKeys / 2 : kKeys; }  // of a block
 };
 
-// The matrix of one head: rows of contiguous elements.
+// The matrix of one head. The elements of a row are contiguous.
 struct Head {
   char* data;
   int64_t stride;  // between rows, in elements
@@ -48,7 +48,8 @@ struct Head {
   char* row(int64_t i) const { return data + i * stride * itemsize(dtype); }
 };
 
-// Rows in T: where they lie if that suits, else copied. Rows far apart by a power of two would share few cache sets.
+// The rows of a head in T, in place if the layout allows it, otherwise copied. Rows whose distance is a large power of
+// two are copied because they would share few cache sets.
 template <class T>
 struct HeadRows {
   const T* data;
@@ -72,14 +73,14 @@ void write_row(const Head& x, int64_t i, const T* row, int64_t cols) {
   else kernels::scatter(x.row(i), itemsize(x.dtype), x.dtype, row, dtype_of<T>, cols);
 }
 
-// ----- One block of scores: `rows` x `cols` with rows `width` apart. -----
+// ----- One block of scores: `rows` x `cols`, with a row stride of `width` -----
 
 template <class T>
 struct Block {
   T* data;
-  int64_t width, rows, cols, query, key;  // query and key: numbers of the first
+  int64_t width, rows, cols, query, key;  // query and key: indices of the first row and column
   T* row(int64_t i) const { return data + i * width; }
-  int64_t whole() const { return ceil_div(cols, kLanes<T>) * kLanes<T>; }  // columns, in whole vectors
+  int64_t whole() const { return ceil_div(cols, kLanes<T>) * kLanes<T>; }  // columns, rounded up to full vectors
 };
 
 template <class T>
@@ -99,8 +100,8 @@ struct MaskRows {
   }
 };
 
-// Scores of row i that are not masked by causality, in whole vectors: -inf up to there, and what lies behind is not
-// looked at.
+// The number of scores of row i that causality leaves visible, rounded up to full vectors and filled with -inf. Scores
+// beyond are not read.
 template <class T>
 int64_t seen_of(const Block<T>& s, int64_t i, bool causal) {
   const int64_t seen = causal ? std::clamp<int64_t>(s.query + i + 1 - s.key, 0, s.cols) : s.cols;
@@ -109,7 +110,7 @@ int64_t seen_of(const Block<T>& s, int64_t i, bool causal) {
   return whole;
 }
 
-// Adds a mask to scores, -inf where a bool mask is false.
+// Adds the mask to the scores, or -inf where a bool mask is false.
 template <class T>
 void apply_mask(const Block<T>& s, const MaskRows& mask) {
   alignas(64) T buffer[kKeys];
@@ -137,7 +138,8 @@ void apply_mask(const Block<T>& s, const MaskRows& mask) {
   }
 }
 
-// exp(x) for x up to 80. What would be subnormal is 0: computing with subnormals is slow, and masked scores are many.
+// exp(x) for x up to 80. Subnormal results are flushed to 0: arithmetic on subnormals is slow, and masked scores
+// produce many of them.
 [[gnu::always_inline]] inline Vec<float> exp_or_zero(Vec<float> x) {
   typedef uint32_t Bits __attribute__((vector_size(kVectorBytes)));
   const auto all = [](float v) { return broadcast(v); };
@@ -186,7 +188,7 @@ T dot_of(const T* x, const T* y, int64_t n) {
   return total_of<T>(sum) + rest;
 }
 
-// The first n of `whole` scores become exp(score - by), the others 0. Returns the sum.
+// Replaces the first n of `whole` scores by exp(score - by) and the others by 0. Returns the sum.
 template <class T>
 T exponentials(T* row, int64_t n, int64_t whole, T by) {
   Vec<T> sum{};
@@ -201,7 +203,7 @@ T exponentials(T* row, int64_t n, int64_t whole, T by) {
   return total_of<T>(sum);
 }
 
-// Factors of dropout for keys [key, key + cols) of one row of weights; key is a multiple of 4.
+// Dropout factors of keys [key, key + cols) of one row of weights. `key` is a multiple of 4.
 class Dropout {
  public:
   Dropout(double p, Draw draw, int64_t keys)
@@ -233,7 +235,7 @@ class Dropout {
   Words words_;
 };
 
-// Scores of a block, masked but for causality.
+// The scores of a block, with the mask applied, but not causality.
 template <class T>
 void scores(const Block<T>& s, const HeadRows<T>& q, const T* keys_transposed, int64_t dim, T scale,
             const MaskRows& mask) {
@@ -242,7 +244,7 @@ void scores(const Block<T>& s, const HeadRows<T>& q, const T* keys_transposed, i
   if (mask.data) apply_mask(s, mask);
 }
 
-// The same by dot products with keys as they are, for few queries.
+// The same by dot products with the keys in place, for few queries.
 template <class T>
 void few_scores(const Block<T>& s, const HeadRows<T>& q, const HeadRows<T>& keys, int64_t dim, T scale,
                 const MaskRows& mask) {
@@ -252,16 +254,16 @@ void few_scores(const Block<T>& s, const HeadRows<T>& q, const HeadRows<T>& keys
     for (int64_t i = 0; i < s.rows; ++i) {
       T dots[1][4];
       dot_tile<T, 1>(dim, q.data + i * q.stride, 0, four, dots);
-      for (int64_t n = 0; n < 4; ++n) s.row(i)[j + n] = scale * dots[0][n];  // the width is a multiple of 4
+      for (int64_t n = 0; n < 4; ++n) s.row(i)[j + n] = scale * dots[0][n];  // in bounds: the width is a multiple of 4
     }
   }
   if (mask.data) apply_mask(s, mask);
 }
 
-// How many keys the queries before `end` may see.
+// The number of keys that are visible to the queries before `end`.
 int64_t visible(const Shape& s, bool causal, int64_t end) { return causal ? std::min(s.keys, end) : s.keys; }
 
-// Blocks of queries, about equally high.
+// Splits the queries into blocks of about equal height.
 struct QueryBlocks {
   int64_t height, count;
   explicit QueryBlocks(int64_t queries)

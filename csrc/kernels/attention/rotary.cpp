@@ -9,7 +9,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// The leading index of a row, as an offset into a view.
+// The offset of a row, given by its linear index over the leading dimensions.
 int64_t offset_of(const View& v, int64_t row) {
   int64_t offset = 0;
   for (int d = v.ndim - 2; d >= 0; --d) {
@@ -19,7 +19,7 @@ int64_t offset_of(const View& v, int64_t row) {
   return offset;
 }
 
-// n elements of a row in T: where they lie, or in a buffer.
+// n elements of a row in T: in place, or converted into the buffer.
 template <class T>
 const T* row_of(const View& v, int64_t row, int64_t n, T* buffer) {
   const int64_t item = itemsize(v.dtype);

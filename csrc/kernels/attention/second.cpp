@@ -1,16 +1,16 @@
 // The gradient of attention's backward pass, and the gradient of a mask, by blocks as in attention.cpp.
 //
-// The backward pass has, with weights P, factors F of dropout, X = F (dO V^T), D = rowsum(P X) and S' = P (X - D),
+// With weights P, dropout factors F, X = F (dO V^T), D = rowsum(P X) and S' = P (X - D), the backward pass computes
 //   dQ = scale S' K      dK = scale S'^T Q      dV = (F P)^T dO      dmask = S', summed to the mask's shape.
-// Let gQ, gK, gV, gM be what arrives for these. With
+// Let gQ, gK, gV and gM be the gradients with respect to these results. With
 //   A = scale (gQ K^T + Q gK^T) + gM      a = rowsum(P A)      B = F (dO gV^T)
 //   G = A (X - D) - a X + B               c = rowsum(P G) = rowsum(P A X) - 2 a D + rowsum(P B)
 //   U = F P (A - a)                       Z = P (G - c)
 // the gradients are
 //   of dO: U V + (F P) gV      of V: U^T dO      of Q: scale (Z K + S' gK)      of K: scale (Z^T Q + S'^T gQ)
 //   of the mask: Z, summed to its shape.
-// statistics() makes D, a and c of each row first; then gradients() and mask_gradient() go over the blocks again. Where
-// only the gradient of dO is wanted, tangent() computes it in one pass.
+// statistics() computes D, a and c of each row; then gradients() and mask_gradient() visit the blocks again. If only
+// the gradient of dO is needed, tangent() computes it in one pass.
 #include <vector>
 
 #include "core/parallel.h"
@@ -28,7 +28,7 @@ struct RowSums {
   }
 };
 
-// Keys [first, end) of one key head, with what arrives for them: rows, and transposed in panels.
+// Keys [first, end) of one key head and their incoming gradients, as rows and as transposed panels.
 template <class T>
 struct KeySide {
   struct Rows {
@@ -68,7 +68,7 @@ struct KeySide {
   }
 };
 
-// A block of queries of one head, with what arrives for them.
+// A block of queries of one head and their incoming gradients.
 template <class T>
 struct QuerySide {
   int64_t first = 0, rows = 0;
@@ -94,15 +94,15 @@ struct QuerySide {
   T *q_copy_, *gq_copy_, *dout_copy_;
 };
 
-// P, A, X and B of one block, and F if there is dropout.
+// P, A, X and B of one block, and F with dropout.
 template <class T>
 class Terms {
  public:
-  T *p, *a, *x, *b, *f;  // rows are `width` apart
+  T *p, *a, *x, *b, *f;  // with a row stride of `width`
   int64_t width, cols = 0;
 
   static int64_t bytes(const Shape& s, int64_t height) { return 5 * Arena::bytes<T>(height * s.width()); }
-  // Without `products`, X and B, which are products with dO, are left out.
+  // Without `products`, X and B are not computed; they are products with dO.
   Terms(const AttentionInputs& in, const AttentionArrived& g, const AttentionOptions& o, const Shape& s, int64_t height,
         bool products = true)
       : width(s.width()), in_(in), g_(g), o_(o), s_(s), dropout_(o.dropout, o.draw, s.keys), products_(products) {
@@ -110,7 +110,7 @@ class Terms {
     if (!dropout_) f = nullptr;
   }
 
-  // The block of the keys from `key`, up to `end`.
+  // Computes the block of keys [key, end).
   void compute(const QuerySide<T>& q, const KeySide<T>& keys, int64_t batch, int64_t head, int64_t key, int64_t end) {
     const T scale = static_cast<T>(o_.scale);
     const int64_t at = key - keys.first, row = (batch * s_.heads + head) * s_.queries + q.first;
@@ -137,7 +137,7 @@ class Terms {
       for (int64_t i = 0; i < q.rows; ++i) multiply(b + i * width, f + i * width);
   }
 
-  // P, A, X, B become F P, U, S', Z.
+  // Replaces P, A, X, B by F P, U, S', Z.
   void combine(int64_t rows, const T* d, const T* sum_a, const T* c) {
     for (int64_t i = 0; i < rows; ++i) {
       T *pr = p + i * width, *ar = a + i * width, *xr = x + i * width, *br = b + i * width;
@@ -183,7 +183,7 @@ int64_t task_bytes(const Shape& s, int64_t keys) {
   return KeySide<T>::bytes(s, keys) + QuerySide<T>::bytes(s, height) + Terms<T>::bytes(s, height);
 }
 
-// How many parts each of `tasks` is cut into, at most `most`.
+// The number of parts, at most `most`, that each of `tasks` is split into.
 int64_t parts_of(int64_t tasks, int64_t most) {
   return std::clamp<int64_t>(tasks >= kTasks ? 1 : ceil_div(kTasks, tasks), 1, std::max<int64_t>(1, most));
 }
@@ -245,7 +245,7 @@ void statistics(RowSums<T>& sums, const AttentionInputs& in, const AttentionArri
 
 // ----- Gradients -----
 
-// Keys [first, end) of one key head, and all queries; ddout and dq take their parts from these keys.
+// Keys [first, end) of one key head, and all queries. `ddout` and `dq` receive the contributions of these keys.
 template <class T>
 void gradients_task(View ddout, View dq, const AttentionSecond& to, const RowSums<T>& sums, const AttentionInputs& in,
                     const AttentionArrived& g, const AttentionOptions& o, const Shape& s, int64_t batch,
@@ -308,7 +308,8 @@ void gradients_task(View ddout, View dq, const AttentionSecond& to, const RowSum
   }
 }
 
-// The gradient of something with a row for each query, in as many parts as keys have; added up in order.
+// A gradient with one row per query, computed in as many parts as the keys are split into. The parts are summed in a
+// fixed order.
 template <class T>
 class Partial {
  public:
@@ -357,7 +358,7 @@ void gradients(const AttentionSecond& to, const RowSums<T>& sums, const Attentio
   dq.add_up();
 }
 
-// Only the gradient of dO, as a Jacobian-vector product needs it, in one pass over the keys:
+// Computes only the gradient of dO, as a Jacobian-vector product needs it, in one pass over the keys:
 //   (F P A) V + (F P) gV - a (F P) V
 template <class T>
 void tangent(const View& ddout, const AttentionInputs& in, const AttentionArrived& g, const AttentionOptions& o,
@@ -409,8 +410,8 @@ void tangent(const View& ddout, const AttentionInputs& in, const AttentionArrive
 
 // ----- The gradient of the mask -----
 
-// S', or Z where something arrived, of queries [first_query, last_query) and keys [first_key, last_key) in all heads
-// that use the head (mb, mh) of the mask.
+// Computes S', or Z if there are incoming gradients, for queries [first_query, last_query) and keys [first_key,
+// last_key) in all heads that use head (mb, mh) of the mask.
 template <class T>
 void mask_task(const View& dmask, const RowSums<T>& sums, const AttentionInputs& in, const AttentionArrived& g,
                const AttentionOptions& o, const Shape& s, int64_t mb, int64_t mh, int64_t first_query,
@@ -450,7 +451,7 @@ void mask_task(const View& dmask, const RowSums<T>& sums, const AttentionInputs&
     }
 }
 
-// No two tasks write to the same place: where the mask has a row for each query, queries are cut, else keys.
+// No two tasks write to the same element: if the mask has a row per query, the queries are split, otherwise the keys.
 template <class T>
 void mask_gradient(const View& dmask, const RowSums<T>& sums, const AttentionInputs& in, const AttentionArrived& g,
                    const AttentionOptions& o, const Shape& s) {

@@ -15,7 +15,7 @@ C<T> expm1(C<T> z) {
   return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * half * half, std::exp(z.real()) * std::sin(z.imag())};
 }
 
-// The logarithm of |1 + z| from |1 + z|^2 - 1, which is exact for small z.
+// Computes the logarithm of |1 + z| from |1 + z|^2 - 1, which is exact for small z.
 template <class T>
 C<T> log1p(C<T> z) {
   const T x = z.real(), y = z.imag();
@@ -42,8 +42,8 @@ C<T> power(C<T> z, C<T> w) {
   return std::pow(z, w);
 }
 
-// y[i] = step(y[i - 1], i-th place) along a dimension, from the end if `reverse`; y[-1] is `start`. `step` gets the
-// offsets of the i-th elements of a and b.
+// y[i] = step(y[i - 1], i-th position) along a dimension, from the end if `reverse`, with y[-1] = `start`. `step`
+// receives the offsets of the i-th elements of a and b.
 template <class T, class Step>
 void scan(View y, View a, View b, int dim, bool reverse, C<double> start, Step step) {
   const int64_t n = y.ndim == 0 ? 1 : y.shape[dim];

@@ -11,7 +11,7 @@ namespace genesis::kernels::GENESIS_ISA {
 template <class T>
 using C = std::complex<T>;
 
-// Without C's recovery of infinities, which would be a call for every element.
+// Without the recovery of infinities that C prescribes, which would cost a call per element.
 template <class T>
 [[gnu::always_inline]] inline C<T> product(C<T> a, C<T> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
@@ -69,7 +69,7 @@ void zip_complex(View y, View a, View b, int64_t grain = kLightGrain) {
                                            : binary_loop<Function<F>, C<float>, C<float>>,
               nullptr, grain);
 }
-// From complex numbers to real ones.
+// A function from complex numbers to real ones.
 template <auto F>
 void map_to_real(View y, View x, int64_t grain = kLightGrain) {
   require_complex(x.dtype);

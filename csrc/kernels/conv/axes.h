@@ -1,4 +1,4 @@
-// The spatial dimensions of a convolution: which inputs meet which outputs.
+// The spatial dimensions of a convolution: which inputs contribute to which outputs.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace {
 
 struct Tap {
   int64_t index;   // in the kernel
-  int64_t offset;  // in the input, from the lowest tap
+  int64_t offset;  // in the input, relative to the lowest tap
 };
 
-// One spatial dimension: output o reads the input at low + o * step + tap.offset.
+// One spatial dimension. Output o reads the input at low + o * step + tap.offset.
 struct Axis {
   int64_t in, out, step, low;
   std::vector<Tap> taps;
@@ -27,7 +27,7 @@ struct Axis {
     return most + 1;
   }
   int64_t extent() const { return (out - 1) * step + span(); }
-  // Outputs [begin, begin + count) only.
+  // The same axis, restricted to outputs [begin, begin + count).
   Axis part(int64_t begin, int64_t count) const {
     Axis axis = *this;
     axis.low += begin * step;
@@ -42,8 +42,8 @@ inline Axis forward_axis(const ConvShape& s, int d) {
   return axis;
 }
 
-// Inputs i whose i + padding has a given residue modulo the stride: i is reached by the taps of that residue, from
-// outputs that move by one when i moves by one stride.
+// The inputs i for which i + padding has a given residue modulo the stride. Only the taps of that residue read them,
+// and the outputs that do so advance by one when i advances by one stride.
 struct Residue {
   Axis axis;
   int64_t first;
@@ -63,8 +63,7 @@ inline Residue residue_axis(const ConvShape& s, int d, int64_t residue) {
   return {axis, first};
 }
 
-// The residues that a tap has. The stride may be much larger than the kernel: inputs of the other residues meet
-// nothing.
+// The residues of the taps. If the stride is larger than the kernel, no output reads the inputs with other residues.
 inline std::vector<int64_t> met_residues(const ConvShape& s, int d) {
   std::vector<int64_t> met;
   for (int64_t t = 0; t < s.kernel[d]; ++t) met.push_back(t * s.dilation[d] % s.stride[d]);

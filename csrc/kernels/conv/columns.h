@@ -1,4 +1,4 @@
-// Convolutions that are done by the matrix product of gemm.h.
+// Convolutions that are computed with the matrix product of gemm.h.
 #pragma once
 
 #include "kernels/conv/conv.h"
@@ -8,7 +8,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kColumnBytes = 2 << 20;  // of columns of small images that are stored at once
+constexpr int64_t kColumnBytes = 2 << 20;  // size of the columns of small images that are stored at a time
 
 template <class T>
 void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* c) {
@@ -16,8 +16,8 @@ void gemm(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* 
   else dgemm(m, n, k, 1, a, b, 0, {}, c, n, 1);
 }
 
-// Whether each output sees the one input at its own position, and too few rows are made to repay gathering that input:
-// the fewer channels it has, the better it is read in place.
+// Whether each output reads only the input at its own position, and there are too few rows to make gathering the input
+// worthwhile: with few channels, it is faster to read it in place.
 template <class T>
 bool plain(const Correlation<T>& x) {
   const int64_t few = x.channels <= 64 ? 64 : 32;
@@ -42,14 +42,14 @@ void multiply_images(const Correlation<T>& x) {
       }
     }
   };
-  // Few images are cut by the product.
+  // With few images, the matrix product itself is parallelized.
   const int64_t images = x.batch * x.groups;
   if (images < 2 * get_num_threads()) run(0, images);
   else parallel_for(images, std::max<int64_t>(1, kTaskWork / (x.rows * size * std::max<int64_t>(1, x.channels))), run);
 }
 
-// For outputs that are few beside the inputs they reach, where most taps of most inputs are in the padding: the product
-// of the weights and dy, a column for each output, added up to where the taps lie.
+// For outputs that are few compared to the inputs they read, where most taps of most inputs fall into the padding:
+// multiplies the weights by dy, with one column per output, and adds the columns at the positions of the taps.
 template <class T>
 void add_columns(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   const int64_t taps = s.taps(), k = s.in_channels * taps, in_size = s.in_size(), out_size = s.out_size();

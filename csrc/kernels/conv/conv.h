@@ -1,9 +1,10 @@
-// Convolutions over three spatial dimensions, of which those that a tensor lacks have size 1; float32 and float64,
-// contiguous memory. Results are bitwise the same for any number of threads.
+// Convolutions over three spatial dimensions, of which missing ones have size 1, for float32 and float64 in contiguous
+// memory. Results are bitwise identical for any number of threads.
 //
 // With w of shape (groups * out_channels, in_channels, kernel) and channels counted within a group,
 //   y[n, g m, o] = bias[g m] + sum over c, t of w[g m, c, t] * x[n, g c, o * stride - padding + t * dilation],
-// x being zero outside. conv_input and conv_weight are the transposes of that map with w and with x held fixed.
+// where x is zero outside its bounds. conv_input and conv_weight are the transposes of that map for fixed w and for
+// fixed x.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +20,12 @@ struct ConvShape {
   int64_t in[3] = {}, out[3] = {}, kernel[3] = {}, stride[3] = {}, padding[3] = {}, dilation[3] = {};
 
   template <class A>
-  void arguments(A&) {}  // numbers only
+  void arguments(A&) {}  // only numbers
 
   int64_t in_size() const { return in[0] * in[1] * in[2]; }
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  // The input that an output sees under a tap, or -1 in the padding.
+  // The input that an output reads with a tap, or -1 in the padding.
   int64_t input_of(int64_t output, int64_t tap) const {
     const int64_t o[] = {output / out[2] / out[1], output / out[2] % out[1], output % out[2]};
     const int64_t t[] = {tap / kernel[2] / kernel[1], tap / kernel[2] % kernel[1], tap % kernel[2]};
@@ -40,7 +41,7 @@ struct ConvShape {
     const int64_t at = output * stride[d] - padding[d] + tap * dilation[d];
     return at < in[d] ? std::max<int64_t>(at, -1) : -1;
   }
-  // Each output sees the one input at its own position.
+  // Whether each output reads only the input at its own position.
   bool on_input() const {
     bool same = taps() == 1;
     for (int d = 0; d < 3; ++d) same = same && stride[d] == 1 && padding[d] == 0;
@@ -48,11 +49,11 @@ struct ConvShape {
   }
 };
 
-// `bias`, of out_channels for conv_forward and of in_channels for conv_input, may be null.
+// `bias` has out_channels elements for conv_forward and in_channels for conv_input, and may be null.
 using ConvFn = void(DType dtype, const ConvShape& shape, const void* x, const void* w, const void* bias, void* y);
 inline constinit Kernel<ConvFn> conv_forward;
 inline constinit Kernel<ConvFn> conv_input;  // (dy, w) -> dx
-// dw from x and dy.
+// Computes dw from x and dy.
 inline constinit Kernel<void(DType dtype, const ConvShape& shape, const void* x, const void* dy, void* dw)> conv_weight;
 
 }  // namespace genesis::kernels

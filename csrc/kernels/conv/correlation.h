@@ -1,4 +1,4 @@
-// One sum over channels and taps, as conv.cpp sees it: what it reads, what it makes, and its weights packed for tiles.
+// One sum over channels and taps for conv.cpp: its inputs, its outputs, and its weights packed for the tiles.
 #pragma once
 
 #include "core/parallel.h"
@@ -12,7 +12,7 @@ namespace {
 // y[n, g r, first + o * every] = bias[g r] + sum over channels c and taps of w * x[n, g c, o * step + low + offset].
 template <class T>
 struct Correlation {
-  int64_t batch, groups, channels, rows;  // read and made, of one group
+  int64_t batch, groups, channels, rows;  // input and output channels of one group
   Axis axes[3];
   const T* x;
   const T* w;  // (g, r, c, tap) at g * w_group + r * w_row + c * w_channel + tap
@@ -34,8 +34,8 @@ const Scratch<T> copied_planes;
 template <class T>
 const Scratch<T> dense_outputs;
 
-// Weights of each tile of `height` rows: step p of k, (channel, tap), at p * height. A bias, if `with_bias` and there
-// is one, is one more step.
+// Packs the weights of each tile of `height` rows: step p of k, which is (channel, tap), is at p * height. With
+// `with_bias`, the bias, if any, is an additional step.
 template <class T>
 void pack_weights(const Correlation<T>& x, int64_t height, bool with_bias, T* dst) {
   std::vector<int64_t> taps;

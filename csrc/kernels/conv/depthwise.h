@@ -1,12 +1,13 @@
-// Depthwise convolutions of planes: sums over the taps of one plane, which is read where it is.
+// Depthwise convolutions of planes: sums over the taps of one plane, which is read in place.
 //
-// A tile is one vector of outputs in each of some neighbouring lines. Under one column of the kernel these lines see
-// much the same inputs: a vector of them is loaded once, for all lines of the tile that have a tap on it. Lines outside
-// the plane are left out and places outside a line are masked, so that no copy with the padding in it is needed.
+// A tile is one vector of outputs in each of a few consecutive lines. For one column of the kernel, these lines read
+// mostly the same inputs: a vector of inputs is loaded once for all lines of the tile that have a tap on it. Lines
+// outside the plane are skipped and positions outside a line are masked, so that no padded copy is needed.
 //
-// Heights of kernels are constants, so that taps are registers: 3, 5 and 7, as more would take long to compile.
+// Kernel heights are compile-time constants, so that taps are kept in registers. Only 3, 5 and 7 are instantiated to
+// limit the compile time.
 //
-// An output is summed by columns of the kernel, from top to bottom in each, wherever it lies in a tile.
+// The terms of an output are summed by columns of the kernel, from top to bottom in each, wherever it is in a tile.
 #pragma once
 
 #include <array>
@@ -16,15 +17,15 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// Some lines of a plane of outputs, of which `filled` exist and the first `whole` can be written by whole vectors: what
-// these spoil of the next line is written after them.
+// A few lines of a plane of outputs. `filled` of them exist, and the first `whole` can be stored as full vectors: the
+// part of the next line that they overwrite is written afterwards.
 template <class T>
 struct LineTile {
   const T* w;  // (column, tap)
   T bias;
-  const T* x;  // the first line that they see, even if it is outside
+  const T* x;  // the first input line, which may be outside the plane
   int64_t x_line;
-  uint32_t inside;  // which lines from there on are not
+  uint32_t inside;  // bit i: input line i is inside the plane
   T* out;
   int64_t out_line, filled, whole;
 };
@@ -73,7 +74,7 @@ class Depthwise {
     bool plane = x.channels == 1 && x.rows == 1 && x.dense() && a.in == 1 && a.out == 1 && a.taps.size() == 1;
     plane = plane && a.low == 0 && b.step == 1 && c.step == 1 && b.span() == taps;
     if (!plane || !written_taps(taps)) return false;
-    // Narrow planes fill few lanes, and low ones few lines of a tile.
+    // Narrow planes fill few lanes, and planes with few lines fill few rows of a tile.
     const int64_t rest = b.out % kTall, lines = b.out - rest + (rest == 0 ? 0 : rest <= kLow ? kLow : kTall);
     const int64_t lanes = ceil_div(c.out, kLanes<T>) * kLanes<T> * lines;
     return 4 * lanes <= 7 * ((b.out - 1) * c.extent() + c.out);
@@ -131,8 +132,8 @@ class Depthwise {
   }
 
   const Correlation<T>& x_;
-  std::vector<int64_t> starts_;   // of the vectors of a line of outputs; the last may overlap the one before
-  std::vector<Piece<T>> pieces_;  // of a line of x that each sees, under each column of the kernel
+  std::vector<int64_t> starts_;   // of the vectors of a line of outputs; the last may overlap the previous one
+  std::vector<Piece<T>> pieces_;  // the part of a line of x that each vector reads, for each column of the kernel
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
-// Convolutions of images whose channels lie last.
+// Convolutions of channels-last images.
 //
-// Those of one tap, on x itself, are one matrix product (gemm.h). Others are sums of products, one for each run of taps
-// (conv/last_sums.h, conv/last_weight.h), depthwise ones sums along vectors of channels (conv/last_depthwise.h).
+// A convolution with one tap, on x itself, is one matrix product (gemm.h). Others are sums of products, one for each
+// run of taps (conv/last_sums.h, conv/last_weight.h). Depthwise convolutions are sums along vectors of channels
+// (conv/last_depthwise.h).
 //
-// Blocks and chunks follow from the shape alone; what they add to the same sums is added in order.
+// Blocks and chunks depend on the shape only. Contributions to the same sum are added in a fixed order.
 #include "kernels/conv/last.h"
 
 #include "kernels/conv/last_depthwise.h"
@@ -14,7 +15,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// C (m x n, rows contiguous) = A @ B.
+// C (m x n, contiguous rows) = A @ B.
 template <class T>
 void product(int64_t m, int64_t n, int64_t k, GemmMatrix<T> a, GemmMatrix<T> b, T* c) {
   if constexpr (sizeof(T) == 4) sgemm(m, n, k, 1, a, b, 0, {}, c, n, 1);
@@ -37,7 +38,7 @@ void multiply_pixels(const ConvShape& s, const T* x, GemmMatrix<T> w, const T* b
         for (int64_t c = 0; c < n; ++c) out[i * n + c] += bias[c];
     }
   };
-  // Few blocks are cut by the product.
+  // With few blocks, the matrix product itself is parallelized.
   if (blocks < 2 * get_num_threads()) run(0, blocks);
   else parallel_for(blocks, grain_for(block * k * n), run);
 }
@@ -64,12 +65,12 @@ void sum_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y
                 {1, 1, 1}});
 }
 
-// One sum for each residue of the position modulo the stride.
+// Computes one sum for each residue of the position modulo the stride.
 template <class T>
 void sum_input(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   const int64_t k = s.taps() * s.in_channels;
   const std::vector<int64_t> met[] = {met_residues(s, 0), met_residues(s, 1), met_residues(s, 2)};
-  if (!all_met(s, met)) {  // what meets no tap is the bias
+  if (!all_met(s, met)) {  // inputs without a tap are the bias
     const int64_t channels = s.groups * s.in_channels;
     for (int64_t pixel = 0; pixel < s.batch * s.in_size(); ++pixel)
       for (int64_t c = 0; c < channels; ++c) dx[pixel * channels + c] = bias ? bias[c] : T(0);
@@ -131,7 +132,7 @@ void weight(const ConvShape& s, const T* x, const T* dy, T* dw) {
   else depthwise_weight(s, x, dy, dw);
 }
 
-// f(T()) for the type that `dtype` names.
+// Calls f(T()) for the type of `dtype`.
 template <class F>
 void by_type(DType dtype, F f) {
   if (dtype == DType::Float32) f(float());

@@ -1,5 +1,5 @@
-// Convolutions of images whose channels lie last: x is (batch, in, channels), y (batch, out, channels), w (channels
-// out, kernel, channels in). Results are bitwise the same for any number of threads.
+// Convolutions of channels-last images: x is (batch, in, channels), y (batch, out, channels), w (channels out, kernel,
+// channels in). Results are bitwise identical for any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace genesis::kernels {
 
-// Whether each of the three maps is better done with the channels last, copies included, if its operands are `last`, or
-// if they are not. With the channels first, that is so for small images in a large batch, whose positions fill no
+// Whether each of the three maps is faster in channels-last format, including copies, depending on whether its operands
+// are already `last`. If they are not, that is the case for small images in a large batch, whose positions do not fill
 // vectors.
 inline bool always_last(const ConvShape& s) {
   return s.groups > 1 ? s.in_channels == 1 && s.out_channels == 1 : s.on_input();
@@ -18,7 +18,8 @@ inline bool always_last(const ConvShape& s) {
 inline bool small_images(const ConvShape& s, int64_t positions) {
   return s.taps() > 1 && s.batch >= 32 && positions <= 64 && std::min(s.in_channels, s.out_channels) >= 8;
 }
-// Of a group: channels made, which fill vectors (of 16 or fewer), and read, which fill runs of neighbouring memory.
+// For one group: whether there are enough output channels to fill vectors (of 16 or fewer), and enough input channels
+// to fill runs of contiguous memory.
 inline bool wide_channels(const ConvShape& s, int64_t made, int64_t read) {
   return made >= (isa() == Isa::avx512 ? 24 : 8) && read * s.kernel[2] >= 8;
 }

@@ -1,4 +1,4 @@
-// Depthwise convolutions of images whose channels lie last: vectors run along the channels.
+// Depthwise convolutions of channels-last images: vectors run along the channels.
 #pragma once
 
 #include <utility>
@@ -8,9 +8,10 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kChunks = 16;  // of lines, with sums of their own
+constexpr int64_t kChunks = 16;  // chunks of lines with separate sums
 
-// Along one dimension: which taps meet at each position of one end, and where they lie at the other.
+// One pair of tap and position, along one dimension: for each position on one side, the taps that use it and their
+// positions on the other side.
 struct Meeting {
   int64_t tap, at;
 };
@@ -27,7 +28,7 @@ Meetings meetings_of(End end, const ConvShape& s, int d) {
   return list;
 }
 
-// (channels, taps) as (taps, channels).
+// Reorders (channels, taps) to (taps, channels).
 template <class T>
 std::vector<T> by_tap(const T* w, int64_t channels, int64_t taps) {
   std::vector<T> list(static_cast<size_t>(channels * taps));
@@ -36,7 +37,8 @@ std::vector<T> by_tap(const T* w, int64_t channels, int64_t taps) {
   return list;
 }
 
-// run(fetch, keep) on vectors of memory of which the first `filled` lanes exist: all, if there are several.
+// Calls run(fetch, keep) for vectors of which the first `filled` lanes exist in memory. With several vectors, all lanes
+// exist.
 template <class T, int vectors, class F>
 [[gnu::always_inline]] inline void with_lanes(int64_t filled, F run) {
   if (vectors > 1 || filled == kLanes<T>) {
@@ -47,7 +49,8 @@ template <class T, int vectors, class F>
   }
 }
 
-// Points of a line, `every` apart, that meet the same taps at places that move by `shift` from one to the next.
+// Points of a line, `every` apart, that use the same taps. Their positions advance by `shift` from one point to the
+// next.
 struct Series {
   int64_t first, count;
   std::vector<Meeting> taps;  // of the first
@@ -72,7 +75,7 @@ std::vector<Series> all_series(const Meetings& meetings, int64_t every, int64_t 
   return list;
 }
 
-// y[point, c] = bias[c] + sum of w[tap, c] * x[at, c] over the meetings of all three dimensions.
+// y[point, c] = bias[c] + sum of w[tap, c] * x[at, c] over the pairs of all three dimensions.
 template <class T>
 struct Meet {
   std::vector<std::pair<const T*, const T*>> pairs;  // x at point 0, and w
@@ -106,7 +109,7 @@ struct Meet {
         for (int j = 0; j < vectors; ++j) keep(y + (point + i) * y_step + c + j * lanes, sum[i][j]);
     });
   }
-  // All points of a series, for the channels [begin, end).
+  // Computes all points of a series for channels [begin, end).
   void series(int64_t count, int64_t begin, int64_t end) const {
     int64_t p = 0;
     for (; p + 4 <= count; p += 4) channels<4>(p, begin, end);
@@ -121,15 +124,15 @@ struct Meet {
   }
 };
 
-// `meetings` of the points `to` with the places `from`; along a line, those that lie `every` apart are alike and meet
-// places that lie `shift` apart.
+// `meetings` lists the taps that connect the points `to` with the positions `from`. Along a line, points that are
+// `every` apart use the same taps, with positions that are `shift` apart.
 template <class T>
 void depthwise(const ConvShape& s, const Meetings (&meetings)[3], const int64_t (&from)[3], const int64_t (&to)[3],
                int64_t every, int64_t shift, const T* x, const T* weights, const T* bias, T* y) {
   const int64_t channels = s.groups, lines = s.batch * to[0] * to[1];
   const std::vector<T> w = by_tap(weights, channels, s.taps());
   const std::vector<Series> series = all_series(meetings[2], every, shift);
-  // As many channels at a time as stay in L1: the weights, and what some neighbouring points see.
+  // Process as many channels at a time as stay in L1: the weights and the inputs of a few consecutive points.
   constexpr int64_t unit = 2 * kLanes<T>, kept = 24 << 10;
   const int64_t bytes = unit * int64_t{sizeof(T)} * (2 * s.taps() + 3 * s.kernel[0] * s.kernel[1]);
   const int64_t block = unit * std::max<int64_t>(1, kept / bytes);
@@ -151,10 +154,10 @@ void depthwise(const ConvShape& s, const Meetings (&meetings)[3], const int64_t 
   });
 }
 
-// sum[c] += x[c] * dy[c] over `count` points, that lie x_step and y_step apart.
+// sum[c] += x[c] * dy[c] over `count` points, with strides x_step and y_step.
 template <class T, int vectors>
 void add_products(const T* x, int64_t x_step, const T* dy, int64_t y_step, int64_t count, int64_t filled, T* out) {
-  constexpr int lanes = kLanes<T>, points = 4;  // at a time, with sums of their own: additions wait for each other
+  constexpr int lanes = kLanes<T>, points = 4;  // at a time, with separate sums, because of the latency of additions
   with_lanes<T, vectors>(filled, [&](auto fetch, auto keep) __attribute__((always_inline)) {
     Vec<T> sum[points][vectors] = {};
     auto step = [&](int i) __attribute__((always_inline)) {

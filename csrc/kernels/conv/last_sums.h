@@ -1,12 +1,12 @@
-// Sums over channels and taps of images whose channels lie last, by the tiles of the matrix product.
+// Sums over channels and taps of channels-last images, with the tiles of the matrix product.
 //
-// The channels of an input are neighbours in memory, so under one tap the outputs of a line are a row-major left-hand
-// side where they lie, of which the tiles take some rows; the right-hand side is the packed weights of that tap.
-// Neighbouring taps of a line are one longer run of k. Nothing is gathered: only where there is padding, or the
-// channels of a group do not lie close, lines are first copied to a grid. Where lines are short beside the batch, the
-// rows of a tile are the same output of many images instead, and taps in the padding are left out.
+// The channels of an input are contiguous, so for one tap, the inputs of a line of outputs form a row-major left-hand
+// side in place, of which a tile takes a few rows. The right-hand side is the packed weights of that tap. Consecutive
+// taps of a line form one longer range of k. Nothing is gathered; only if there is padding, or if the channels of a
+// group are not adjacent, the lines are first copied to a grid. If lines are short compared to the batch, the rows of a
+// tile are instead the same output of many images, and taps in the padding are skipped.
 //
-// An output is always summed in the same order, run by run, whatever block, tile or thread it falls to.
+// The terms of an output are always summed in the same order, run by run, for any block, tile or thread.
 #pragma once
 
 #include "core/parallel.h"
@@ -17,10 +17,10 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kGridBytes = 384 << 10;   // of lines that stay in L2
-constexpr int64_t kBlockBytes = 512 << 10;  // of lines and of the columns that are made of them
-constexpr int64_t kStepBytes = 24 << 10;    // of packed columns that stay in L1
-constexpr int64_t kManyOutputs = 384;       // that repay reading all weights
+constexpr int64_t kGridBytes = 384 << 10;   // size of the lines that stay in L2
+constexpr int64_t kBlockBytes = 512 << 10;  // size of the lines and of the columns computed from them
+constexpr int64_t kStepBytes = 24 << 10;    // size of the packed columns that stay in L1
+constexpr int64_t kManyOutputs = 384;       // outputs that amortize reading all weights
 
 inline int64_t grain_for(int64_t work, int64_t task = kTaskWork) { return ceil_div(task, std::max<int64_t>(1, work)); }
 
@@ -32,7 +32,7 @@ const Scratch<T> copied_lines;
 // y[n, first + o * every, g r] = bias[g r] + sum over taps and channels c of w * x[n, low + o * step + offset, g c].
 template <class T>
 struct Sums {
-  int64_t batch, groups, channels, rows;  // read and made, of one group
+  int64_t batch, groups, channels, rows;  // input and output channels of one group
   Axis axes[3];
   const T* x;
   const T* w;  // (g, r, tap, c) at g * w_group + r * w_row + tap * w_tap + c * w_channel
@@ -50,8 +50,8 @@ struct Sums {
   int64_t y_image() const { return y_size[0] * y_size[1] * y_size[2] * groups * rows; }
 };
 
-// How columns are cut into panels for lines of `count` rows: the vectors of a panel, and about how long a step of k
-// takes all tiles of a line.
+// How the columns are split into panels for lines of `count` rows: the vectors per panel, and an estimate of the time
+// that all tiles of a line need per step of k.
 struct Tiling {
   int64_t vectors = 1, time = std::numeric_limits<int64_t>::max();
   Tiling(int64_t count, int64_t all_vectors) {
@@ -65,22 +65,22 @@ struct Tiling {
  private:
   static int64_t line(int64_t count, int64_t vectors) {
     const int64_t tiles = ceil_div(count, kMaxRows[vectors - 1]), rows = ceil_div(count, tiles);
-    // A multiply-add takes 10, a load 17; eight multiply-adds are the latency of one.
+    // A multiply-add costs 10 units and a load 17; the latency of a multiply-add is that of eight of them.
     return tiles * std::max<int64_t>({10 * rows * vectors, 17 * (rows + vectors), 80});
   }
 };
 
-// Rows that follow each other at equal steps, and where their results go.
+// Rows with a constant stride, and where their results go.
 struct Line {
   int64_t a, c, count;
 };
-// Steps of k that follow each other in memory, and the lines [first, last) to which they add.
+// Consecutive steps of k in memory, and the lines [first, last) that they contribute to.
 struct Run {
   int64_t a, b, k, first, last;
 };
 
-// Adds all runs to `columns` columns of c, which the first run sets unless they are `begun`. b is a panel of `width`
-// columns.
+// Adds all runs to `columns` columns of c. The first run overwrites them unless they are `begun`. b is a panel of
+// `width` columns.
 template <class T>
 void add_runs(const std::vector<Run>& runs, const std::vector<Line>& lines, const T* a, int64_t a_row, const T* b,
               int64_t width, int64_t columns, T* c, int64_t c_row, bool begun) {
@@ -121,13 +121,13 @@ void begin_lines(const std::vector<Line>& lines, const T* bias, int64_t columns,
     for (int64_t i = 0; i < line.count; ++i) copy_run(c + line.c + i * c_row, bias ? bias : zeros, columns);
 }
 
-// The channels of one group, of `count` neighbouring pixels, to pixels that lie `pitch` apart.
+// Copies the channels of one group of `count` consecutive pixels to pixels with a stride of `pitch`.
 template <class T>
 void copy_pixels(T* dst, int64_t pitch, const T* src, int64_t pixel, int64_t count, int64_t channels) {
   constexpr int64_t line = 64 / sizeof(T), ahead = 16;
   if (pitch == pixel && pixel == channels) return copy_run(dst, src, count * channels);
   for (int64_t i = 0; i < count; ++i, dst += pitch, src += pixel) {
-    // Parts of pixels are no stream that the hardware foresees.
+    // The hardware does not prefetch parts of pixels.
     for (int64_t c = 0; c < channels; c += line) __builtin_prefetch(src + ahead * pixel + c);
     copy_run(dst, src, channels);
   }
@@ -183,10 +183,10 @@ class Summing {
 
   // ----- Rows are the outputs of a line -----
 
-  // Where the inputs lie: x itself, or a grid with the padding in it.
+  // The location of the inputs: x itself, or a grid that contains the padding.
   struct Place {
     bool in_place;
-    int64_t size[3], step[3], image;  // of inputs that are seen; elements from one to the next
+    int64_t size[3], step[3], image;  // size: of the inputs that are read; step: elements from one to the next
   };
   Place place(const Axis (&axes)[3]) const {
     Place p{axes[2].taps.size() <= 1 || x_.groups == 1, {}, {}, 0};
@@ -342,10 +342,10 @@ class Summing {
   const T* weights_ = nullptr;
 };
 
-// Whether the same output of all images makes better rows than the outputs of a line.
+// Whether rows are better formed by the same output of all images than by the outputs of a line.
 template <class T>
 bool better_by_images(const Sums<T>& x) {
-  double seen = 1;  // part of the taps that are not in the padding
+  double seen = 1;  // fraction of the taps that are not in the padding
   for (const Axis& axis : x.axes) {
     int64_t inside = 0;
     for (int64_t o = 0; o < axis.out; ++o)

@@ -1,8 +1,8 @@
-// The gradient of the weight where the channels lie last: sums over all outputs of x, seen through each tap, times dy.
+// The gradient of the weight for channels-last images: sums over all outputs of x, shifted by each tap, times dy.
 //
-// Rows are the channels of x under one tap, columns those of dy, and k runs over outputs: of a few lines, if under each
-// tap these lie at equal steps, for which the lines of x are copied once for each tap along them; or, where images are
-// small beside the batch, of the same output in all images.
+// Rows are the channels of x for one tap, columns are those of dy, and k runs over outputs. Either these are the
+// outputs of a few lines, if they have a constant stride for each tap; then the lines of x are copied once for each tap
+// along them. Or, if images are small compared to the batch, they are the same output in all images.
 #pragma once
 
 #include "kernels/conv/last_sums.h"
@@ -10,9 +10,9 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kWeightChunks = 16;        // of blocks, with sums of their own
-constexpr int64_t kSums = int64_t{1} << 20;  // most partial sums that are kept
-constexpr int64_t kPieceBytes = 32 << 10;    // of packed dy, and of the lines of memory that the rows of a tile are in
+constexpr int64_t kWeightChunks = 16;        // chunks of blocks with separate sums
+constexpr int64_t kSums = int64_t{1} << 20;  // maximum number of partial sums
+constexpr int64_t kPieceBytes = 32 << 10;    // size of packed dy, and of the cache lines of the rows of a tile
 
 template <class T>
 const Scratch<T> partial_sums;
@@ -42,7 +42,7 @@ class WeightSums {
   int64_t columns(int64_t panel) const { return std::min(width_, s_.out_channels - panel * width_); }
   int64_t depth() const { return kPieceBytes / (width_ * int64_t{sizeof(T)} + 64); }
 
-  // c (+)= the product of k steps of some channels of x, `step` apart, and of a packed panel.
+  // c (+)= the product of k steps of some channels of x, `step` apart, and a packed panel.
   void add_rows(const T* a, int64_t step, int64_t channels, int64_t k, const T* b, int64_t panel, T* c,
                 bool add) const {
     const int64_t vectors = ceil_div(columns(panel), kLanes<T>), last = columns(panel) - (vectors - 1) * kLanes<T>;
@@ -64,9 +64,9 @@ class WeightSums {
     }
   }
 
-  // ----- k is lines -----
+  // ----- k runs over lines -----
 
-  // Lines of x by residue modulo the stride, so that those which neighbouring lines of outputs see are neighbours.
+  // Lines of x ordered by their residue modulo the stride, so that consecutive lines of outputs read consecutive lines.
   struct Lines {
     int64_t begin, count, extent, per_residue, size, stride, dilation;
     Lines(const ConvShape& s, int d, int64_t begin, int64_t count)
@@ -80,7 +80,7 @@ class WeightSums {
     int64_t at(int64_t e) const { return e % stride * per_residue + e / stride; }
   };
 
-  // The lines of a strip, for some channels of a group: (tap along a line, lines, outputs of a line, channels).
+  // Copies the lines of a strip for some channels of a group: (tap along a line, lines, outputs of a line, channels).
   void fill(const Lines& u, const Lines& v, const T* x, int64_t channels, int64_t pitch, T* grid) const {
     const int64_t pixel = s_.groups * s_.in_channels, n = s_.out[2], plane = u.size * v.size * n * pitch;
     auto seen = [](const Lines& l, int64_t taps, int64_t e) {
@@ -142,7 +142,7 @@ class WeightSums {
     constexpr int64_t line = 64 / sizeof(T);
     const Lines u(s_, 0, begin0, count0), v(s_, 1, begin1, count1);
     const int64_t channels = last - first, n = s_.out[2], total = count1 * n, pixel_y = s_.groups * s_.out_channels;
-    // Outputs that lie a power of two apart would compete for the same few places of the L1 cache.
+    // Outputs whose distance is a power of two would compete for the same few sets of the L1 cache.
     const int64_t pitch = ceil_div(channels, line) % 4 == 0 ? ceil_div(channels, line) * line + line : channels;
     T* grid = copied_lines<T>.get(s_.kernel[2] * u.size * v.size * n * pitch);
     fill(u, v, x_ + (image * s_.in_size() * s_.groups + g) * s_.in_channels + first, channels, pitch, grid);
@@ -167,7 +167,7 @@ class WeightSums {
       }
   }
 
-  // ----- k is images -----
+  // ----- k runs over images -----
 
   void sum_images() {
     const int64_t outputs = s_.out_size(), taps = s_.taps();
@@ -206,7 +206,7 @@ class WeightSums {
     });
   }
 
-  // Adds up the chunks and transposes to (channel out, tap, channel in).
+  // Sums the chunks and transposes them to (channel out, tap, channel in).
   void finish(T* dw) const {
     const int64_t grain = std::max<int64_t>(kLanes<T>, kTaskWork / 16 / (chunks_ * columns_));
     parallel_for(s_.groups * rows_, grain, [&](int64_t begin, int64_t end) {

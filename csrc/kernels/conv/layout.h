@@ -1,4 +1,4 @@
-// How a correlation is cut into blocks, and where a block reads and writes.
+// How a correlation is split into blocks, and where a block reads and writes.
 #pragma once
 
 #include "kernels/conv/correlation.h"
@@ -6,19 +6,20 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kBlockBytes = 512 << 10;  // of copied planes that stay in L2
-constexpr int64_t kGroupBytes = 32 << 10;   // of copied planes of some groups, in L1
-constexpr int64_t kTileBytes = 32 << 10;    // of input that a tile reads again and again, in L1
-// Panels: steps of k in one pass, and memory of those that are gathered at once. Weights that stay in L2 are read for
-// each panel, which then is best in L1; others are read for as many panels as fit L2, as is x itself, in longer runs.
+constexpr int64_t kBlockBytes = 512 << 10;  // size of the copied planes that stay in L2
+constexpr int64_t kGroupBytes = 32 << 10;   // size of the copied planes of a few groups that stay in L1
+constexpr int64_t kTileBytes = 32 << 10;    // size of the input that a tile reads repeatedly, in L1
+// For panels: steps of k in one pass, and the size of the panels that are gathered at a time. Weights that stay in L2
+// are read for each panel, so a panel should fit in L1. Larger weights are read for as many panels as fit in L2, and so
+// is x, in longer runs.
 constexpr int64_t kLightWeights = 512 << 10;
 constexpr int64_t kLightDepth = 200, kLightRun = 40 << 10;
 constexpr int64_t kHeavyDepth = 384, kHeavyRun = 384 << 10;
-constexpr int64_t kManyOutputs = 384;  // that repay reading all weights
-constexpr int64_t kFewRows = 32;       // that do not repay gathering panels
+constexpr int64_t kManyOutputs = 384;  // outputs that amortize reading all weights
+constexpr int64_t kFewRows = 32;       // with at most this many rows, gathering panels does not pay off
 
-// How a correlation is cut into blocks: of `images` whole images; or of `groups` of one; or of `lines` outputs along
-// `axis` of that.
+// How a correlation is split into blocks: of `images` images, or of `groups` of one image, or of `lines` outputs along
+// `axis` of those.
 struct Cut {
   int64_t images = 1, groups, lines, strips = 1;
   int axis = 0;
@@ -47,17 +48,17 @@ struct Cut {
   }
 };
 
-// Where a strip of a correlation reads and writes, for any image and group.
+// Where a strip of a correlation reads and writes, independently of image and group.
 template <class T>
 struct Layout {
   Axis axes[3];
   int64_t first[3];  // of the outputs in y
   Planes<T> planes;
   int64_t taps, depth;           // channels in one pass over k
-  int64_t run_bytes;             // of panels that are gathered at once
-  int64_t readable;              // how far one may read from output 0 under the highest tap
-  std::vector<int64_t> offsets;  // of that many channels
-  std::vector<Spot> spots;       // unless the outputs are made in panels
+  int64_t run_bytes;             // size of the panels that are gathered at a time
+  int64_t readable;              // readable elements from output 0 under the highest tap
+  std::vector<int64_t> offsets;  // for that many channels
+  std::vector<Spot> spots;       // used unless the outputs are computed in panels
 
   Layout(const Correlation<T>& x, const Cut& cut, int64_t strip, bool panels)
       : axes{x.axes[0], x.axes[1], x.axes[2]},
@@ -78,7 +79,7 @@ struct Layout {
       run_bytes = light ? kLightRun : kHeavyRun;
     } else {
       spots = cover(planes, axes, readable);
-      // k is cut so that what a tile reads of the input stays in L1 for the next rows.
+      // k is split so that the inputs of a tile stay in L1 for the next rows.
       constexpr int64_t line = 64 / sizeof(T);
       const int64_t lines_read =
           ceil_div(kMaxVectors * kLanes<T> + static_cast<int64_t>(axes[2].taps.size()), line) + 1;

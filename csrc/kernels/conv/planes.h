@@ -1,9 +1,9 @@
 // Input planes as the tiles of a convolution read them.
 //
-// The tiles address the input by position: tap t of the output at position p is at p + offset(t), for all outputs of
-// an image. In x itself that holds only without padding and with stride 1. Otherwise planes are first copied into a
-// grid that has the zeros of the padding in it and in which the input positions that a stride separates lie side by
-// side: one sub-grid for each residue of the position modulo the stride.
+// The tiles address the input by position: tap t of the output at position p is at p + offset(t), for all outputs of an
+// image. For x itself, that is true only without padding and with stride 1. Otherwise the planes are first copied into
+// a grid that contains the zeros of the padding and in which positions that are one stride apart are adjacent: there is
+// one sub-grid for each residue of the position modulo the stride.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// One dimension of a grid: sub-grids of `size`, one for each residue that a tap has.
+// One dimension of a grid: sub-grids of `size`, one for each residue that occurs among the taps.
 struct Side {
   int64_t size, count;
   std::vector<int64_t> residues;
@@ -29,13 +29,14 @@ struct Side {
         ++count;
       }
   }
-  // Which sub-grid; `count` for a residue that no tap has. There are few, while the stride may be any number.
+  // The index of the sub-grid, or `count` if no tap has the residue. Only these residues are stored, because the stride
+  // may be large.
   int64_t slot(int64_t residue) const {
     return std::find(residues.begin(), residues.end(), residue) - residues.begin();
   }
 };
 
-// compress() moves the lanes that are set to the front, expand() moves them back and leaves `empty` in the others;
+// compress() moves the lanes that are set to the front; expand() moves them back and leaves `empty` in the others.
 // mask_of() is for loads.
 #if defined(__AVX512F__)
 constexpr bool kExpands = true;
@@ -57,7 +58,7 @@ Mask<T> mask_of(uint32_t lanes) {
 }
 #elif defined(__AVX2__)
 constexpr bool kExpands = true;
-constexpr uint64_t kPlaces = 0x0706050403020100;  // byte i holds i
+constexpr uint64_t kPlaces = 0x0706050403020100;  // byte i is i
 // A byte for each 32 bits of a vector, 255 where the lane is set.
 template <class T>
 uint64_t bytes_of(uint32_t lanes) {
@@ -85,8 +86,8 @@ Vec<T> expand(Vec<T> v, uint32_t lanes, Vec<T> empty) {
   return (Vec<T>)_mm256_blendv_ps((__m256)empty, (__m256)moved, (__m256)mask_of<T>(lanes).bits);
 }
 #elif defined(__aarch64__)
-constexpr bool kExpands = false;  // loads of any lanes are not cheap
-// Which byte of a vector goes to which, for each set of lanes; 255 stands for none.
+constexpr bool kExpands = false;  // loads of arbitrary lanes are not cheap
+// For each set of lanes, the source of each byte of a vector; 255 means none.
 template <class T>
 struct Moves {
   uint8_t compress[1 << kLanes<T>][16], expand[1 << kLanes<T>][16];
@@ -132,10 +133,10 @@ Vec<T> expand(Vec<T> v, uint32_t lanes, Vec<T> empty) {
 }
 #endif
 
-// A vector of neighbouring positions. Its lanes that are valid follow each other in the memory of a plane.
+// A vector of consecutive positions. Its valid lanes are contiguous in a plane.
 struct Spot {
   int64_t at;     // position of lane 0
-  int64_t first;  // where in the plane its first valid lane is
+  int64_t first;  // position of its first valid lane in the plane
   int count;
   uint32_t lanes;
 };
@@ -145,7 +146,7 @@ void put(T* out, Vec<T> v, const Spot& spot) {
   if (spot.count == kLanes<T>) return store(out, v);
   store(out, compress<T>(v, spot.lanes), Mask<T>(spot.count));
 }
-// The same where what follows may be spoilt.
+// The same if the memory after it may be overwritten.
 template <class T>
 void put_over(T* out, Vec<T> v, const Spot& spot) {
   store(out, spot.count == kLanes<T> ? v : compress<T>(v, spot.lanes));
@@ -157,7 +158,7 @@ Vec<T> get(const T* out, const Spot& spot, T outside = T(0)) {
   return expand<T>(load(out, Mask<T>(spot.count)), spot.lanes, broadcast(outside));
 }
 
-// Lines are too short to be worth a call of memcpy.
+// Lines are too short for a call of memcpy to pay off.
 template <class T>
 void copy_run(T* dst, const T* src, int64_t n) {
   int64_t i = 0;
@@ -165,7 +166,7 @@ void copy_run(T* dst, const T* src, int64_t n) {
   if (i < n) store(dst + i, load(src + i, Mask<T>(n - i)), Mask<T>(n - i));
 }
 
-// Every other element of x, then of y, from element `first` (0 or 1) on.
+// Every other element of x, then of y, starting at element `first` (0 or 1).
 template <class T, int first>
 Vec<T> every_other(Vec<T> x, Vec<T> y) {
   return [&]<int... i>(std::integer_sequence<int, i...>) {
@@ -173,7 +174,8 @@ Vec<T> every_other(Vec<T> x, Vec<T> y) {
   }(std::make_integer_sequence<int, kLanes<T>>{});
 }
 
-// A line of a grid, dst[a] = src[start + a * step] or `outside` where that is not in [0, in): which elements exist.
+// A line of a grid, dst[a] = src[start + a * step], or `outside` where the index is not in [0, in): the range that
+// exists.
 struct Stretch {
   int64_t size, start, step, first, last;
   Stretch(int64_t size, int64_t in, int64_t start, int64_t step) : size(size), start(start), step(step) {
@@ -195,10 +197,10 @@ struct Stretch {
   }
 };
 
-// Heights of depthwise kernels for which tiles over lines are compiled.
+// Heights of depthwise kernels for which line tiles are compiled.
 inline bool written_taps(int64_t taps) { return taps == 3 || taps == 5 || taps == 7; }
 
-// f(0), f(1), ... with constants, so that the arrays that they index are registers.
+// Calls f(0), f(1), ... with compile-time constants, so that indexed arrays are kept in registers.
 template <int n, class F>
 [[gnu::always_inline]] inline void written_out(F f) {
   [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
@@ -206,8 +208,8 @@ template <int n, class F>
   }(std::make_integer_sequence<int, n>{});
 }
 
-// A vector of a line, zero outside: src[start..start + kLanes), of `in` elements. What it needs to know is the same for
-// all lines.
+// A vector of a line, src[start..start + kLanes), zero outside the `in` elements of the line. It can be applied to
+// every line.
 template <class T>
 class Piece {
  public:
@@ -217,7 +219,7 @@ class Piece {
         mask_(first_, end(in)),
         whole_(first_ == 0 && end(in) == kLanes<T>) {}
   Vec<T> operator()(const T* src) const { return whole_ ? load(src + start_) : load(src + start_, mask_); }
-  // f(fetch), where fetch(src) is that too, with nothing left to decide.
+  // Calls f(fetch), where fetch(src) returns that vector without further branches.
   template <class F>
   [[gnu::always_inline]] void read(F f) const {
     if (whole_) f([at = start_](const T* src) { return load(src + at); });
@@ -234,7 +236,7 @@ class Piece {
 template <class T>
 class Planes {
  public:
-  // may_stay: use x itself if that can be.
+  // may_stay: use x itself if possible.
   Planes(const Axis (&axes)[3], bool may_stay)
       : axes_{axes[0], axes[1], axes[2]}, sides_{Side(axes[0]), Side(axes[1]), Side(axes[2])} {
     in_place_ = may_stay;
@@ -253,7 +255,7 @@ class Planes {
     } else {
       constexpr int64_t line = 64 / sizeof(T);
       plane_ = (grid_ * grids + line - 1) / line * line;
-      // Planes that lie a multiple of 4 KiB apart would compete for the same few places of the L1 cache.
+      // Planes at multiples of 4 KiB would compete for the same few sets of the L1 cache.
       if (plane_ * int64_t{sizeof(T)} % 2048 == 0) plane_ += line;
       readable_ = std::numeric_limits<int64_t>::max();
       for (int64_t r : sides_[2].residues) {
@@ -266,7 +268,7 @@ class Planes {
           pieces_.emplace_back(axes_[2].low + a, axes_[2].in);
       if (pieces_.size() % 2 == 1 && axes_[2].step == 2)
         pieces_.emplace_back(axes_[2].low + static_cast<int64_t>(pieces_.size()) * kLanes<T>, axes_[2].in);
-      // There are no grids where no tap meets the input, as in some phases of a transposed convolution.
+      // There are no grids if no tap reads the input, as in some phases of a transposed convolution.
       if (kExpands && grids == 1 && axes_[0].step * axes_[1].step * axes_[2].step == 1 && size_[2] < 2 * kLanes<T>)
         expand_lines();
     }
@@ -275,8 +277,8 @@ class Planes {
   bool in_place() const { return in_place_; }
   int64_t plane() const { return plane_; }
   int64_t start() const { return start_; }        // of output 0 under the lowest tap, within a plane
-  int64_t readable() const { return readable_; }  // how far one may read from there
-  int64_t size(int d) const { return size_[d]; }  // neighbours in dimension 1 are size(2) apart
+  int64_t readable() const { return readable_; }  // readable elements from there
+  int64_t size(int d) const { return size_[d]; }  // the stride of dimension 1 is size(2)
   int64_t position(int64_t o0, int64_t o1, int64_t o2) const { return (o0 * size_[1] + o1) * size_[2] + o2; }
 
   int64_t offset(int64_t e0, int64_t e1, int64_t e2) const {
@@ -285,7 +287,7 @@ class Planes {
     auto slot = [&](int d, int64_t e) { return sides_[d].slot(e % axes_[d].step); };
     return ((slot(0, e0) * sides_[1].count + slot(1, e1)) * sides_[2].count + slot(2, e2)) * grid_ + at;
   }
-  // Offsets of all taps, in the order of the axes.
+  // The offsets of all taps, in the order of the axes.
   std::vector<int64_t> offsets() const {
     std::vector<int64_t> list;
     for (const Tap& a : axes_[0].taps)
@@ -294,7 +296,7 @@ class Planes {
     return list;
   }
 
-  // A plane of the grid; `outside` is what the padding holds.
+  // Fills a plane of the grid. `outside` is the value of the padding.
   void fill(T* dst, const T* src, T outside = T(0)) const {
     const T* const end = dst + plane_;
     if (!expanded_.empty()) {
@@ -315,7 +317,7 @@ class Planes {
   }
 
  private:
-  // Calls f with the source of each line of a grid, null where it lies outside.
+  // Calls f with the source of each line of a grid, or null for lines outside the plane.
   template <class F>
   void each_line(const T* src, int64_t r0, int64_t r1, F f) const {
     const auto& [x, y, z] = axes_;
@@ -336,8 +338,8 @@ class Planes {
     });
   }
 
-  // By whole vectors: what they spill over is written after them. With a step of 2, each two of them hold a vector of
-  // one residue and one of the other, whose grid follows.
+  // Copies full vectors; the elements that they overwrite are written afterwards. With a step of 2, each pair of
+  // vectors contains one vector of each residue, whose grids are adjacent.
   void fill_by_pieces(T* dst, const T* src, int64_t r0, int64_t r1, T outside, const T* end) const {
     constexpr int64_t lanes = kLanes<T>;
     const bool halves = axes_[2].step == 2, both = sides_[2].count == 2;
@@ -363,7 +365,8 @@ class Planes {
     });
   }
 
-  // Short lines are copied by vectors of the grid that hold several, if what these hold is one run of the plane.
+  // Short lines are copied as vectors of the grid that contain several lines, if the elements of a vector are
+  // contiguous in the plane.
   void expand_lines() {
     const auto& [x, y, z] = axes_;
     const Stretch line(size_[2], z.in, z.low, 1);
@@ -390,14 +393,14 @@ class Planes {
   Side sides_[3];
   std::vector<Stretch> lines_;  // of each residue
   std::vector<Piece<T>> pieces_;
-  bool padded_ = false;  // lines
+  bool padded_ = false;  // whether lines have padding
   std::vector<Spot> expanded_;
   int64_t size_[3], plane_, grid_, start_ = 0, readable_;
   bool in_place_;
 };
 
-// Vectors that cover the outputs [begin, end) of an image once, in order, lines being n2 long and n1 to a plane; those
-// that hit padding between lines skip it. f(spot) is called for each, with spot.first counted from `begin`.
+// Covers the outputs [begin, end) of an image once, in order, with vectors that skip the padding between lines. Lines
+// have n2 outputs, planes n1 lines. Calls f(spot) for each vector, where spot.first is relative to `begin`.
 template <class T, class F>
 void cover(const Planes<T>& planes, int64_t n1, int64_t n2, int64_t readable, int64_t begin, int64_t end, F f) {
   int64_t o0 = begin / n2 / n1, o1 = begin / n2 % n1, o2 = begin % n2, next = begin;

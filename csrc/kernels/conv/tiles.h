@@ -1,4 +1,4 @@
-// The register tiles of a convolution: some channels by some vectors of neighbouring outputs.
+// The register tiles of a convolution: a few channels by a few vectors of consecutive outputs.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// rows x kMaxVectors vectors of outputs: sums over k of a[p * a_k + row] * b[vector][offsets[p] + lane]. Of the
-// vectors, `filled` are stored; the others must be readable.
+// rows x kMaxVectors vectors of outputs: sums over k of a[p * a_k + row] * b[vector][offsets[p] + lane]. `filled`
+// vectors are stored; the others must be readable.
 template <class T>
 struct ConvTile {
   int64_t k;
@@ -21,8 +21,8 @@ struct ConvTile {
   const Spot* spot[kMaxVectors];
   T* out[kMaxVectors];
   int64_t out_row;
-  const T* bias;  // of the rows, or null
-  bool add;       // to what is there
+  const T* bias;  // one per row, or null
+  bool add;       // to the existing values
 };
 
 constexpr int kTileRows = kMaxRows[kMaxVectors - 1];
@@ -39,7 +39,7 @@ void conv_tile(const ConvTile<T>& t) {
   int fetched = 0;
   const int fetch = rows * kSegment > t.k ? 4 : 1;
   for (int64_t left = t.k; left > 0; left -= kSegment) {
-    // Outputs are fetched a few at a time: a burst would hold up the loads.
+    // Outputs are prefetched a few at a time: a burst would delay the loads.
     for (int i = 0; i < fetch && fetched < rows; ++i, ++fetched)
       for (int64_t j = 0; j < t.filled; ++j) __builtin_prefetch(t.out[j] + t.spot[j]->first + fetched * t.out_row, 1);
     for (const int64_t* end = offset + std::min(left, kSegment); offset < end; ++offset, a += a_k) {
@@ -78,12 +78,12 @@ void run_tile(const ConvTile<T>& t, int64_t rows) {
   table[rows - 1](t);
 }
 
-// One row of outputs, at all spots: sums over k of a[p] * b[spot.at + offsets[p] + lane].
+// One row of outputs for all spots: sums over k of a[p] * b[spot.at + offsets[p] + lane].
 template <class T>
 void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const std::vector<Spot>& spots, T bias,
               T* out) {
   const Spot *spot = spots.data(), *end = spot + spots.size();
-  const int64_t over = end[-1].first + end[-1].count - kLanes<T>;  // where a whole vector still fits
+  const int64_t over = end[-1].first + end[-1].count - kLanes<T>;  // last position at which a full vector fits
   auto step = [&]<int n>(std::integral_constant<int, n>) __attribute__((always_inline)) {
     Vec<T> sum[n];
     const T* from[n];
@@ -95,7 +95,7 @@ void conv_row(int64_t k, const T* a, const int64_t* offsets, const T* b, const s
       for (int j = 0; j < n; ++j) sum[j] = fma(x, load(from[j] + at), sum[j]);
     }
 #pragma GCC unroll 8
-    for (int j = 0; j < n; ++j) {  // in order: the next vector writes what the one before has spoilt
+    for (int j = 0; j < n; ++j) {  // in order: the next vector rewrites what the previous one overwrote
       if (spot[j].first <= over) put_over<T>(out + spot[j].first, sum[j], spot[j]);
       else put<T>(out + spot[j].first, sum[j], spot[j]);
     }

@@ -1,8 +1,8 @@
-// The gradient of a convolution's weight: sums over all outputs of all images of x, seen through each tap, times dy.
+// The gradient of a convolution's weight: sums over all outputs of all images of x, shifted by each tap, times dy.
 //
-// In general it is a matrix product over the output positions (conv/weight_product.h); with few output channels in a
-// group, sums along vectors of positions (conv/weight_dots.h). With one tap, on x itself, it is a plain product of each
-// image (gemm.h).
+// In general it is a matrix product over the output positions (conv/weight_product.h). With few output channels per
+// group, it is computed as sums along vectors of positions (conv/weight_dots.h). With one tap, on x itself, it is a
+// plain matrix product for each image (gemm.h).
 #include "core/parallel.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/weight_dots.h"
@@ -32,7 +32,7 @@ void image_products(const ConvShape& s, const T* x, const T* dy, T* dw) {
       }
     }
   };
-  // Few large products are cut by themselves.
+  // A few large products are parallelized by gemm itself.
   if (chunks * s.groups < 2 * get_num_threads()) run(0, chunks * s.groups);
   else
     parallel_for(chunks * s.groups, std::max<int64_t>(1, kTaskWork / (ceil_div(s.batch, chunks) * per_group * size)),

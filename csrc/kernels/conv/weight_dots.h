@@ -1,5 +1,5 @@
-// The gradient of a convolution's weight where a group has too few output channels to fill a vector (depthwise
-// convolution): vectors run along the output positions; with stride 1, in float32, on x itself (LineDots).
+// The gradient of a convolution's weight if a group has too few output channels to fill a vector (depthwise
+// convolution): vectors run along the output positions. With stride 1 and float32, x is read in place (LineDots).
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// Vectors of the outputs of a strip. Where lanes cannot be spread cheaply, each is of one line.
+// Vectors of the outputs of a strip. If lanes cannot be expanded cheaply, each vector covers one line only.
 template <class T>
 std::vector<Spot> dot_spots(const Strip<T>& strip) {
   std::vector<Spot> spots;
@@ -24,7 +24,7 @@ std::vector<Spot> dot_spots(const Strip<T>& strip) {
   return spots;
 }
 
-// sums[t, lane] += dy times x under tap t, at all spots.
+// sums[t, lane] += dy times x under tap t, for all spots.
 template <class T, int taps>
 void dot_taps(const std::vector<Spot>& spots, const T* x, const int64_t* offsets, const T* dy, T* sums) {
   constexpr int lanes = kLanes<T>;
@@ -50,8 +50,8 @@ void dot_taps(const std::vector<Spot>& spots, const T* x, const int64_t* offsets
   for (int t = 0; t < taps; ++t) store(sums + t * lanes, sum[t]);
 }
 
-// The same for lines of a plane of x where it lies, with stride 1: as in conv/depthwise.h, a vector of x is loaded once
-// for all of some neighbouring lines of outputs that have a tap of one column of the kernel on it.
+// The same with stride 1 for lines of a plane of x in place. As in conv/depthwise.h, a vector of x is loaded once for
+// all output lines of a group that have a tap of one column of the kernel on it.
 template <class T>
 class LineDots {
  public:
@@ -118,10 +118,10 @@ class LineDots {
   }
 
   const ConvShape& s_;
-  std::vector<Piece<T>> dy_, x_;  // the vectors of a line of outputs; and what they see, by column of the kernel
+  std::vector<Piece<T>> dy_, x_;  // the vectors of a line of outputs, and their inputs by column of the kernel
 };
 
-// The sums of one group over some of the images, in vectors whose lanes are not yet added.
+// The sums of one group over a subset of the images, as vectors whose lanes have not been added up yet.
 template <class T>
 class GroupDots {
  public:
@@ -132,7 +132,7 @@ class GroupDots {
     for (const Strip<T>& strip : layouts_) spots_.push_back(dot_spots(strip));
   }
 
-  // Adds strip number `i` of all images, for group `g`.
+  // Adds strip `i` of all images for group `g`.
   void add(const T* x, const T* dy, int64_t i, int64_t g, T* lane_sums) const {
     const int64_t image = i / strips_.count, in_size = s_.in_size(), out_size = s_.out_size();
     const auto number = static_cast<size_t>(i % strips_.count);

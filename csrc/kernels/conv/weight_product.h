@@ -1,6 +1,6 @@
-// The gradient of a convolution's weight as a matrix product with k = output positions: rows are (channel, tap),
-// columns output channels. dy is packed into panels, a few lines of an image at a time; the rows are read from the
-// planes of x (conv/planes.h) by one pointer for each, which all move together.
+// The gradient of a convolution's weight as a matrix product with k = output positions. Rows are (channel, tap),
+// columns are output channels. dy is packed into panels, a few lines of an image at a time. The rows are read from the
+// planes of x (conv/planes.h), with one pointer per row; all pointers advance together.
 #pragma once
 
 #include <array>
@@ -11,23 +11,23 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kPanelBytes = 28 << 10;  // of packed dy that stay in L1
+constexpr int64_t kPanelBytes = 28 << 10;  // size of the packed dy that stays in L1
 
 template <class T>
 const Scratch<T> packed_dy;
 
-// A line of outputs, or a part of one: `size` positions from `start` on, in the planes of x.
+// A line of outputs, or a part of one: `size` positions starting at `start` in the planes of x.
 struct Segment {
   int64_t start, size;
 };
 
-// rows x vectors of c (+)= sum over segments of x[row][position] * b[position, columns]. There are tiles of a third,
-// two thirds and all of the rows that the registers allow; `filled` rows are stored, the others must be readable.
+// rows x vectors of c (+)= sum over segments of x[row][position] * b[position, columns]. There are tiles with a third,
+// two thirds and all of the rows that fit in the registers. `filled` rows are stored; the others must be readable.
 template <class T>
 struct WeightTile {
   int64_t filled;
   const T* const* x;
-  int64_t step;  // between neighbouring positions
+  int64_t step;  // between consecutive positions
   const Segment* segments;
   int64_t count;
   const T* b;
@@ -81,7 +81,8 @@ void run_tile(const WeightTile<T>& t, int64_t vectors) {
   table[(vectors - 1) * kThirds + third - 1](t);
 }
 
-// The product, cut into tasks. Partial sums are (chunk, group, channel in, tap, channel out), the last one padded.
+// The product, split into tasks. Partial sums have the layout (chunk, group, channel in, tap, channel out), with
+// padding in the last dimension.
 template <class T>
 struct ProductSums {
   const ConvShape& s;
@@ -93,11 +94,12 @@ struct ProductSums {
   const int64_t all_vectors = ceil_div(s.out_channels, kLanes<T>);
   const int64_t panels = ceil_div(all_vectors, kMost), vectors = ceil_div(all_vectors, panels);
   const int64_t width = vectors * kLanes<T>, columns = panels * width;
-  const int64_t block = std::max<int64_t>(32, kPanelBytes / (width * int64_t{sizeof(T)}));  // positions packed at once
+  // positions packed at a time
+  const int64_t block = std::max<int64_t>(32, kPanelBytes / (width * int64_t{sizeof(T)}));
 
   const Strips strips{s, s.in_channels, sizeof(T)};
   const std::vector<Strip<T>> layouts = all_strips<T>(s, strips, false);
-  // Small images share a block, so that the sums are not stored and loaded for a few positions each.
+  // Small images share a block, so that sums are not stored and reloaded after a few positions.
   const int64_t together = strips.count > 1 ? 1 : std::clamp<int64_t>(block / out_size, 1, s.batch);
   const int64_t sums = s.groups * rows * columns;
   const Plan plan{s, ceil_div(s.batch, together) * strips.count, sums, ceil_div(64, taps)};
@@ -114,14 +116,14 @@ struct ProductSums {
   }
 
  private:
-  // Some channels of one group, over one chunk of strips.
+  // A range of channels of one group, over one chunk of strips.
   struct Task {
     const ProductSums& all;
     const ConvShape& s = all.s;
     const int64_t chunk, group, first_channel, channels;
     const int64_t height = ceil_div(channels * all.taps, ceil_div(channels* all.taps, kMaxRows[all.vectors - 1]));
     T* const c = all.partial + chunk * all.sums + (group * all.rows + first_channel * all.taps) * all.columns;
-    bool add = false;  // to sums that are there already
+    bool add = false;  // to existing sums
     // Of the current strip:
     const Strip<T>* strip = nullptr;
     const T* source = nullptr;
@@ -156,7 +158,7 @@ struct ProductSums {
       return {strip->planes.position(line / n1 * s.stride[0], line % n1 * s.stride[1], from * s.stride[2]), size};
     }
 
-    // All positions of several images at once.
+    // Adds all positions of several images at once.
     void multiply_images(const T* dy, int64_t images, int64_t image_step) {
       segments.clear();
       const int64_t k = images * all.out_size, width = all.width;
@@ -174,7 +176,7 @@ struct ProductSums {
       multiply(b, k);
     }
 
-    // The lines of a strip of one image, as many at once as fit in a block; a line that is too long is cut.
+    // Adds the lines of a strip of one image, as many at a time as fit in a block; longer lines are split.
     void multiply_lines(const T* dy) {
       const int64_t lines = strip->size[0] * strip->size[1], width_out = strip->size[2];
       const int64_t pieces = ceil_div(width_out, all.block);
@@ -198,7 +200,7 @@ struct ProductSums {
     // Adds the positions of `segments`, for which dy is packed in b.
     void multiply(T* b, int64_t k) {
       const int64_t width = all.width, columns = all.columns;
-      // What memory held before may be denormal numbers, which are slow.
+      // Clear the padding: stale memory may contain subnormal numbers, which are slow.
       if (const int64_t missing = columns - s.out_channels; missing > 0)
         for (int64_t p = 0; p < k; ++p)
           std::fill_n(b + (columns - width) * k + (p + 1) * width - missing, missing, T(0));
@@ -225,7 +227,7 @@ struct ProductSums {
     }
   };
 
-  // Adds up the chunks of some rows and transposes them to (channel out, channel in, tap).
+  // Sums the chunks of some rows and transposes them to (channel out, channel in, tap).
   void add_chunks(int64_t begin, int64_t end, T* dw) const {
     T* total = partial + begin * columns;
     for (int64_t chunk = 1; chunk < plan.chunks; ++chunk) {

@@ -1,7 +1,7 @@
-// How the output positions of a weight gradient are cut into strips, chunks and tasks.
+// How the output positions of a weight gradient are split into strips, chunks and tasks.
 //
-// The order of summation follows from the shape alone: positions are cut into strips, strips into at most kChunks
-// chunks with sums of their own, which are added up in order. Threads share chunks, groups and channels.
+// The order of summation depends on the shape only: positions are split into strips, and strips into at most kChunks
+// chunks with separate sums, which are added in order. Threads share chunks, groups and channels.
 #pragma once
 
 #include "core/parallel.h"
@@ -14,15 +14,15 @@ namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 constexpr int64_t kChunks = 16;
-constexpr int64_t kSums = int64_t{1} << 20;  // most partial sums that are kept
-constexpr int64_t kPlaneBytes = 384 << 10;   // of x's planes that stay in L2
+constexpr int64_t kSums = int64_t{1} << 20;  // maximum number of partial sums
+constexpr int64_t kPlaneBytes = 384 << 10;   // size of the planes of x that stay in L2
 
 template <class T>
 const Scratch<T> partial_sums;
 template <class T>
 const Scratch<T> planes_of_x;
 
-// A strip is some lines of an image, along the first axis that has several.
+// A strip is a range of lines of an image, along the first axis with a size above 1.
 struct Strips {
   int64_t count, lines;
   int axis;
@@ -37,7 +37,7 @@ struct Strips {
   }
 };
 
-// The planes that the outputs of a strip see, in any image; together: inputs that a stride separates lie side by side.
+// The planes that the outputs of a strip read, in any image. In them, inputs that are one stride apart are adjacent.
 template <class T>
 struct Strip {
   int64_t size[3];  // of outputs
@@ -72,8 +72,8 @@ std::vector<Strip<T>> all_strips(const ConvShape& s, const Strips& strips, bool 
   return list;
 }
 
-// `count` planes of each of some images, image_step apart, copied if need be, and then with another image_step; where
-// the first output reads its lowest tap.
+// Returns `count` planes of each of several images, image_step apart, at the position where the first output reads its
+// lowest tap. If the planes must be copied, image_step changes.
 template <class T>
 const T* read_planes(const Planes<T>& planes, const T* x, int64_t in_size, int64_t images, int64_t& image_step,
                      int64_t count) {
@@ -86,11 +86,11 @@ const T* read_planes(const Planes<T>& planes, const T* x, int64_t in_size, int64
   return copy;
 }
 
-// Work items that share nothing but what they read: chunk of strips, group, part of the channels.
+// Tasks with independent results: chunk of strips, group, range of channels.
 struct Plan {
   int64_t strips, chunks, parts;
   Plan(const ConvShape& s, int64_t strips, int64_t sums, int64_t unit) : strips(strips) {
-    const int64_t useful = ceil_div(4 * kChunks, s.groups);  // groups are shared out too
+    const int64_t useful = ceil_div(4 * kChunks, s.groups);  // groups are separate tasks too
     chunks = std::clamp<int64_t>(std::min({strips, useful, kSums / std::max<int64_t>(1, sums)}), 1, kChunks);
     const int64_t wanted = 2 * get_num_threads();
     parts = std::clamp<int64_t>(ceil_div(wanted, chunks * s.groups), 1, std::max<int64_t>(1, s.in_channels / unit));

@@ -1,6 +1,6 @@
 // Correlations with 3 x 3 taps by Winograd's minimal filtering: 16 multiplications where the sum over taps has 36.
 //
-// A tile is 2 x 2 neighbouring outputs y, which see 4 x 4 inputs d. With the weights w of a pair of channels,
+// A tile is 2 x 2 adjacent outputs y, which depend on 4 x 4 inputs d. With the weights w of a pair of channels,
 //
 //     y = A' m A,   m = (G w G') * (B' d B) element by element,
 //
@@ -9,13 +9,13 @@
 //          0 -1  1  0         1/2 -1/2  1/2
 //          0  1  0 -1         0    0    1
 //
-// and m may be summed over the channels first. So each of the 16 elements of m is a matrix product of its own, (row,
-// channel) by (channel, tile), between transforms that cost a few additions. A run of tiles of any images goes through
-// all three steps within the cache.
+// and m may be summed over the channels first. Each of the 16 elements of m is therefore a separate matrix product,
+// (row, channel) by (channel, tile), between transforms that cost a few additions. A run of tiles, of any images, goes
+// through all three steps in the cache.
 //
-// Each output takes part of m that comes from the inputs that it sees and from no other, so its error is theirs. But
-// what is infinite in the sum over taps would be NaN here, a difference of infinities. So the outputs are checked on
-// the way, and if any is not finite, all are to be made by the sum over taps.
+// The part of m that contributes to an output depends only on the inputs of that output, so its rounding error does
+// too. But a result that is infinite in the sum over taps would be NaN here, as a difference of infinities. The outputs
+// are therefore checked, and if any is not finite, all are recomputed as sums over taps.
 #pragma once
 
 #include <atomic>
@@ -53,7 +53,7 @@ class Winograd {
         height_(ceil_div(x.rows, row_tiles_)),
         part_(row_tiles_ * height_ * x.channels + lanes) {}
 
-  // Whether all outputs are finite; if not, they are not to be used.
+  // Returns whether all outputs are finite; if not, they must not be used.
   bool run() {
     transform_weights();
     const int64_t total = x_.batch * high_ * wide_;
@@ -73,13 +73,14 @@ class Winograd {
 
  private:
   static constexpr int64_t kParts = 16;
-  static constexpr int64_t kFewest = 16;             // channels that fill the products
-  static constexpr int64_t kHeavyWeights = 1 << 20;  // bytes, beyond L2: read for more tiles at a time
-  static constexpr int64_t kDepth = 200;             // channels of a panel that stays in L1
+  static constexpr int64_t kFewest = 16;  // minimum number of channels that fills the products
+  // bytes; larger weights do not stay in L2 and are read for more tiles at a time
+  static constexpr int64_t kHeavyWeights = 1 << 20;
+  static constexpr int64_t kDepth = 200;  // channels of a panel that stays in L1
   static constexpr int64_t lanes = kLanes<float>, width = kPanelVectors * lanes;
-  static constexpr int64_t kTransform = 64 * lanes;  // multiply-adds in the time of one vector's
+  static constexpr int64_t kTransform = 64 * lanes;  // cost of a transform: multiply-adds in the time of one vector
 
-  // Neighbouring tiles of a line, at most `width`.
+  // Consecutive tiles of a line, at most `width`.
   struct Piece {
     int64_t image, line, first, count;
     int64_t at;  // in the run
@@ -93,7 +94,8 @@ class Winograd {
     return list;
   }
 
-  // G w G' of `height` rows at a time: element e of tile i and channel c at ((e * tiles + i) * channels + c) * height.
+  // Computes G w G' for `height` rows at a time: element e of tile i and channel c is at ((e * tiles + i) * channels +
+  // c) * height.
   void transform_weights() {
     const int64_t channels = x_.channels, tiles = x_.groups * row_tiles_;
     float* const packed = packed_weights<float>.get(x_.groups * part_ * 9 + lanes);
@@ -130,11 +132,11 @@ class Winograd {
     out[0] = a, out[1] = outer + inner, out[2] = outer - inner, out[3] = c;
   }
 
-  // Tiles [begin, end) of group g; whether their outputs are finite.
+  // Computes tiles [begin, end) of group g. Returns whether their outputs are finite.
   bool make_run(int64_t g, int64_t begin, int64_t end) const {
     const int64_t in_plane = x_.axes[1].in * x_.axes[2].in, y_plane = x_.outputs();
     const int64_t pitch = ceil_div(end - begin, lanes) * lanes;
-    // The vectors of a tile are stored and loaded together: they must not lie a multiple of 4 KiB apart.
+    // The vectors of a tile are stored and loaded together, so they must not be a multiple of 4 KiB apart.
     const int64_t v_part = x_.channels * pitch + lanes, m_part = x_.rows * pitch + lanes;
     float* const v = winograd_products.get(kParts * (v_part + m_part));
     float* const m = v + kParts * v_part;
@@ -155,7 +157,7 @@ class Winograd {
     return finite;
   }
 
-  // B' d B of a piece in one channel. Vectors run on behind it, over what is still to be written.
+  // Computes B' d B of a piece in one channel. Vectors may extend past the piece into memory that is written later.
   void transform_inputs(const Piece& piece, const float* plane, float* v, int64_t part) const {
     static constexpr float zeros[2 * width + lanes] = {};
     const auto& [depth, high, wide] = x_.axes;
@@ -187,7 +189,7 @@ class Winograd {
     out[0] = a - c, out[1] = b + c, out[2] = c - b, out[3] = b - d;
   }
 
-  // m = w v: `pitch` columns.
+  // Computes m = w v for `pitch` columns.
   void multiply(const float* w, const float* v, int64_t pitch, float* m) const {
     const int64_t depth = ceil_div(x_.channels, ceil_div(x_.channels, kDepth));
     for (int64_t c = 0; c < x_.channels; c += depth)
@@ -212,7 +214,7 @@ class Winograd {
     std::fill_n(m + x_.rows * pitch, lanes, 0.0f);
   }
 
-  // A' m A of a piece in one row.
+  // Computes A' m A of a piece in one row.
   void transform_outputs(const Piece& piece, const float* m, int64_t part, float bias, float* y, V& spoilt) const {
     const int64_t lines = std::min<int64_t>(2, x_.axes[1].out - 2 * piece.line), n = x_.axes[2].out;
     y += 2 * (piece.line * n + piece.first);
@@ -249,7 +251,7 @@ class Winograd {
       return __builtin_shufflevector(x, y, (i + 1)..., static_cast<int>(lanes) + lane);
     }(std::make_integer_sequence<int, lanes - 1>{});
   }
-  // Lanes of even and odd in turn, `count` in all.
+  // Stores `count` lanes of `even` and `odd`, interleaved.
   static void put_pairs(float* out, V even, V odd, int64_t count) {
     const V low = interleave<0>(even, odd), high = interleave<lanes / 2>(even, odd);
     if (count >= lanes) store(out, low);

@@ -12,7 +12,7 @@ struct Relu {
   template <class T>
   static T apply(T x) {
     constexpr Element<T> zero = 0;
-    return x <= zero ? zero : x;  // NaN passes
+    return x <= zero ? zero : x;  // propagates NaN
   }
 };
 struct ReluBackward {
@@ -91,8 +91,8 @@ struct EluBackward {
     return dy * (x > T(0) ? T(p.scale) : curve);
   }
 };
-// With e = exp(x) and n = e (e + 2), tanh(softplus(x)) = n / (n + 2): one exponential. Above 20 that is 1 in float32,
-// and its square would overflow later; above 40 in float64.
+// With e = exp(x) and n = e (e + 2), tanh(softplus(x)) = n / (n + 2), which needs one exponential. Above 20 (40 in
+// float64) the result rounds to 1; the branch also avoids overflow of the square.
 template <class T>
 inline T mish_exp(T x) {
   constexpr T most = sizeof(T) == 4 ? T(20) : T(40);
@@ -157,7 +157,7 @@ struct Softplus {
   template <class T>
   static T apply(T x, const Params& p) {
     const T z = x * T(p.beta);
-    return z > T(p.threshold) ? x : vsoftplus(z) / T(p.beta);  // vsoftplus does not overflow: log1p(exp(z)) would
+    return z > T(p.threshold) ? x : vsoftplus(z) / T(p.beta);  // unlike log1p(exp(z)), vsoftplus does not overflow
   }
 };
 struct SoftplusBackward {

@@ -8,7 +8,7 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-// Integers are computed as unsigned, where overflow is defined: it wraps around.
+// Integers are computed as unsigned, for which overflow is defined to wrap around.
 template <class T>
 using Wrapping = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
 
@@ -62,7 +62,7 @@ struct Abs {
     else return x < T(0) ? Neg::apply(x) : x;
   }
 };
-// Of half precision the sign is a bit, which needs no conversion.
+// For half precision, the sign is one bit, so no conversion is needed.
 struct FlipSign {
   template <class T>
   static T apply(T x) {

@@ -1,4 +1,4 @@
-// Arithmetic, elementwise over broadcast views. The output's dtype is the type of the computation.
+// Arithmetic, elementwise over broadcast views. The computation uses the output's dtype.
 #pragma once
 
 #include "core/view.h"
@@ -9,15 +9,15 @@ namespace genesis::kernels {
 using Unary = Kernel<void(View y, View x)>;
 using Binary = Kernel<void(View y, View a, View b)>;
 
-// Integers wrap around; + on bool is `or`, * is `and`.
+// Integers wrap around. For bool, + is `or` and * is `and`.
 inline constinit Binary add, sub, mul, div;
-// a + alpha b; a number is `real` to floating tensors and `whole` to others.
+// a + alpha b. The factor is `real` for floating tensors and `whole` for others.
 struct Factor {
   double real;
   int64_t whole;
 
   template <class A>
-  void arguments(A&) {}  // numbers only
+  void arguments(A&) {}  // only numbers
 };
 inline constinit Kernel<void(View y, View a, View b, Factor alpha)> add_scaled;
 inline constinit Unary neg, abs, sign, square, reciprocal;

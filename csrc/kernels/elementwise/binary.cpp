@@ -18,7 +18,7 @@ struct Hypot { template <class T> static T apply(T a, T b) { return vhypot(a, b)
 struct CopySign { template <class T> static T apply(T a, T b) { return std::copysign(a, b); } };
 // clang-format on
 
-// max + log(1 + exp(-|a - b|)). Equal infinities differ by nothing, though inf - inf is NaN.
+// max + log(1 + exp(-|a - b|)). Equal infinities are handled separately because inf - inf is NaN.
 struct LogAddExp {
   template <class T>
   static T apply(T a, T b) {
@@ -36,7 +36,7 @@ struct LogAddExp2 {
   }
 };
 
-// From the nearer end, so that weight 1 gives exactly b.
+// Starts from the nearer end, so that weight 1 returns exactly b.
 struct Lerp {
   template <class T>
   static T apply(T a, T b, T weight) {

@@ -48,7 +48,7 @@ struct Lcm {
   template <class T>
   static T apply(T a, T b) {
     const T g = Gcd::apply(a, b);
-    // What does not fit wraps, and the sign is taken off again.
+    // The product wraps around on overflow; magnitude() removes the sign again.
     return g == 0 ? T(0) : static_cast<T>(magnitude(static_cast<T>(magnitude(a) / magnitude(g) * magnitude(b))));
   }
 };
@@ -76,7 +76,7 @@ void zip_integer(View y, View a, View b) {
   elementwise({{y, t}, {a, t}, {b, t}},
               with_integer(y.dtype, []<class T>() -> Inner { return binary_loop<Op, T, T>; }));
 }
-// A bool is a byte of 0 or 1, which &, | and ^ keep: no conversion.
+// A bool is a byte of 0 or 1, which &, | and ^ preserve, so no conversion is needed.
 template <class Op>
 void zip_bits(View y, View a, View b) {
   const DType t = y.dtype == DType::Bool ? DType::Bool : own_type(y.dtype);

@@ -1,4 +1,4 @@
-// Integers as bits, and as multiples. bool takes part in the bitwise operations.
+// Bitwise operations on integers and bool, and gcd and lcm of integers.
 #pragma once
 
 #include "core/view.h"
@@ -9,7 +9,7 @@ namespace genesis::kernels {
 
 inline constinit Binary bitwise_and, bitwise_or, bitwise_xor;
 inline constinit Unary bitwise_not;
-// A negative or too large shift moves everything out: 0, or the sign where an arithmetic shift goes right.
+// If the shift is negative or at least the width, the result is 0, or the sign for an arithmetic right shift.
 inline constinit Binary left_shift, right_shift;
 inline constinit Binary gcd, lcm;  // never negative
 

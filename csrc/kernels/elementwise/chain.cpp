@@ -9,9 +9,9 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int kVectors = 8;  // in registers at once: a switch for each operation on them
+constexpr int kVectors = 8;  // vectors in registers: each operation is dispatched once for all of them
 
-// The chain on `n` values V, from element i on. V is a vector of T, or T.
+// Runs the chain on `n` values of type V, starting at element i. V is T or a vector of T.
 template <class T, class V, int n>
 [[gnu::always_inline]] inline void run_block(const uint8_t* codes, char* const* data, int count, int64_t i) {
   constexpr int64_t lanes = sizeof(V) / sizeof(T);
@@ -28,7 +28,7 @@ template <class T, class V, int n>
       return v;
     };
     V one = {};
-    if (codes[s] & chain::kSingle) one = *p - V{};  // to add 0 would make 0 of -0
+    if (codes[s] & chain::kSingle) one = *p - V{};  // subtracting 0 preserves -0
     switch (codes[s]) {
       case chain::Load: each([&](V& a, int64_t j) { a = x(j); }); break;
       case chain::Store: each([&](V& a, int64_t j) { std::memcpy(p + i + j, &a, sizeof(V)); }); break;

@@ -10,7 +10,7 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-// Bitwise & and | in place of && and ||: no branches, so the loops vectorise.
+// Bitwise & and | instead of && and || avoid branches, so the loops vectorize.
 // clang-format off
 struct Eq { template <class T> static auto apply(T a, T b) { return a == b; } };
 struct Ne { template <class T> static auto apply(T a, T b) { return a != b; } };
@@ -71,7 +71,7 @@ void relate(View y, View a, View b, DType in) {
   if (!on_halves<Op>(in, y, nullptr, a, b)) compare<Op>(y, a, b, in);
 }
 
-// Logic asks each operand only whether it is zero, which the conversion to bool does.
+// Logical operations only need to know whether an operand is zero, which the conversion to bool computes.
 template <class Op>
 void logic(View y, View a, View b) {
   elementwise({{y, DType::Bool}, {a, DType::Bool}, {b, DType::Bool}}, binary_loop<Op, uint8_t, bool>);

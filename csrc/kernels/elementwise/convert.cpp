@@ -1,7 +1,7 @@
-// Conversion between dtypes, and the copy that every clone, contiguous() and cast goes through.
+// Conversion between dtypes, and the copy that implements clone(), contiguous() and casts.
 //
-// A plain copy whose source and destination run fastest along different dimensions is a transpose: it is done in
-// square blocks, each small enough that the lines it touches on both sides stay in cache.
+// If the innermost dimensions of source and destination differ, a plain copy is a transpose. It is done in square
+// blocks that are small enough for the cache lines on both sides to stay in the cache.
 #include "kernels/elementwise/convert.h"
 
 #include <algorithm>
@@ -25,17 +25,17 @@ namespace {
 
 // ---- conversion -----------------------------------------------------------------------------------------------------
 //
-// Lines that lie one after another are converted; strided ones are collected first or spread afterwards, by the width
-// of an element alone. Common types convert to each other directly. The others go through one of them (bridge): half
-// types through float32, complex ones through their parts.
+// Conversion loops run on contiguous memory. Strided operands are gathered first or scattered afterwards, which depends
+// only on the element size. Common dtypes convert to each other directly. The others are converted through one of them
+// (bridge): half types through float32, complex ones through their real dtype.
 
 template <class To, class From>
 [[gnu::always_inline]] inline To cast(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Out of range is undefined in C++; as in PyTorch, the value is that of x86: the smallest number of the type that
-    // it converts to first, int64 for int64 and uint8, and int32 for the others, which then wraps.
+    // Out-of-range conversions are undefined in C++. As in PyTorch, the result is that of x86: the minimum of the
+    // intermediate integer type, which is int64 for int64 and uint8 and int32 for the others, wrapped to the target.
     using Middle = std::conditional_t<std::is_same_v<To, int64_t> || std::is_same_v<To, uint8_t>, int64_t, int32_t>;
     constexpr From lowest = static_cast<From>(std::numeric_limits<Middle>::min());
     const bool inside =
@@ -63,7 +63,8 @@ void convert(void* dst, const void* src, int64_t n) {
     for (int64_t i = 0; i < n; ++i) out[i] = to_float8_e5m2(in[i]);
   } else if constexpr (is_pair<From> && is_pair<To>) {
     for (int64_t i = 0; i < n; ++i) out[i] = To(in[i]);
-  } else if constexpr (is_pair<From>) {  // a number is true unless both parts are zero; else the imaginary part is lost
+    // bool is true unless both parts are zero; otherwise the imaginary part is discarded
+  } else if constexpr (is_pair<From>) {
     for (int64_t i = 0; i < n; ++i)
       if constexpr (std::is_same_v<To, bool>) out[i] = in[i] != From(0);
       else out[i] = in[i].real();
@@ -82,7 +83,7 @@ using Convert = void (*)(void*, const void*, int64_t);
 template <class To>
 Convert from(DType dtype) {
   switch (dtype) {
-    case DType::Bool:  // 0 or 1 in a byte; loops over bool are not vectorised
+    case DType::Bool:  // one byte, 0 or 1; loops over bool do not vectorize
     case DType::UInt8: return convert<To, uint8_t>;
     case DType::Int8: return convert<To, int8_t>;
     case DType::Int16: return convert<To, int16_t>;
@@ -94,7 +95,7 @@ Convert from(DType dtype) {
   }
 }
 
-// The conversions to and from a type that is not common; null where there is none.
+// The conversions to and from a dtype that is not common; null if there is none.
 Convert special(DType to, DType source) {
   using C64 = std::complex<float>;
   using C128 = std::complex<double>;
@@ -134,13 +135,13 @@ Convert special(DType to, DType source) {
   return nullptr;
 }
 
-// The common type that a type is converted to first.
+// The common dtype through which a dtype is converted.
 DType bridge(DType t) {
   if (is_complex(t)) return real_type(t);
   return genesis::is_half(t) || info(t).storage_only ? compute_type(t) : t;
 }
 
-// Null if there is no direct way.
+// Null if there is no direct conversion.
 Convert converter(DType to, DType source) {
   switch (to) {
     case DType::Bool:
@@ -164,7 +165,7 @@ Convert converter(DType to, DType source) {
   return special(to, source);
 }
 
-// From one type to another, in at most three steps.
+// A conversion between two dtypes, in at most three steps.
 struct Path {
   Convert steps[3];
   int length = 0;
@@ -203,7 +204,7 @@ void move(int64_t item, char* dst, int64_t dst_stride, const char* src, int64_t 
   }
 }
 
-// Strides in bytes.
+// Strides are in bytes.
 void convert(char* dst, int64_t dst_stride, DType to, const char* src, int64_t src_stride, DType source, int64_t n) {
   if (n == 0) return;
   const int64_t dst_item = itemsize(to), src_item = itemsize(source);
@@ -237,7 +238,7 @@ void convert_inner(char* const* data, unsigned scalars, int64_t n, const void* p
   else std::memcpy(data[0], data[1], static_cast<size_t>(n * item));
 }
 
-// Copies of one dtype: only the width of an element matters.
+// Copies within one dtype depend only on the element size.
 struct Strided {
   int ndim = 0;
   int64_t shape[kMaxDims], dst[kMaxDims], src[kMaxDims];  // strides in elements
@@ -247,9 +248,9 @@ struct Strided {
 
 template <class T>
 inline constexpr int64_t kBlock = sizeof(T) == 8 ? 32 : 64;
-constexpr int64_t kStreamBytes = 2 << 20;  // a result larger than this leaves the cache anyway
+constexpr int64_t kStreamBytes = 2 << 20;  // larger results do not stay in the cache anyway
 
-// N x N elements in registers: halves of the rows are interleaved, log2(N) times.
+// Transposes N x N elements in registers by interleaving halves of the rows log2(N) times.
 template <class T>
 struct Square {
   static constexpr int N = sizeof(T) == 8 ? 4 : sizeof(T) == 1 ? 16 : 8;
@@ -273,8 +274,8 @@ struct Square {
   }
 };
 
-// dst[i * dst_row + j] = src[i + j * src_col] for a block: read along i, write along j. Past the cache: whole lines are
-// written without being read first.
+// dst[i * dst_row + j] = src[i + j * src_col] for a block: read along i, write along j. With `stream`, full cache lines
+// are written with non-temporal stores.
 template <class T>
 void transpose_block(T* dst, int64_t dst_row, const T* src, int64_t src_col, int64_t rows, int64_t cols, bool stream) {
   constexpr int64_t n = Square<T>::N, width = kBlock<T> + 64 / sizeof(T);
@@ -301,7 +302,7 @@ void transpose_block(T* dst, int64_t dst_row, const T* src, int64_t src_col, int
   for (int64_t i = 0; i < rows; ++i) std::memcpy(dst + i * dst_row, tile[i], bytes);
 }
 
-// The last dimension runs along the destination, the one before it along the source.
+// The last dimension is contiguous in the destination, the one before it in the source.
 template <class T>
 void transpose_copy(const Strided& loop, T* out, const T* in) {
   const int last = loop.ndim - 1;
@@ -358,12 +359,12 @@ void copy_rows(const Strided& loop, T* out, const T* in) {
   const int64_t n = loop.shape[last], ds = loop.dst[last], ss = loop.src[last];
   int64_t outer = 1;
   for (int d = 0; d < last; ++d) outer *= loop.shape[d];
-  if (outer == 1) {  // a long row is cut
+  if (outer == 1) {  // split a long row
     parallel_for(n, 65536,
                  [&](int64_t begin, int64_t end) { copy_row(out + begin * ds, in + begin * ss, end - begin, ds, ss); });
     return;
   }
-  // Short ones are grouped.
+  // Group short rows.
   parallel_for(outer, std::max<int64_t>(1, 65536 / n), [&](int64_t begin, int64_t end) {
     int64_t index[kMaxDims];
     int64_t rest = begin;
@@ -376,7 +377,7 @@ void copy_rows(const Strided& loop, T* out, const T* in) {
       s += index[d] * loop.src[d];
     }
     while (begin < end) {
-      // One run along the dimension before the last, then on to the next.
+      // Copy along the second-to-last dimension, then continue with the next index.
       const int d = last - 1;
       const int64_t m = std::min(loop.shape[d] - index[d], end - begin);
       for (int64_t i = 0; i < m; ++i) copy_row(o + i * loop.dst[d], s + i * loop.src[d], n, ds, ss);
@@ -401,7 +402,7 @@ template <class T>
 void copy_same(const View& dst, const View& src) {
   Strided loop;
   const int lead = dst.ndim - src.ndim;
-  // Outermost the largest step of the destination.
+  // Sort the dimensions by the strides of the destination, largest first.
   int order[kMaxDims];
   for (int d = 0; d < dst.ndim; ++d) order[d] = d;
   for (int i = 1; i < dst.ndim; ++i)
@@ -429,14 +430,14 @@ void copy_same(const View& dst, const View& src) {
     return;
   }
   const int last = loop.ndim - 1;
-  // The dimension along which the source is contiguous, if that is not the one the destination runs along.
+  // The dimension along which the source is contiguous, if the destination is contiguous along another one.
   int across = -1;
   if (loop.src[last] != 1 && loop.dst[last] == 1)
     for (int d = 0; d < last; ++d)
       if (loop.src[d] == 1) across = d;
   if constexpr (sizeof(T) == 16) return copy_rows(loop, out, in);
   if (across < 0 || loop.shape[across] < 8 || loop.shape[last] < 8) return copy_rows(loop, out, in);
-  for (int d = across; d + 1 < last; ++d) {  // bring it next to the last
+  for (int d = across; d + 1 < last; ++d) {  // move it next to the last
     std::swap(loop.shape[d], loop.shape[d + 1]);
     std::swap(loop.dst[d], loop.dst[d + 1]);
     std::swap(loop.src[d], loop.src[d + 1]);
@@ -469,7 +470,7 @@ void copy(View dst, View src) {
   }
   const int64_t item = itemsize(dst.dtype);
   if (src.ndim > 0 || src.numel() != 1) {
-    // Through tiles: the source is gathered in the destination's type, then moved.
+    // Through tiles: the source is gathered in the destination's dtype, then stored.
     elementwise({{dst, dst.dtype}, {src, dst.dtype}}, convert_inner, &item);
     return;
   }

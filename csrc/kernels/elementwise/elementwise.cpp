@@ -1,7 +1,6 @@
-// plan() or flatten() turns the operands into a loop over few dimensions; run() walks one chunk of it, in one of two
-// ways: run_stretch() along the innermost dimension, or, where that is short, run_rows() over many rows of it at once.
-// Operands that need no conversion skip both: run_direct(). Small ones with the layout of the output skip everything:
-// run_small().
+// plan() or flatten() reduces the operands to a loop over few dimensions. run() executes one chunk of it: run_stretch()
+// along the innermost dimension, or run_rows() over many rows at once if that dimension is short. Operands that need no
+// conversion use run_direct(). Small operands with the layout of the output use run_small().
 #include "kernels/elementwise/elementwise.h"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ namespace genesis::kernels {
 namespace {
 
 struct Loop {
-  int n = 0;  // operands
+  int n = 0;  // number of operands
   int ndim = 0;
   int64_t total = 1;
   int64_t shape[kMaxDims];
@@ -35,23 +34,23 @@ struct Loop {
   // How operands are read along the innermost dimension.
   bool direct[kMaxOperands];  // in place, or as a single value
   bool buffered = false;      // not all are direct
-  unsigned scalars = 0;       // bit k: a single value
-  bool fetch = false;         // the output is not in cache, and is prefetched before it is written
-  bool stream = false;        // the output bypasses the cache
-  bool plain = false;         // the inner loop runs on the operands themselves
+  unsigned scalars = 0;       // bit k: operand k is a single value
+  bool fetch = false;         // the output is not in the cache, and is prefetched before it is written
+  bool stream = false;        // the output is written with non-temporal stores
+  bool plain = false;         // the inner loop accesses the operands in place
   bool short_rows = false;
 };
 
 constexpr int64_t kShortRow = 48;              // rows up to this length are copied into tiles of many rows
-constexpr int64_t kShortStillRow = kTile / 4;  // the same if operands are only converted
-// Little of an output this large is still in the L2 cache. Intel processors prefetch what is read, but hardly what is
-// written: waiting for each line takes a tenth to a fifth of the time of an addition. On AMD processors, prefetching in
-// pieces costs more than it saves (Zen 3: an eighth to a half of the time of a light operation).
+constexpr int64_t kShortStillRow = kTile / 4;  // the same if operands only need conversion
+// Little of an output this large is still in the L2 cache. Intel processors prefetch reads, but hardly writes: waiting
+// for each line takes 10 to 20 % of the time of an addition. On AMD processors, prefetching in pieces costs more than
+// it saves (Zen 3: 12 to 50 % of the time of a cheap operation).
 constexpr int64_t kFetchedBytes = int64_t{1} << 20;
-constexpr int64_t kSmall = 4096;  // elements; far below what is fetched or streamed
-constexpr int64_t kPiece = 1024;  // bytes of the output that are prefetched at once
+constexpr int64_t kSmall = 4096;  // elements; far below the sizes that are prefetched or streamed
+constexpr int64_t kPiece = 1024;  // bytes of the output that are prefetched at a time
 
-// If every operand is a single value or has the shape and layout of the output: a loop over one dimension.
+// If every operand is a single value or has the shape and layout of the output, makes a loop over one dimension.
 bool flatten(Loop& loop, std::initializer_list<Operand> operands) {
   const View& out = operands.begin()->view;
   int64_t step = 1;
@@ -99,7 +98,7 @@ void plan(Loop& loop, std::initializer_list<Operand> operands) {
     loop.dtype[k] = v.dtype;
     loop.compute[k] = op.compute;
   }
-  // Outermost the largest steps of the output (of the inputs where those tie), then merge what is contiguous.
+  // Sort the dimensions by the strides of the output (ties: of the inputs), largest first, and merge contiguous ones.
   const auto before = [&](int a, int b) {
     for (int k = 0; k < loop.n; ++k) {
       if (loop.strides[k][a] == 0 || loop.strides[k][b] == 0) continue;
@@ -117,7 +116,7 @@ void plan(Loop& loop, std::initializer_list<Operand> operands) {
     if (loop.shape[d] == 1) continue;
     bool merge = kept > 0;
     for (int k = 0; k < loop.n && merge; ++k) merge = loop.strides[k][kept - 1] == loop.strides[k][d] * loop.shape[d];
-    const int64_t size = loop.shape[d];  // read first: kept may be d
+    const int64_t size = loop.shape[d];  // read first: `kept` may equal d
     if (merge) loop.shape[kept - 1] *= size;
     else loop.shape[kept++] = size;
     for (int k = 0; k < loop.n; ++k) loop.strides[k][kept - 1] = loop.strides[k][d];
@@ -131,7 +130,7 @@ void plan(Loop& loop, std::initializer_list<Operand> operands) {
   loop.ndim = kept;
 }
 
-// Whether the rows of every operand are contiguous, or all the same row.
+// Whether the rows of every operand are contiguous or all identical.
 bool rows_follow(const Loop& loop) {
   const int last = loop.ndim - 1;
   for (int k = 0; k < loop.n; ++k) {
@@ -148,7 +147,7 @@ bool follows_itself(const Loop& loop) {
   return true;
 }
 
-// Computes what is the same for all stretches.
+// Computes what all parts of the loop share.
 void prepare(Loop& loop, int64_t grain, bool fetches) {
   const int last = loop.ndim - 1;
   for (int k = 0; k < loop.n; ++k) {
@@ -164,18 +163,19 @@ void prepare(Loop& loop, int64_t grain, bool fetches) {
   loop.short_rows = last > 0 && loop.shape[last] <= (loop.buffered || rows_follow(loop) ? kShortStillRow : kShortRow);
   const int64_t bytes = loop.total * itemsize(loop.dtype[0]);
   if (bytes >= kFetchedBytes && !loop.buffered) {
-    bool in_place = false;  // then reading brings it
+    bool in_place = false;  // then the reads fetch the output
     for (int k = 1; k < loop.n; ++k) in_place |= loop.data[k] == loop.data[0];
     loop.stream = kStreams && !in_place && bytes >= kStreamedBytes;
     const bool far = !in_place && !loop.stream && follows_itself(loop);
-    // In pieces only if the arithmetic does not hide the latency, and no single values are expanded for each piece.
+    // Prefetch in pieces only if arithmetic does not hide the latency and no single values have to be expanded per
+    // piece.
     loop.fetch = far && grain >= kLightGrain && !foresees_writes() && (loop.n <= 3 || loop.scalars == 0);
     if (far && fetches && !loop.fetch) loop.scalars |= kFar;
     loop.plain &= !loop.stream;
   }
 }
 
-// The inner loop on the operands in place.
+// Runs the inner loop on the operands in place.
 void run_direct(const Loop& loop, char* const* data, int64_t n) {
   if (!loop.fetch) return loop.inner(data, loop.scalars, n, loop.params);
   const int last = loop.ndim - 1;
@@ -191,7 +191,7 @@ void run_direct(const Loop& loop, char* const* data, int64_t n) {
   }
 }
 
-// The same for whole rows of the innermost dimension.
+// The same for complete rows of the innermost dimension.
 void run_direct_rows(const Loop& loop, char* const* data, int64_t rows) {
   const int last = loop.ndim - 1;
   char* at[kMaxOperands] = {};
@@ -203,7 +203,7 @@ void run_direct_rows(const Loop& loop, char* const* data, int64_t rows) {
   }
 }
 
-// One stretch along the innermost dimension, in tiles.
+// Runs a part of the innermost dimension, in tiles.
 void run_stretch(const Loop& loop, char* const* data, int64_t n) {
   alignas(64) char buffers[kMaxOperands][kTile * kMaxItemSize];
   const int last = loop.ndim - 1;
@@ -237,7 +237,7 @@ void run_stretch(const Loop& loop, char* const* data, int64_t n) {
   }
 }
 
-// rows x cols elements between strided memory (`there`) and contiguous memory (`here`).
+// Copies rows x cols elements between strided memory (`there`) and contiguous memory (`here`).
 template <class T, bool Collect>
 void move_rows(char* here, char* there, int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) {
   const size_t bytes = static_cast<size_t>(cols) * sizeof(T);
@@ -249,7 +249,7 @@ void move_rows(char* here, char* there, int64_t rows, int64_t cols, int64_t row_
     return;
   }
   for (int64_t r = 0; r < rows; ++r)
-#pragma GCC unroll 2  // by one, it takes half as long again where it happens to cross a cache line of code
+#pragma GCC unroll 2  // without unrolling, the loop takes 50 % longer when it happens to cross a cache line of code
     for (int64_t c = 0; c < cols; ++c, here += sizeof(T)) {
       char* const element = there + r * row_stride + c * col_stride;
       if constexpr (Collect) std::memcpy(here, element, sizeof(T));
@@ -269,7 +269,7 @@ void move_rows(int64_t item, char* here, char* there, int64_t rows, int64_t cols
   }
 }
 
-// Rows of one value each.
+// Fills each row with its single value.
 template <class T>
 void spread_rows(char* to, const char* values, int64_t rows, int64_t cols) {
   for (int64_t r = 0; r < rows; ++r)
@@ -286,8 +286,8 @@ void spread_rows(int64_t item, char* to, const char* values, int64_t rows, int64
   }
 }
 
-// Rows of the innermost dimension, which is short: as many to a tile as fit. An operand that is the same in every row
-// (a vector that is added to each) is laid out once.
+// Rows of a short innermost dimension, as many per tile as fit. An operand that is the same in every row (such as a
+// bias vector) is expanded once.
 void run_rows(const Loop& loop, char* const* data, int64_t rows) {
   alignas(64) char buffers[kMaxOperands][kTile * kMaxItemSize];
   alignas(64) char raw[kTile * kMaxItemSize];
@@ -367,7 +367,7 @@ void run(const Loop& loop, int64_t begin, int64_t end) {
     data[k] = loop.data[k];
     for (int d = 0; d <= last; ++d) data[k] += index[d] * loop.strides[k][d];
   }
-  // Moves on by `by` along dimension d, and by one along the outer ones where it ends.
+  // Advances by `by` along dimension d, and carries into the outer dimensions.
   const auto advance = [&](int d, int64_t by) {
     index[d] += by;
     for (int k = 0; k < loop.n; ++k) data[k] += by * loop.strides[k][d];
@@ -394,8 +394,9 @@ void run(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 
-// One call of the inner loop, for operands of at most `limit` elements that have the shape, layout and compute type of
-// the output, or are single values; false for others. For small tensors, making a plan takes longer than the loop.
+// Runs the inner loop once, for operands of at most `limit` elements that have the shape, layout and compute dtype of
+// the output or are single values. Returns false for others. For small tensors, planning takes longer than the loop
+// itself.
 bool run_small(std::initializer_list<Operand> operands, Inner inner, const void* params, int64_t limit) {
   const View& out = operands.begin()->view;
   int64_t total = 1;

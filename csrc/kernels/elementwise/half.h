@@ -1,5 +1,5 @@
-// Half precision and float32: whole vectors where the processor converts them, and lines of any length. Part of the
-// kernel files that are compiled per instruction set.
+// Conversion between half precision and float32: full vectors if the processor converts them, and lines of any length.
+// Included by kernel files, which are compiled per instruction set.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,7 @@
 #include <arm_neon.h>
 #endif
 
-// Whether the processor converts vectors.
+// Defined if the processor converts vectors.
 #if defined(__F16C__) || defined(__aarch64__)
 #define GENESIS_HALF_VECTORS 1
 #endif
@@ -30,7 +30,7 @@ inline void narrow(float x, BFloat16& y) { y = to_bfloat16(x); }
 
 #if defined(GENESIS_HALF_VECTORS)
 
-// Floats as wide as the registers, and as many halves. load_part() and store_part() touch only the first n of them.
+// A register of floats, and the same number of halves. load_part() and store_part() access only the first n.
 #if defined(__AVX512BW__)
 constexpr int kHalfLanes = 16;
 typedef float Floats __attribute__((vector_size(64)));
@@ -43,7 +43,7 @@ inline Floats load_part(const float* p, int64_t n) { return (Floats)_mm512_maskz
 inline void store_part(void* p, Halves x, int64_t n) { _mm256_mask_storeu_epi16(p, first_lanes(n), (__m256i)x); }
 inline void store_part(float* p, Floats x, int64_t n) { _mm512_mask_storeu_ps(p, first_lanes(n), (__m512)x); }
 
-// Masked forms, with the whole mask: the plain ones begin with an undefined vector, of which the compiler warns.
+// The masked forms with a full mask: the unmasked ones start from an undefined vector, which causes compiler warnings.
 constexpr __mmask16 kAll = 0xffff;
 inline Floats to_floats(Halves x, Half) { return (Floats)_mm512_maskz_cvtph_ps(kAll, (__m256i)x); }
 inline Words to_words(Halves x) { return (Words)_mm512_maskz_cvtepu16_epi32(kAll, (__m256i)x); }
@@ -52,8 +52,8 @@ inline Halves to_halves(Floats x, Half) {
 }
 inline Halves low_halves(Words x) { return (Halves)_mm512_maskz_cvtepi32_epi16(kAll, (__m512i)x); }
 
-// The nearest bfloat16 is the upper half of each word, as to_bfloat16 has it. With masks, which the compiler does not
-// find, four operations instead of five.
+// The nearest bfloat16 in the upper half of each word, as in to_bfloat16. Masks, which the compiler does not use here
+// by itself, save one of five operations.
 inline Words rounded(Floats x) {
   const __m512i u = (__m512i)x;
   const __mmask16 number = _mm512_cmp_ps_mask((__m512)x, (__m512)x, _CMP_ORD_Q);
@@ -67,8 +67,8 @@ typedef float Floats __attribute__((vector_size(32)));
 typedef uint32_t Words __attribute__((vector_size(32)));
 typedef uint16_t Halves __attribute__((vector_size(16)));
 
-// To copy n elements would be a call. Masks are of words: pairs of halves, and an odd one apart. Masked stores are
-// microcode on AMD's processors.
+// A memcpy of n elements would be a call. Masks are per word: pairs of halves, with an odd one handled separately.
+// Masked stores are microcode on AMD processors.
 inline Halves load_part(const void* p, int64_t n) {
   const __m128i pairs = _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(n / 2)), _mm_setr_epi32(0, 1, 2, 3));
   const Halves x = (Halves)_mm_maskload_epi32(static_cast<const int*>(p), pairs);
@@ -108,7 +108,7 @@ typedef float Floats __attribute__((vector_size(16)));
 typedef uint32_t Words __attribute__((vector_size(16)));
 typedef uint16_t Halves __attribute__((vector_size(8)));
 
-// Lanes one by one, each a load or store of its own, without a loop.
+// Loads lanes one by one, unrolled.
 template <class V, class T>
 [[gnu::always_inline]] inline V load_lanes(const T* p, int64_t n) {
   V x{};
@@ -143,10 +143,10 @@ inline Words rounded(Floats x) {
 
 inline Floats to_floats(Halves x, BFloat16) { return (Floats)(to_words(x) << 16); }
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
-// The instruction keeps the bits of a NaN, where to_bfloat16 has one NaN for all.
+// The instruction preserves the payload of a NaN, while to_bfloat16 returns one canonical NaN.
 inline Floats one_nan(Floats x) { return x != x ? Floats{} + __builtin_nanf("") : x; }
 inline Halves to_halves(Floats x, BFloat16) { return (Halves)vcvt_bf16_f32((float32x4_t)one_nan(x)); }
-// Of each word, the lower half is of `even`, the upper of `odd`.
+// The lower half of each word is from `even`, the upper half from `odd`.
 inline Words to_pairs(Floats even, Floats odd) {
   const auto lower = (uint16x4_t)to_halves(even, BFloat16{}), upper = (uint16x4_t)to_halves(odd, BFloat16{});
   return (Words)vcombine_u16(vzip1_u16(lower, upper), vzip2_u16(lower, upper));
@@ -162,7 +162,7 @@ template <class S>
   std::memcpy(&x, p, sizeof x);
   return to_floats(x, S{});
 }
-// The first n of them; the others are 0.
+// Loads the first n elements; the others are 0.
 template <class S>
 [[gnu::always_inline]] inline Floats load_floats(const S* p, int64_t n) {
   return to_floats(load_part(static_cast<const void*>(p), n), S{});

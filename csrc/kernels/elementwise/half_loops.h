@@ -1,5 +1,5 @@
-// Inner loops on half precision in place: widened, computed and narrowed in registers. For operators that cost
-// less than the way through a buffer that elementwise() would take; their functors also take vectors.
+// Inner loops that compute on half precision in place: values are widened, computed and narrowed in registers. For
+// operators that cost less than the conversion buffer of elementwise(). Their functors also accept vectors.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace genesis::kernels::GENESIS_ISA {
 
-// Of a number itself, of a vector its lanes: functors that take both write constants as Element<T>(x).
+// The element type of a number (itself) or of a vector. Functors that accept both write constants as Element<T>(x).
 template <class T>
 struct ElementOf {
   using type = T;
@@ -26,8 +26,8 @@ using Element = typename ElementOf<T>::type;
 
 namespace {
 
-// An input: elements of S that move along, or a single value, which is float32 if it is a tensor without dimensions.
-// It is spread by subtracting 0, since to add it would make 0 of -0.
+// An input: elements of S, or a single value, which is float32 for a 0-dimensional tensor. The value is broadcast by
+// subtracting 0; adding 0 would turn -0 into 0.
 template <class S>
 struct HalfInput {
   const S* data;
@@ -38,7 +38,7 @@ struct HalfInput {
   }
   Floats whole(int64_t i) const { return single ? value : load_floats(data + i); }
   Floats part(int64_t i, int64_t n) const { return single ? value : load_floats(data + i, n); }
-  // Of twice as many bfloat16s, those of even and those of odd place.
+  // Of a vector of bfloat16 pairs, the even and the odd elements.
   Words words(int64_t i) const {
     Words x;
     std::memcpy(&x, data + i, sizeof x);
@@ -48,7 +48,7 @@ struct HalfInput {
   Floats odd(int64_t i) const { return single ? value : (Floats)(words(i) & 0xffff0000); }
 };
 
-// Results are numbers, or all bits or none of a lane, which are written as bytes of 1 and 0.
+// Results are numbers, or lanes with all bits set or clear, which are stored as bytes 1 and 0.
 typedef int32_t Truths __attribute__((vector_size(sizeof(Floats))));
 typedef uint8_t Bools __attribute__((vector_size(kHalfLanes)));
 inline Bools to_bools(Truths x) {
@@ -60,7 +60,7 @@ inline Bools to_bools(Truths x) {
   return y;
 #else
   if constexpr (kHalfLanes == 16) return __builtin_convertvector(x, Bools) & 1;
-  // By way of halves, since the compiler would take the lanes out one by one.
+  // Converted through halves, because the compiler would extract the lanes one by one.
   else return __builtin_convertvector(low_halves((Words)x & 1), Bools);
 #endif
 }
@@ -98,7 +98,7 @@ struct HalfParams {
 template <class Op, class S, class... In>
 [[gnu::always_inline]] inline void write_halves(const HalfOutput<S>& y, int64_t n, const Call<Op>& op, const In&... x) {
   int64_t i = 0;
-  // A word holds two bfloat16s, which a shift or a mask widens where they are: nothing moves between lanes, which only
+  // A word holds two bfloat16 values, which a shift or a mask widens in place. Nothing moves between lanes, which only
   // one port of the processor could do.
   if constexpr (std::is_same_v<S, BFloat16>)
     for (; i + 2 * kHalfLanes <= n; i += 2 * kHalfLanes) y.both(i, op(x.even(i)...), op(x.odd(i)...));
@@ -116,7 +116,8 @@ void half_loop(char* const* data, unsigned scalars, int64_t n, const void* param
 
 }  // namespace
 
-// y = Op(x...), if `type` is a half type and every input is of it or has no dimensions; else false.
+// Computes y = Op(x...) if `type` is a half type and every input has that dtype or is 0-dimensional; otherwise returns
+// false.
 template <class Op, class... Views>
 bool on_halves(DType type, const View& y, Params params, const Views&... x) {
   if ((type != DType::Float16 && type != DType::BFloat16) || !((x.ndim == 0 || x.dtype == type) && ...)) return false;

@@ -1,7 +1,8 @@
-// Inner loops for elementwise(): from a functor on scalars to a vectorised loop on tiles. Part of the kernel files that
-// are compiled per instruction set.
+// Inner loops for elementwise(): turns a functor on scalars into a vectorized loop on tiles. Included by kernel files,
+// which are compiled per instruction set.
 //
-// A functor is a struct with a static apply; parameters, if any, come as a struct by reference in the last place:
+// A functor is a struct with a static apply. Parameters, if any, are passed as a struct by reference in the last
+// position:
 //   struct Add { template <class T> static T apply(T a, T b) { return a + b; } };
 //   struct Softplus { struct Params { double beta; };
 //                     template <class T> static T apply(T x, const Params& p) { ... } };
@@ -19,8 +20,8 @@ namespace genesis::kernels::GENESIS_ISA {
 template <class Op>
 concept HasParams = requires { typename Op::Params; };
 
-// Op with its parameters at hand. They are copied: through a pointer, which the output might alias, the compiler would
-// read them again for every element, and not vectorise.
+// Op with a copy of its parameters. Through a pointer, which the output might alias, the compiler would reload them for
+// every element and not vectorize.
 template <class Op>
 struct Call {
   explicit Call(const void*) {}
@@ -40,7 +41,7 @@ struct Call<Op> {
   std::conditional_t<std::is_copy_constructible_v<Params>, const Params, const Params&> params;
 };
 
-// The sum of a vector's lanes, halves together.
+// The sum of a vector's lanes, by adding halves.
 template <class T, class V>
 [[gnu::always_inline]] inline T across(V v) {
   constexpr int half = sizeof(V) / sizeof(T) / 2;
@@ -67,7 +68,7 @@ void unary_loop(char* const* data, unsigned scalars, int64_t n, const void* para
   for (int64_t i = 0; i < n; ++i) y[i] = op(x[i]);
 }
 
-// The same, for functions that take longer than memory does: they fetch a far output on the way.
+// The same for functions that are slower than memory: they prefetch an output that is not in the cache.
 template <class Op, class T>
 void far_unary_loop(char* const* data, unsigned scalars, int64_t n, const void* params) {
   constexpr int64_t line = 64 / sizeof(T), block = 4 * line, ahead = kAhead / sizeof(T);
@@ -86,8 +87,8 @@ void far_unary_loop(char* const* data, unsigned scalars, int64_t n, const void* 
   unary_loop<Op, T, T>(rest, scalars & ~kFar, n - i, params);
 }
 
-// Calls f(i) for i below n. In float, four vectors at a time: the end of a row of some hundred elements is then
-// foreseen, where a loop of single vectors is left by a branch that was not.
+// Calls f(i) for i < n. For float, four vectors at a time: the branch predictor then predicts the end of rows of a few
+// hundred elements, which it does not for a loop over single vectors.
 template <class T, class F>
 [[gnu::always_inline]] inline void each(int64_t n, F f) {
   if constexpr (std::is_same_v<T, float>) {
@@ -112,8 +113,8 @@ void binary_loop(char* const* data, unsigned scalars, int64_t n, const void* par
   std::fill_n(y, n, op(*a, *b));
 }
 
-// Calls f(a, b, c, y, m) for pieces of at most kTile elements, where a single value is spread over a piece first: one
-// loop serves every case.
+// Calls f(a, b, c, y, m) for pieces of at most kTile elements. Single values are expanded to a piece first, so that one
+// loop handles every case.
 template <class A, class B, class C, class Out, class F>
 [[gnu::always_inline]] inline void spread(char* const* data, unsigned scalars, int64_t n, F&& f) {
   Out* y = reinterpret_cast<Out*>(data[0]);
@@ -145,7 +146,7 @@ void ternary_loop(char* const* data, unsigned scalars, int64_t n, const void* pa
        reinterpret_cast<Out*>(data[0]), n);
 }
 
-// Calls f.template operator()<T>() with the compute type of `t`; returns what it returns.
+// Calls f.template operator()<T>() with the compute dtype of `t` and returns its result.
 template <class F>
 auto with_compute_type(DType t, F&& f) {
   switch (compute_type(t)) {
@@ -166,7 +167,7 @@ auto with_floating_compute_type(DType t, F&& f) {
   }
 }
 
-// The same, but small integers as they are: for operations that may wrap around in the small type as well as in int32.
+// The same, but without widening small integers: for operations that wrap around in the small type just as in int32.
 template <class F>
 auto with_own_type(DType t, F&& f) {
   switch (t) {
@@ -178,7 +179,7 @@ auto with_own_type(DType t, F&& f) {
 }
 inline DType own_type(DType t) { return t >= DType::UInt8 && t <= DType::Int16 ? t : compute_type(t); }
 
-// y = Op(x), both in the compute type of y's dtype. Floating only.
+// y = Op(x), both in the compute dtype of y. Floating point only.
 template <class Op>
 void map_floating(View y, View x, Params params = {}, int64_t grain = kLightGrain) {
   const DType t = compute_type(y.dtype);
@@ -231,13 +232,13 @@ void zip3_floating(View y, View a, View b, View c, Params params = {}, int64_t g
       with_floating_compute_type(y.dtype, []<class T>() -> Inner { return ternary_loop<Op, T, T, T, T>; });
   elementwise({{y, t}, {a, t}, {b, t}, {c, t}}, inner, params, grain);
 }
-// y (bool) = Op(x), x in its own compute type.
+// y (bool) = Op(x), with x in its own compute dtype.
 template <class Op>
 void test(View y, View x) {
   const Inner inner = with_compute_type(x.dtype, []<class T>() -> Inner { return unary_loop<Op, T, bool>; });
   elementwise({{y, DType::Bool}, {x, compute_type(x.dtype)}}, inner);
 }
-// y (bool) = Op(a, b), compared in the compute type of `in`.
+// y (bool) = Op(a, b), compared in the compute dtype of `in`.
 template <class Op>
 void compare(View y, View a, View b, DType in) {
   const DType t = compute_type(in);

@@ -6,7 +6,7 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-// Comparisons are written so that NaN passes.
+// Comparisons are written so that NaN propagates.
 struct Hardtanh {
   struct Params {
     double low, high;

@@ -1,4 +1,4 @@
-// Activation functions that are made of straight pieces, and their gradients.
+// Piecewise linear activation functions and their gradients.
 #pragma once
 
 #include "core/view.h"
@@ -10,7 +10,7 @@ inline constinit Kernel<void(View y, View x, double low, double high)> hardtanh;
 inline constinit Kernel<void(View dx, View dy, View x, double low, double high)> hardtanh_backward;
 inline constinit Kernel<void(View y, View x)> hardsigmoid, hardswish;
 inline constinit Kernel<void(View dx, View dy, View x)> hardsigmoid_backward, hardswish_backward;
-// Both shrinks have the same gradient.
+// Both have the same gradient.
 inline constinit Kernel<void(View y, View x, double lambda)> hardshrink, softshrink;
 inline constinit Kernel<void(View dx, View dy, View x, double lambda)> shrink_backward;
 inline constinit Kernel<void(View y, View x, double threshold, double value)> threshold;

@@ -43,7 +43,7 @@ struct PowScalar {
   }
 };
 
-// x^(Twice / 2), Twice a constant.
+// x^(Twice / 2) for a constant Twice.
 template <int Twice>
 struct Fixed {
   template <class T>
@@ -56,7 +56,7 @@ struct Fixed {
     else if constexpr (Twice == 8) return (x * x) * (x * x);
     else return T(1) / Fixed<-Twice>::apply(x);
   }
-  // pow(-0, 1/2) is +0 and pow(-inf, 1/2) is inf, unlike the square root.
+  // Unlike the square root, pow(-0, 1/2) is +0 and pow(-inf, 1/2) is inf.
   template <class T>
   static T root(T x) {
     const T r = std::sqrt(x) + T(0);

@@ -1,4 +1,4 @@
-// Powers. Floating: as C's pow. Integers: wrapping, and what is not an integer becomes 0 (2 to the -1).
+// Powers. Floating point as C's pow. Integers wrap around, and fractions such as 2^-1 become 0.
 #pragma once
 
 #include "core/view.h"
@@ -8,9 +8,10 @@
 namespace genesis::kernels {
 
 inline constinit Binary pow;
-// a log(b), and 0 where a is 0 and b is not NaN.
+// a log(b), or 0 if a is 0 and b is not NaN.
 inline constinit Binary xlogy;
-// x to a fixed power: small whole and half powers are products and roots. For integers `exponent` is whole, >= 0.
+// x to a fixed power. Small integer and half-integer exponents use products and roots. For integers, `exponent` is an
+// integer >= 0.
 inline constinit Kernel<void(View y, View x, double exponent)> pow_scalar;
 // dy * exponent * x^(exponent - 1), for the backward pass.
 inline constinit Kernel<void(View dx, View dy, View x, double exponent)> pow_scalar_backward;

@@ -25,7 +25,7 @@ struct Frac {
 struct RoundScaled {
   struct Params {
     double scale;
-    bool up;  // scale * x is rounded, else x / scale
+    bool up;  // round scale * x, otherwise x / scale
   };
   template <class T>
   static T apply(T x, const Params& p) {
@@ -34,7 +34,7 @@ struct RoundScaled {
   }
 };
 
-// Chunks on several threads may meet a zero.
+// Set if any thread encounters a zero divisor.
 struct Zero {
   mutable std::atomic<bool> met = false;
 };
@@ -55,9 +55,9 @@ T rest(T a, T b, const Zero& zero) {
   return static_cast<T>(U(a) - U(quotient(a, b, zero)) * U(b));
 }
 
-// Floating division is hard where the quotient is huge or something is not finite. Elsewhere the whole quotient and the
-// rest are exact, without a branch: for float32 in float64, which holds their product; for float64 by a fused
-// multiply-add, after which the quotient may be off by one.
+// Floating-point division is difficult if the quotient is huge or an operand is not finite. Otherwise the integer
+// quotient and the remainder are exact without a branch: for float32 in float64, which represents their product; for
+// float64 with a fused multiply-add, after which the quotient may be off by one.
 template <class T>
 struct Whole {
   T quotient, rest;
@@ -84,7 +84,8 @@ template <bool Floor, class T>
   } else {
     T q = Floor ? std::floor(a / b) : std::trunc(a / b);
     T r = std::fma(-q, b, a);
-    // The rest has the sign of b (of a, if not Floor) and is smaller than b.
+    // Correct the quotient: the remainder must have the sign of b (of a, if not Floor) and be smaller than b in
+    // magnitude.
     const T one = Floor ? T(1) : std::copysign(T(1), a) * std::copysign(T(1), b);
     const T step = one * b;
     const bool below = r * step < T(0), above = std::abs(r) >= std::abs(b);
@@ -94,7 +95,7 @@ template <bool Floor, class T>
   }
 }
 
-// Each has two ways for floats, `easily` and `carefully`, and one for integers.
+// Each functor has two versions for floats, `easily` and `carefully`, and one for integers.
 struct DivFloor {
   template <class T>
   static T whole(T a, T b, const Zero& zero) {
@@ -107,7 +108,7 @@ struct DivFloor {
   static T easily(T a, T b) {
     return divide_easily<true>(a, b).quotient;
   }
-  // a / b may round up to a whole number that the quotient does not reach; a - fmod(a, b) is a multiple of b.
+  // a / b may round up to an integer above the quotient; a - fmod(a, b) is a multiple of b.
   template <class T>
   static T carefully(T a, T b) {
     if (b == T(0)) return a / b;
@@ -170,7 +171,7 @@ struct OnIntegers {
   }
 };
 
-// Blocks in which every division is easy take the fast way; the others are few.
+// Blocks without difficult divisions take the fast path; the others are few.
 template <class Op, class T>
 void division_loop(char* const* data, unsigned scalars, int64_t n, const void*) {
   constexpr int64_t kBlock = 128;

@@ -14,7 +14,7 @@ struct Where {
     return c ? a : b;
   }
 };
-// x != x is never true of integers; the compiler drops it there.
+// x != x is always false for integers, so the compiler removes it.
 struct Maximum {
   template <class T>
   static T apply(T a, T b) {
@@ -27,7 +27,7 @@ struct Minimum {
     return (a < b) | (a != a) ? a : b;
   }
 };
-// The second operand is the answer unless it is NaN or loses; ties go to the first.
+// Returns the second operand unless it is NaN or loses; ties return the first.
 struct Fmax {
   template <class T>
   static T apply(T a, T b) {
@@ -100,7 +100,7 @@ struct Within {
 
 using Wide = std::complex<double>;
 
-// Only the width of an element matters: values are moved, not computed with.
+// Only the element size matters: values are copied.
 void where(View y, View c, View a, View b) {
   Inner inner = nullptr;
   switch (itemsize(y.dtype)) {

@@ -1,5 +1,5 @@
-// kernels/elementwise/special.h: functions too rare to be worth vectorising: erfinv, lgamma, digamma, trigamma.
-// All are computed in double; the float versions round that result.
+// Functions that are too rare to vectorize: erfinv, lgamma, digamma, trigamma. They are computed in double; the float
+// versions round that result.
 #pragma once
 
 #include <cmath>
@@ -9,12 +9,13 @@
 #endif
 
 #if defined(__APPLE__)
-extern "C" double lgamma_r(double, int*);  // libm has it, <math.h> hides it
+extern "C" double lgamma_r(double, int*);  // in libm, but not declared by <math.h>
 #endif
 
 namespace genesis::kernels::GENESIS_ISA {
 
-// A closed-form guess good to 2e-3 (Winitzki), then Halley steps, each of which triples the digits.
+// A closed-form initial value accurate to 2e-3 (Winitzki), followed by Halley steps, each of which triples the number
+// of digits.
 [[maybe_unused]] static double verfinv(double y) {
   double a = std::fabs(y);
   if (!(a < 1.0)) return a == 1.0 ? std::copysign(HUGE_VAL, y) : std::nan("");
@@ -24,7 +25,7 @@ namespace genesis::kernels::GENESIS_ISA {
   double t = 4.3307467508 + 0.5 * l;  // 2 / (0.147 pi)
   double x = std::sqrt(-l / 0.147 / (std::sqrt(t * t - l / 0.147) + t));
   for (int step = 0; step < 3; ++step) {
-    // In the tail the difference is taken between the complements: 1 - a is exact there, erf(x) is not.
+    // In the tail, subtract the complements: 1 - a is exact there, erf(x) is not.
     double error = a < 0.5 ? std::erf(x) - a : (1.0 - a) - std::erfc(x);
     double u = error * half_sqrt_pi * std::exp(x * x);
     x -= u / (1.0 + x * u);
@@ -32,7 +33,7 @@ namespace genesis::kernels::GENESIS_ISA {
   return std::copysign(x, y);
 }
 
-// std::lgamma writes the global signgam, which is a race between threads.
+// std::lgamma writes the global signgam, which is a data race.
 [[maybe_unused]] static double vlgamma(double x) {
 #if defined(_MSC_VER)
   return std::lgamma(x);
@@ -42,7 +43,7 @@ namespace genesis::kernels::GENESIS_ISA {
 #endif
 }
 
-// Upwards by psi(x) = psi(x + 1) - 1/x to where the asymptotic series holds; below zero by reflection.
+// Uses psi(x) = psi(x + 1) - 1/x until the asymptotic series is accurate, and the reflection formula below zero.
 [[maybe_unused]] static double vdigamma(double x) {
   if (x == 0.0) return std::copysign(HUGE_VAL, -x);
   constexpr double pi = 3.14159265358979324;
@@ -60,7 +61,7 @@ namespace genesis::kernels::GENESIS_ISA {
   return std::log(x) - 0.5 / x - series - sum;
 }
 
-// The derivative of digamma, the same way: psi'(x) = psi'(x + 1) + 1/x^2.
+// The derivative of digamma, computed the same way: psi'(x) = psi'(x + 1) + 1/x^2.
 [[maybe_unused]] static double vtrigamma(double x) {
   if (x == 0.0) return HUGE_VAL;
   constexpr double pi = 3.14159265358979324;

@@ -13,7 +13,7 @@ void stream(void* dst, const void* src, int64_t bytes) {
   char* to = static_cast<char*>(dst);
   const char* from = static_cast<const char*>(src);
 #if defined(__SSE2__)
-  // Whole lines only: a line that is written in part costs more than an ordinary store.
+  // Full cache lines only: writing part of a line costs more than an ordinary store.
   const int64_t head = std::min<int64_t>(bytes, -reinterpret_cast<intptr_t>(to) & 63);
   std::memcpy(to, from, static_cast<size_t>(head));
   int64_t i = head;

@@ -139,7 +139,7 @@ struct Rsqrt {
   }
 };
 
-// float32 sine and cosine reduce large arguments in a second pass over the tile (vectrig.h).
+// float32 sine and cosine handle large arguments in a second pass over the tile (vectrig.h).
 template <auto Tile, auto Scalar>
 void trigonometric(View y, View x) {
   const DType t = compute_type(y.dtype);
@@ -177,8 +177,8 @@ struct Digamma {
   }
 };
 
-// The n-th derivative of digamma: (-1)^(n+1) n! times the Hurwitz zeta function at n + 1, which is summed directly to
-// x + 12 and by Euler and Maclaurin's formula from there.
+// The n-th derivative of digamma: (-1)^(n+1) n! times the Hurwitz zeta function at n + 1, which is summed directly up
+// to x + 12 and by the Euler-Maclaurin formula from there.
 struct Polygamma {
   struct Params {
     int64_t order;

@@ -1,4 +1,4 @@
-// Functions of one real number. y is floating; x is converted to its type.
+// Functions of one real number. y is floating point; x is converted to its dtype.
 #pragma once
 
 #include "core/view.h"
@@ -13,7 +13,7 @@ inline constinit Unary sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh,
 inline constinit Unary erf, erfc, erfinv, lgamma, digamma, sigmoid;
 inline constinit Kernel<void(View y, View x, int64_t order)> polygamma;
 
-// dx = dy * f'(x), from f's value y: the gradients that training spends its time on, in one pass.
+// dx = dy * f'(x), computed from f's value y in one pass, for the gradients that are frequent in training.
 inline constinit Kernel<void(View dx, View dy, View y)> tanh_backward, sigmoid_backward;
 
 }  // namespace genesis::kernels

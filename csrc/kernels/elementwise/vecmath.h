@@ -1,17 +1,17 @@
-// kernels/elementwise/vecmath.h: elementary functions as branch-free scalar code, which g++ vectorises inside
+// Elementary functions as branch-free scalar code, which g++ vectorizes in
 //   for (i = 0; i < n; ++i) y[i] = vexp(x[i]);
 //
-// Errors are at most 2 ulp in float32 (silu 2.5, gelu 4 + x^2; tests/cpp/test_vecmath.cpp measures them); infinities,
-// NaN, signed zeros and subnormals are as in C's <math.h>. The double versions that vectorise are exp, log, tanh,
-// sigmoid and silu; the rest call libm. Coefficients are our own minimax fits, rounded to the type one at a time,
-// lowest power first.
+// Errors are at most 2 ulp in float32 (silu 2.5, gelu 4 + x^2; tests/cpp/test_vecmath.cpp measures them). Infinities,
+// NaN, signed zeros and subnormals are handled as in C's <math.h>. The double versions of exp, log, tanh, sigmoid and
+// silu vectorize; the others call libm. The coefficients are our own minimax fits, rounded to the type one at a time,
+// starting with the lowest power.
 //
-// Compile with -O3 -fno-math-errno -fno-trapping-math: without them square roots and selects do not vectorise. Any
-// -ffp-contract will do. Never -ffast-math: the splittings and the selects on NaN would be optimised away.
+// Compile with -O3 -fno-math-errno -fno-trapping-math; otherwise square roots and selects do not vectorize. Any
+// -ffp-contract works. Never use -ffast-math, which would optimize away the splittings and the selects on NaN.
 //
-// Three tricks return throughout:
+// Three techniques recur:
 // - Adding 1.5 * 2^23 rounds a float to the nearest integer and leaves that integer in the low bits of the sum.
-// - A select keeps NaN if NaN takes its "else": x > hi ? hi : x clamps, and lets NaN pass.
+// - A select propagates NaN if NaN takes its "else": x > hi ? hi : x clamps and propagates NaN.
 // - 2^n is applied as two factors, since n may reach -150 while 2^n is a normal float only down to -126.
 #pragma once
 
@@ -22,7 +22,7 @@
 #error "vecmath.h is for kernel files, which are compiled with -DGENESIS_ISA=..."
 #endif
 
-// Internal linkage and forced inlining: no copy compiled for one instruction set may serve another.
+// Internal linkage and forced inlining: code compiled for one instruction set must not be linked into another.
 #define GENESIS_VEC static inline __attribute__((always_inline))
 
 namespace genesis::kernels::GENESIS_ISA {
@@ -35,12 +35,12 @@ constexpr uint32_t sign_bit = 0x80000000;
 constexpr float magic = 0x1.8p23f;
 constexpr double magic_d = 0x1.8p52;
 constexpr float log2e = 1.44269502f;
-// Nine bits of ln 2, so that n * ln2_hi is exact without FMA too, and the rest.
+// ln 2 as nine leading bits, so that n * ln2_hi is exact even without FMA, and the remainder.
 constexpr float ln2_hi = 0.693359375f, ln2_lo = -0.000212194442f;
 constexpr double log2e_d = 0x1.71547652b82fep+0;
 constexpr double ln2_hi_d = 0x1.62e42fefa0000p-1, ln2_lo_d = 0x1.cf79abc9e3b3ap-40;
 
-// Unsigned, as the arithmetic below wraps around on purpose.
+// Unsigned, because the arithmetic below wraps around intentionally.
 GENESIS_VEC uint32_t bits(float x) { return __builtin_bit_cast(uint32_t, x); }
 GENESIS_VEC uint64_t bits(double x) { return __builtin_bit_cast(uint64_t, x); }
 GENESIS_VEC float from_bits(uint32_t i) { return __builtin_bit_cast(float, i); }
@@ -51,7 +51,7 @@ GENESIS_VEC double abs(double x) { return __builtin_fabs(x); }
 GENESIS_VEC float copysign(float y, float x) { return __builtin_copysignf(y, x); }
 GENESIS_VEC double copysign(double y, double x) { return __builtin_copysign(y, x); }
 
-// a * b + c, fused where that is one instruction. Nothing below needs the fusion for its error bound.
+// a * b + c, fused if that is one instruction. The error bounds do not depend on the fusion.
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 GENESIS_VEC float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 GENESIS_VEC double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
@@ -70,13 +70,13 @@ GENESIS_VEC T poly(T x, T c0, C... rest) {
   return fma(poly(x, T(rest)...), x, c0);
 }
 
-// min(|x|, limit), where NaN becomes limit; in integers, since no float minimum of C++ is one instruction.
+// min(|x|, limit), where NaN becomes limit. Uses integers because no float minimum of C++ compiles to one instruction.
 GENESIS_VEC float clamp_abs(float x, float limit) {
   uint32_t i = bits(abs(x));
   return from_bits(i < bits(limit) ? i : bits(limit));
 }
 
-// The number (1 + y) s1 s2, s1 and s2 powers of two.
+// The number (1 + y) s1 s2, where s1 and s2 are powers of two.
 template <class T>
 struct Scaled {
   T y, s1, s2;
@@ -85,7 +85,7 @@ template <class T>
 GENESIS_VEC T value(Scaled<T> e) {
   return fma(e.y, e.s1, e.s1) * e.s2;
 }
-// That times a factor: before s2, since the number itself may be subnormal where the product is not.
+// The number times a factor, multiplied before s2, since the number may be subnormal where the product is not.
 template <class T>
 GENESIS_VEC T value(Scaled<T> e, T factor) {
   T f = factor * e.s1;
@@ -102,7 +102,7 @@ GENESIS_VEC Scaled<double> scaled(double y, uint64_t t) {
   return {y, from_bits(half << 52), from_bits((t - half) << 52)};
 }
 
-// r = x - n ln 2 / k, and expm1(k r) / k from it; k is a power of two with its sign.
+// r = x - n ln 2 / k, and expm1(k r) / k from it. k is a power of two with a sign.
 GENESIS_VEC float exp_reduce(float x, float n, float k) { return fma(n, -ln2_lo / k, fma(n, -ln2_hi / k, x)); }
 GENESIS_VEC float expm1_poly(float r, float k) {
   float z = r * r;
@@ -142,7 +142,7 @@ GENESIS_VEC float vexp(float x) {
   constexpr float biased = vec::magic + 254.0f;
   constexpr uint32_t top = __builtin_bit_cast(uint32_t, biased + 129.0f);
   x = x < -104.0f ? -104.0f : x;
-  // Above, it is enough to keep the exponent in range: the polynomial grows without bound.
+  // The upper bound only has to keep the exponent in range: the polynomial grows without bound.
   uint32_t t = vec::bits(vec::fma(x, vec::log2e, biased));
   t = t < top ? t : top;
   float r = vec::exp_reduce(x, vec::from_bits(t) - biased, 1.0f);
@@ -203,14 +203,15 @@ GENESIS_VEC Reduced<float> log_reduce(float x) {
   return {exponent(i), from_bits((i & mantissa) + sqrt_half) - 1.0f};
 }
 
-// For normal x. The exponent becomes a double in the low bits of 2^52: AVX2 has no conversion from 64-bit integers.
+// For normal x. The exponent is converted to double through the low bits of 2^52, because AVX2 has no conversion from
+// 64-bit integers.
 GENESIS_VEC Reduced<double> log_reduce(double x) {
   uint64_t i = bits(x) + ((uint64_t{1023} << 52) - sqrt_half_d);
   double e = from_bits((i >> 52) | bits(0x1p52)) - (0x1p52 + 1023.0);
   return {e, from_bits((i & 0x000FFFFFFFFFFFFF) + sqrt_half_d) - 1.0};
 }
 
-// log1p(x), x > -1, as e ln 2 + log(1 + f): f = (1 + x) 2^-e - 1 without the rounding of 1 + x.
+// log1p(x), x > -1, as e ln 2 + log(1 + f), where f = (1 + x) 2^-e - 1 avoids the rounding of 1 + x.
 GENESIS_VEC Reduced<float> log1p_reduce(float x) {
   uint32_t i = bits(1.0f + x) - sqrt_half;
   float s = from_bits(bits(1.0f) - (i & ~mantissa));
@@ -229,7 +230,7 @@ GENESIS_VEC float log_tail(float f) {
 // e ln 2 + log(1 + f)
 GENESIS_VEC float log_join(Reduced<float> d) { return fma(d.e, ln2_hi, d.f + fma(d.e, ln2_lo, log_tail(d.f))); }
 
-// y, or what log gives where x is not a positive finite number.
+// y, or the result of log if x is not a positive finite number.
 template <class T>
 GENESIS_VEC T log_special(T x, T y) {
   T finite = x < T(inf) ? y : x;
@@ -251,7 +252,7 @@ GENESIS_VEC double vlog(double x) {
   double z = s * s;
   double r = z * vec::poly(z, 0x1.5555555555592p-1, 0x1.999999997feedp-2, 0x1.24924941e537bp-2, 0x1.c71c52104dd7bp-3,
                            0x1.74663de495bb2p-3, 0x1.39a1ccb7a4770p-3, 0x1.2f04f15df6ea8p-3);
-  // log(1 + f) = f - s (f - r), with f s = f^2/2 (1 - s): the large part of the correction is exact enough.
+  // log(1 + f) = f - s (f - r), with f s = f^2/2 (1 - s): the large part of the correction is accurate enough.
   double half = 0.5 * d.f * d.f;
   double y = vec::fma(e, vec::ln2_hi_d, d.f - (half - vec::fma(s, half + r, e * vec::ln2_lo_d)));
   return vec::log_special(x, y);
@@ -259,7 +260,7 @@ GENESIS_VEC double vlog(double x) {
 
 GENESIS_VEC float vlog2(float x) {
   vec::Reduced<float> d = vec::log_reduce(x);
-  // log2(e) = 1 + 0.44: the 1 costs no rounding.
+  // log2(e) = 1 + 0.44: the 1 causes no rounding.
   float low = vec::fma(d.f, 0.442695051f, vec::log_tail(d.f) * 1.44269502f);
   return vec::log_special(x, d.e + (d.f + low));
 }
@@ -279,7 +280,7 @@ GENESIS_VEC float vlog1p(float x) {
 }
 GENESIS_VEC double vlog1p(double x) { return std::log1p(x); }
 
-// tanh, sigmoid and what is made of it
+// tanh, sigmoid and functions derived from it
 
 // h / (1 + h), h = expm1(2|x|) / 2
 GENESIS_VEC float vtanh(float x) {
@@ -291,7 +292,7 @@ GENESIS_VEC float vtanh(float x) {
   float q = vec::expm1_poly(vec::exp_reduce(a, t - biased, 2.0f), 2.0f);
   float h = vec::fma(s, q, vec::fma(s, 0.5f, -0.5f));
   float y = h / (1.0f + h);
-  // While h is small, h - h y carries less of the rounding of 1 + h.
+  // For small h, h - h y is less affected by the rounding of 1 + h.
   return vec::copysign(h < 0.5f ? vec::fma(-h, y, h) : y, x);
 }
 
@@ -307,7 +308,7 @@ GENESIS_VEC double vtanh(double x) {
 
 namespace vec {
 
-// y / (1 + e), y finite, e in [0, 1]; the rounding of 1 + e is put right to first order.
+// y / (1 + e) for finite y and e in [0, 1], with a first-order correction of the rounding of 1 + e.
 template <class T>
 GENESIS_VEC T over_one_plus(T y, T e) {
   T d = T(1) + e;
@@ -336,7 +337,7 @@ GENESIS_VEC double vsigmoid(double x) {
   return vec::over_one_plus(x < 0.0 ? e : 1.0, e);
 }
 
-// x sigmoid(x); -0 in the limit -inf.
+// x sigmoid(x), with limit -0 at -inf.
 GENESIS_VEC float vsilu(float x) {
   float a = vec::abs(x);
   a = a > 110.0f ? 110.0f : a;
@@ -390,7 +391,7 @@ GENESIS_VEC float vcosh(float x) {
 }
 GENESIS_VEC double vcosh(double x) { return std::cosh(x); }
 
-// log1p(w) with w rounded once from double; log(2a) where w = 2a to all digits.
+// log1p(w) with w rounded once from double, or log(2a) where w equals 2a to working precision.
 GENESIS_VEC float vasinh(float x) {
   float a = vec::abs(x);
   double b = a;
@@ -477,8 +478,8 @@ struct Tail {
 };
 constexpr float tail_end = 13.28f;  // scale is 0 there, and from 13.243 on: a Phi(-a) would be subnormal
 
-// The normal distribution function Phi(-a) for a in [0, tail_end], with a relative error of 2^-24 (3 + a^2).
-// q = sqrt(2 pi) a p + s: for large a, where p has rounding errors, they cancel in p / q.
+// The normal distribution function Phi(-a) for a in [0, tail_end], with a relative error of 2^-24 (3 + a^2). q = sqrt(2
+// pi) a p + s: for large a, the rounding errors of p cancel in p / q.
 GENESIS_VEC Tail normal_tail(float a) {
   float p = poly(a, 0.5f, 0.461696744f, 0.200849682f, 0.0466443449f, 0.00502629671f);
   float ap = a * p;
@@ -495,7 +496,7 @@ GENESIS_VEC float value(Tail t, float factor) {
 
 }  // namespace vec
 
-// x Phi(x); -0 in the limit -inf, where 0.5 x (1 + erf(x / sqrt 2)) would give NaN.
+// x Phi(x), with limit -0 at -inf, where 0.5 x (1 + erf(x / sqrt 2)) would be NaN.
 GENESIS_VEC float vgelu(float x) {
   float a = vec::clamp_abs(x, vec::tail_end);
   vec::Tail t = vec::normal_tail(a);
@@ -525,7 +526,7 @@ GENESIS_VEC double gelu_argument_grad(double x) { return fma(x * x, 0.2140644488
 
 }  // namespace vec
 
-// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), written with the sigmoid: no cancellation for x < 0.
+// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), expressed with the sigmoid to avoid cancellation for x < 0.
 GENESIS_VEC float vgelu_tanh(float x) {
   float a = vec::abs(x);
   a = a > 11.0f ? 11.0f : a;  // the argument is 112 there
@@ -553,7 +554,7 @@ GENESIS_VEC float vgelu_tanh_grad(float x) {
 
 // pow, hypot
 
-// 2^(y log2|x|) with the logarithm in double, then the cases of the C standard.
+// 2^(y log2|x|) with the logarithm in double, followed by the special cases of the C standard.
 GENESIS_VEC float vpow(float x, float y) {
   float ax = vec::abs(x);
   vec::Reduced<double> d = vec::log_reduce(static_cast<double>(ax));
@@ -564,7 +565,7 @@ GENESIS_VEC float vpow(float x, float y) {
   double infinity = vec::inf;
   log2 = ax < vec::inf ? log2 : static_cast<double>(ax);
   log2 = ax == 0.0f ? -infinity : log2;
-  // 1^inf is 1: a finite stand-in for infinity makes 0 * y zero there, and overflows elsewhere all the same.
+  // 1^inf is 1: replacing infinity by a large finite number makes 0 * y zero and still overflows elsewhere.
   float ay = vec::abs(y);
   double yd = vec::copysign(ay > 1e30f ? 1e30f : ay, y);
   double t = log2 * yd;

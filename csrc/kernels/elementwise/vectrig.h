@@ -1,18 +1,18 @@
-// kernels/elementwise/vectrig.h: the circular functions and their inverses, in the manner of vecmath.h.
+// Trigonometric functions and their inverses, in the style of vecmath.h.
 #pragma once
 
 #include "kernels/elementwise/vecmath.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 
-// sin, cos, tan: right up to |x| = vec::trig_limit; for what may come beyond there are the tile functions below.
+// sin, cos, tan: accurate up to |x| = vec::trig_limit. The tile functions below handle larger arguments.
 
 namespace vec {
 
 constexpr float trig_limit = 1e5f;
 
 struct Quadrant {
-  float r;     // |x| = q pi/2 + r, |r| <= pi/4 and a little
+  float r;     // |x| = q pi/2 + r, |r| <= pi/4 plus rounding
   uint32_t q;  // in its low bits
 };
 
@@ -21,7 +21,7 @@ struct QuadrantDouble {
   uint32_t q;
 };
 
-// pi/2 in two parts, the first of 33 bits. It holds up to 2^28.
+// pi/2 in two parts, the first with 33 bits. Valid up to 2^28.
 GENESIS_VEC QuadrantDouble trig_reduce_double(float x) {
   double a = abs(x);
   double t = fma(a, 0x1.45f306dc9c883p-1, magic_d);
@@ -31,8 +31,8 @@ GENESIS_VEC QuadrantDouble trig_reduce_double(float x) {
 
 GENESIS_VEC Quadrant trig_reduce(float x) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  // pi/2 in three parts. The first step is exact, and each next one rounds to a precision relative to its own
-  // result, which is what a small r needs.
+  // pi/2 in three parts. The first step is exact, and each following step rounds relative to its own result, as a small
+  // r requires.
   float a = abs(x);
   float t = fma(a, 0.636619747f, magic);
   float n = t - magic;
@@ -75,7 +75,7 @@ GENESIS_VEC float vtan(float x) {
   float z = r * r;
   float p = vec::poly(z, 0.333333492f, 0.133326694f, 0.0540599711f, 0.0212794226f, 0.010847575f, 7.01646131e-05f,
                       0.00438760268f);
-  float t = r + vec::fma(r * z, p, vec::fma(low, z, low));  // tan' = 1 + tan^2 is near enough 1 + z
+  float t = r + vec::fma(r * z, p, vec::fma(low, z, low));  // tan' = 1 + tan^2 is approximately 1 + z
   float y = d.q & 1 ? -1.0f / t : t;
   return vec::from_bits(vec::bits(y) ^ (vec::bits(x) & vec::sign_bit));
 }
@@ -86,7 +86,7 @@ GENESIS_VEC double vtan(double x) { return std::tan(x); }
 
 namespace vec {
 
-// y[i] = fast(x[i]), and slow(x[i]) in place of it where |x[i]| is beyond the limit. y may be x.
+// y[i] = fast(x[i]), or slow(x[i]) if |x[i]| exceeds the limit. y may be x.
 template <class Fast, class Slow>
 GENESIS_VEC void trig_tile(float* y, const float* x, int64_t n, Fast fast, Slow slow) {
   constexpr int64_t block = 1024;
@@ -151,7 +151,7 @@ GENESIS_VEC float atan_poly(float t) {
 
 }  // namespace vec
 
-// Past 1/2 through asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)).
+// Above 1/2, uses asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)).
 GENESIS_VEC float vasin(float x) {
   float a = vec::abs(x);
   bool large = a > 0.5f;

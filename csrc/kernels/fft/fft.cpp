@@ -1,7 +1,7 @@
-// Three ways to transform a stack of lines, by their length:
-// - groups: as many lines as a vector has lanes at once (plan.h), the usual way.
-// - in four steps: a long line, or one of few, is a matrix whose columns and rows are transformed as groups.
-// - Bluestein: a length with a prime factor above 13 becomes a convolution, by transforms of a power of two.
+// Three algorithms for a stack of lines, chosen by their length:
+// - groups: transforms as many lines at once as a vector has lanes (plan.h). This is the usual case.
+// - four steps: a long line, or one of few, is treated as a matrix whose columns and rows are transformed as groups.
+// - Bluestein: a length with a prime factor above 13 becomes a convolution, computed with transforms of a power of two.
 #include "kernels/fft/fft.h"
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int64_t kLongest = 4096;  // of a line that is transformed as part of a group: more do not fit into L2
-constexpr int64_t kShortest = 64;   // of a line that is worth four steps
+constexpr int64_t kLongest = 4096;  // maximum length of lines transformed in groups: longer ones do not fit in L2
+constexpr int64_t kShortest = 64;   // minimum length for which four steps pay off
 
-// Where the lines along a dimension of a view begin, and how far their elements are apart.
+// The start and the element stride of the lines along a dimension of a view.
 class Place {
  public:
   Place(const View& v, int dim) : v_(v), dim_(dim), step(v.strides[dim]) {}
@@ -52,7 +52,7 @@ struct Buffers {
 
 // ---- groups of lines ------------------------------------------------------------------------------------------------
 
-// Complex lines at data + offset[l], with elements `step` apart.
+// Complex lines that start at data + offset[l], with an element stride of `step`.
 template <class C, class T = std::remove_const_t<C>>
 struct Group {
   C* data;
@@ -113,7 +113,7 @@ void multiply(Z<T>* x, int64_t n, T scale) {
     for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
 }
 
-// How many groups are worth a thread.
+// The number of groups per task.
 inline int64_t grain(int64_t n) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(n, 1)); }
 inline int64_t groups(int64_t lines, int lanes) { return ceil_div(lines, lanes); }
 
@@ -135,7 +135,7 @@ void each_group(std::complex<T>* y, const Place& to, const std::complex<T>* x, c
 
 // ---- four steps -----------------------------------------------------------------------------------------------------
 
-// n = rows * cols, as equal as can be; rows is 1 if that is not possible.
+// n = rows * cols with factors as equal as possible; rows is 1 for a prime n.
 inline int64_t rows_of(int64_t n) {
   int64_t best = 1;
   for (int64_t r = 2; r * r <= n; ++r)
@@ -164,14 +164,14 @@ template <class T, bool Inverse>
 void transform_lines(std::complex<T>* y, const Place& to, const std::complex<T>* x, const Place& from, int64_t lines,
                      int64_t n, T scale);
 
-// One line: with j = r cols + c and k = s + rows t, the transform over r, a factor, and the transform over c.
+// One line. With j = r cols + c and k = s + rows t: the transform over r, a twiddle factor, and the transform over c.
 template <class T, bool Inverse>
 void four_steps(std::complex<T>* y, int64_t y_step, const std::complex<T>* x, int64_t x_step, int64_t n, T scale) {
   const auto plan = plan_of<SteppedPlan<T>>(n);
   const int64_t rows = plan->rows, cols = plan->cols;
   std::vector<std::complex<T>> middle(static_cast<size_t>(n));
   const int64_t shape[] = {rows, cols}, x_strides[] = {cols * x_step, x_step}, own[] = {cols, 1};
-  const int64_t y_strides[] = {y_step, rows * y_step};  // number (s, t)
+  const int64_t y_strides[] = {y_step, rows * y_step};  // element (s, t)
   const View in{nullptr, DType::Complex64, 2, shape, x_strides}, between{nullptr, DType::Complex64, 2, shape, own};
   const View out{nullptr, DType::Complex64, 2, shape, y_strides};
   each_group<T, Inverse>(middle.data(), Place(between, 0), x, Place(in, 0), cols, rows, [&](Z<T>* z, int64_t first) {
@@ -193,7 +193,7 @@ void four_steps(std::complex<T>* y, int64_t y_step, const std::complex<T>* x, in
 
 // ---- Bluestein ------------------------------------------------------------------------------------------------------
 
-// j k = (j^2 + k^2 - (k - j)^2) / 2 makes the sum a convolution with exp(i pi j^2 / n), which is done in length m.
+// j k = (j^2 + k^2 - (k - j)^2) / 2 turns the sum into a convolution with exp(i pi j^2 / n), computed with length m.
 template <class T>
 struct ChirpPlan {
   int64_t m = 1;
@@ -262,7 +262,7 @@ void bluestein(std::complex<T>* y, const Place& to, const std::complex<T>* x, co
   }
 }
 
-// ---- all of them ----------------------------------------------------------------------------------------------------
+// ---- all algorithms -------------------------------------------------------------------------------------------------
 
 template <class T, bool Inverse>
 void transform_lines(std::complex<T>* y, const Place& to, const std::complex<T>* x, const Place& from, int64_t lines,
@@ -283,7 +283,7 @@ void by_type(DType t, F&& f) {
   else unsupported(t);
 }
 
-// Real lines go in pairs: line 2 l is the real part of lane l, and line 2 l + 1 the imaginary part.
+// Real lines are transformed in pairs: line 2 l is the real part of lane l, line 2 l + 1 the imaginary part.
 template <class T>
 void read_plane(Vector<T>* to, const T* x, const Place& from, int64_t line, int64_t lines, int64_t n) {
   Lines<const T> rows{{}, kLanes<T>};
@@ -352,7 +352,7 @@ void pairs_to_real(T* y, const Place& to, const std::complex<T>* x, const Place&
       read<T>(parts.spare, alternate(x, from, std::min(line + 1, lines - 1), lines), half);
       for (int64_t k = 0; k < half; ++k) {
         Z<T> a = parts.x[k] * scale, b = parts.spare[k] * scale;
-        if (k == 0 || 2 * k == n) a.im = b.im = Vector<T>{};  // of a real line they are zero
+        if (k == 0 || 2 * k == n) a.im = b.im = Vector<T>{};  // zero for a real line
         buffers.x[k] = {a.re - b.im, a.im + b.re};
         if (k > 0) buffers.x[n - k] = {a.re + b.im, b.re - a.im};
       }
@@ -363,8 +363,8 @@ void pairs_to_real(T* y, const Place& to, const std::complex<T>* x, const Place&
   });
 }
 
-// The same through memory, for lengths that are not transformed in groups: f(pairs, first line, in, out, their place),
-// as many pairs at a time as a stack of moderate size holds.
+// The same through memory, for lengths that are not transformed in groups. Calls f(pairs, first line, in, out, their
+// place) for as many pairs at a time as fit in a buffer of moderate size.
 template <class T, class F>
 void each_pair(int64_t lines, int64_t n, F f) {
   const int64_t all = (lines + 1) / 2, together = std::min(all, std::max<int64_t>(kLanes<T>, (int64_t{1} << 17) / n));

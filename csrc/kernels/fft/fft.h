@@ -6,14 +6,14 @@
 
 namespace genesis::kernels {
 
-// Views of complex64 or complex128 (`fft`), or of them and their real type. `dim` is the transformed dimension; the
-// others of x and y are equal. Results are multiplied by `scale`.
+// The views are complex64 or complex128 (`fft`), or these and their real dtype. `dim` is the transformed dimension; the
+// other dimensions of x and y are equal. Results are multiplied by `scale`.
 //
 // y[k] = sum over j of x[j] exp(-2 pi i j k / n), or with +i if `inverse`.
 inline constinit Kernel<void(View y, View x, int dim, bool inverse, double scale)> fft;
-// Of real x: the n / 2 + 1 first of them, of which the others are the conjugates.
+// For real x: the first n / 2 + 1 results. The others are their conjugates.
 inline constinit Kernel<void(View y, View x, int dim, double scale)> fft_real;
-// The inverse of that, for real y of any length n along `dim`; x has n / 2 + 1 there.
+// The inverse of fft_real, for real y of any length n along `dim`, where x has n / 2 + 1 elements.
 inline constinit Kernel<void(View y, View x, int dim, double scale)> fft_to_real;
 
 }  // namespace genesis::kernels

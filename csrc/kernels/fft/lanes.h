@@ -1,4 +1,4 @@
-// Vectors that hold one number of each of several lines, and how lines get into them.
+// Vectors that hold one element of each of several lines, and the transposition of lines into them.
 #pragma once
 
 #include <complex>
@@ -26,7 +26,7 @@ using Vector = typename VectorOf<T>::type;
 template <class T>
 constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 
-// A complex number of each line.
+// One complex number per line.
 template <class T>
 struct Z {
   Vector<T> re, im;
@@ -35,7 +35,7 @@ struct Z {
   friend Z operator*(Z a, T b) { return {a.re * b, a.im * b}; }
   Z times(T re_, T im_) const { return {re * re_ - im * im_, re * im_ + im * re_}; }
   Z conj() const { return {re, -im}; }
-  // Times -i; times i if Inverse.
+  // Multiplied by -i, or by i if Inverse.
   template <bool Inverse>
   Z rotated() const {
     if constexpr (Inverse) return {-im, re};
@@ -57,7 +57,7 @@ template <class T, size_t... I>
   odd = __builtin_shufflevector(a, b, (2 * I + 1)...);
 }
 
-// Rows become columns.
+// Transposes rows and columns.
 template <class T>
 [[gnu::always_inline]] inline void transpose(Vector<T> (&r)[kLanes<T>]) {
   constexpr int n = kLanes<T>;
@@ -69,14 +69,14 @@ template <class T>
   }
 }
 
-// Lines of numbers that lie one after another in memory, `used` of them; the other pointers are valid too.
+// Contiguous lines of numbers. `used` of them are in use; the other pointers are valid too.
 template <class T>
 struct Lines {
   T* at[kLanes<T>];
   int used;
 };
 
-// to[i * step] holds number i of each line, for i below n.
+// Stores element i of each line in to[i * step], for i < n.
 template <class T>
 void load(Vector<T>* to, int64_t step, const Lines<const T>& lines, int64_t n) {
   constexpr int w = kLanes<T>;
@@ -104,7 +104,7 @@ void store(const Lines<T>& lines, const Vector<T>* from, int64_t step, int64_t n
     for (int l = 0; l < lines.used; ++l) lines.at[l][i] = from[i * step][l];
 }
 
-// The same for complex numbers of neighbouring lines: those of number i lie one after another at data + i * step.
+// The same for complex numbers of adjacent lines: those with index i are contiguous at data + i * step.
 template <class T>
 void load_across(Z<T>* to, const std::complex<T>* data, int64_t step, int64_t n) {
   constexpr int w = kLanes<T>;

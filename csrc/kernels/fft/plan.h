@@ -1,4 +1,5 @@
-// The transform of a few lines at once, one number of each in a vector: Stockham's algorithm in radices up to 13.
+// The transform of several lines at once, with one element of each per vector: Stockham's algorithm with radices up to
+// 13.
 #pragma once
 
 #include <cmath>
@@ -16,14 +17,14 @@ namespace {
 
 constexpr int kRadices[] = {4, 2, 3, 5, 7, 11, 13};
 
-// exp(-2 pi i k / n), exact for multiples of an eighth of a turn.
+// exp(-2 pi i k / n), exact for multiples of 2 pi / 8.
 inline std::complex<double> root(int64_t k, int64_t n) {
   k %= n;
   const int64_t eighth = 8 * k / n;
   const auto angle = [&](int64_t numerator) {
     return 2 * std::numbers::pi * static_cast<double>(numerator) / static_cast<double>(n);
   };
-  // The nearest quarter turn is taken off before the angle is rounded.
+  // Subtract the nearest multiple of pi / 2 before the angle is rounded.
   const int64_t quarter = (eighth + 1) / 2;
   const double rest = angle(k) - static_cast<double>(quarter) * std::numbers::pi / 2;
   const double exact = 4 * k == quarter * n ? 0 : rest;
@@ -52,7 +53,7 @@ template <class T>
 struct Plan {
   int64_t n;
   std::vector<int> factors;
-  std::vector<std::complex<T>> twiddles;  // of all passes, in the order of their use
+  std::vector<std::complex<T>> twiddles;  // of all passes, in order of use
 
   explicit Plan(int64_t n) : n(n), factors(factors_of(n)) {
     int64_t left = n;
@@ -65,8 +66,8 @@ struct Plan {
   }
 };
 
-// Plans are kept: they are few, and small beside what they transform. Nobody waits for the lock, since in the child of
-// a fork it may be locked for good by a thread that does not exist there: the plan is then made for this call alone.
+// Plans are cached: they are few, and small compared to the data. The lock is only tried, because after a fork, the
+// child may inherit a lock held by a thread that does not exist there; the plan is then created for this call only.
 template <class P>
 std::shared_ptr<const P> plan_of(int64_t n) {
   static constinit std::mutex mutex;
@@ -81,7 +82,7 @@ std::shared_ptr<const P> plan_of(int64_t n) {
   return plan;
 }
 
-// b = the transform of a, of P numbers.
+// b = the transform of P numbers a.
 template <class T, int P, bool Inverse>
 [[gnu::always_inline]] inline void butterfly(const Z<T> (&a)[P], Z<T> (&b)[P]) {
   if constexpr (P == 2) {
@@ -94,7 +95,7 @@ template <class T, int P, bool Inverse>
     b[1] = d + e;
     b[2] = s - t;
     b[3] = d - e;
-  } else {  // a prime: numbers j and P - j have conjugate factors
+  } else {  // an odd prime: elements j and P - j have conjugate factors
     constexpr int half = P / 2;
     static const auto table = [] {
       std::pair<std::vector<T>, std::vector<T>> t;
@@ -147,7 +148,7 @@ void pass(Z<T>* y, const Z<T>* x, int64_t m, int64_t s, const std::complex<T>* t
   }
 }
 
-// Transforms x, with `spare` as scratch memory of the same size; returns where the result is.
+// Transforms x, with `spare` as scratch memory of the same size. Returns the location of the result.
 template <class T, bool Inverse>
 Z<T>* transform(const Plan<T>& plan, Z<T>* x, Z<T>* spare) {
   const std::complex<T>* twiddles = plan.twiddles.data();

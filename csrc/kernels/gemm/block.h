@@ -1,5 +1,5 @@
-// Products of small blocks on one thread, straight on the register tiles: for kernels that interleave
-// products with other work on data in the cache. Also memory that such kernels keep from call to call.
+// Products of small blocks on one thread, computed directly with the register tiles, for kernels that interleave
+// products with other work on cached data; and memory that such kernels reuse between calls.
 #pragma once
 
 #include "core/thread_block.h"
@@ -9,8 +9,8 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// C (m x n) = alpha A @ B + beta C over k. Rows of B and of C are contiguous, b_row and c_row apart. A is row-major
-// with rows a_stride apart, or column-major with columns a_stride apart.
+// C (m x n) = alpha A @ B + beta C with k terms. Rows of B and C are contiguous, with strides b_row and c_row. A is
+// row-major with row stride a_stride, or column-major with column stride a_stride.
 template <class T, Order order>
 void block_product(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t a_stride, const T* b, int64_t b_row,
                    T beta, T* c, int64_t c_row) {
@@ -37,11 +37,11 @@ void block_product(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t
   }
 }
 
-// Memory of the calling thread, handed out piece by piece from the start after each reset(). Contents do not survive
-// that.
+// Memory of the calling thread, allocated in pieces from the start after each reset(), which invalidates earlier
+// pieces.
 class Arena {
  public:
-  // Makes room for pieces of `bytes` in all.
+  // Reserves `bytes` for all pieces together.
   void reset(int64_t bytes) const {
     ThreadBlock& block = thread_block(this);
     block.reserve(bytes);

@@ -1,15 +1,15 @@
-// Matrix products by packed panels and register tiles, after Goto and van de Geijn.
+// Matrix products with packed panels and register tiles, following Goto and van de Geijn.
 //
-// A product goes one of three ways (the first two in gemm/rows.h), each of which cuts C (never k) for the threads:
-//   combine_rows   few rows times a row-major matrix: adds up the rows of the matrix, at the speed of memory;
+// There are three algorithms (the first two in gemm/rows.h). Each divides C among the threads, never k:
+//   combine_rows   few rows times a row-major matrix: adds up the rows of the matrix, at memory bandwidth;
 //   dot_products   few rows times a column-major matrix: nothing is packed, vectors run along k;
-//   tiled_parallel the rest. Vectors run along the columns of C, or of its transpose if that costs less. Per block of
-//                  C and block of k, multiply() covers the block with register tiles (gemm/tile.h).
-// There, an operand is copied into contiguous panels ("packed") only if its strides demand it or if it is read
-// often enough to repay the copy, so small products go straight to the tiles.
+//   tiled_parallel all other cases. Vectors run along the columns of C, or of its transpose if that costs less. For
+//                  each block of C and block of k, multiply() covers the block with register tiles (gemm/tile.h).
+// tiled_parallel copies an operand into contiguous panels ("packs" it) only if its strides require it or if it is read
+// often enough to amortize the copy. Small products use the tiles without packing.
 //
-// An element of C is always summed in the same order, whatever block it falls into and whether or not operands are
-// packed; so the blocks may follow the number of threads while the result does not.
+// The terms of an element of C are always summed in the same order, whatever block it falls into and whether or not
+// operands are packed. The blocks may therefore depend on the number of threads without changing the result.
 #include "kernels/gemm/gemm.h"
 
 #include "kernels/gemm/order.h"
@@ -18,8 +18,8 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// Packing A costs about 1 / n of the product, packing B 1 / m. It pays when strides would scatter the reads over too
-// few cache sets, or the operand is read from beyond L1 (L2, if that is large) again and again.
+// Packing A costs about 1 / n of the product, packing B 1 / m. It pays off if the strides map the rows to few cache
+// sets, or if the operand is read repeatedly from beyond L1 (or L2, if that is large).
 template <class T>
 bool worth_packing_a(const Problem<T>& x) {
   if (x.a.row_stride != 1 && x.a.col_stride != 1) return true;
@@ -32,14 +32,14 @@ template <class T>
 bool worth_packing_b(const Problem<T>& x) {
   if (x.b.col_stride != 1 || (!kFastMasks && x.n % kLanes<T> != 0)) return true;
   const int64_t row_bytes = x.b.row_stride * int64_t{sizeof(T)}, bytes = x.k * x.n * int64_t{sizeof(T)};
-  const bool straddles = x.n > kLanes<T> && row_bytes % kVectorBytes != 0;  // vectors, the borders of cache lines
+  const bool straddles = x.n > kLanes<T> && row_bytes % kVectorBytes != 0;  // vectors cross cache line boundaries
   if (!kLargeCaches) return bytes > 32 << 10 && x.m >= (straddles ? 16 : row_bytes >= 1024 ? 20 : 40);
   if (row_bytes % 4096 == 0 && bytes > 1 << 18) return x.m >= 20;  // all rows would fall into the same cache sets
   if (straddles) return x.m >= 48;
   return bytes > 1 << 20 ? x.m >= 32 : x.m >= 96 && bytes > 1 << 18 && row_bytes >= 4096;
 }
 
-// All of x on this thread, A where it lies.
+// Computes all of x on this thread, with A in place.
 template <class T>
 void tiled(const Problem<T>& x, bool packs_b) {
   constexpr int64_t lanes = kLanes<T>, size = sizeof(T);
@@ -47,14 +47,14 @@ void tiled(const Problem<T>& x, bool packs_b) {
   const Left<T> a{
       x.a.data, x.a.row_stride, x.a.row_stride, x.a.col_stride, even_part(x.m, kMaxRows[panels.width / lanes - 1]),
       false};
-  // The short cut for small products: one block, in place.
+  // Fast path for small products: one block, nothing packed.
   if (!packs_b && x.k <= kDepth && x.k * x.n * size <= kBlockBytes) {
     const Right<T> b{x.b.data, 0, 1, x.b.row_stride, false};
     return multiply(a, b, panels, 0, panels.count, x.m, x.k, target(x, 0, 0));
   }
 
   const int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth)), panel_size = depth * panels.width * size;
-  // Few rows use a panel up at once: packed right before, it is still in L1.
+  // With few rows, a panel is used right after it is packed, while it is still in L1.
   const int64_t bytes = packs_b && x.m <= 96 ? 2 * panel_size : kBlockBytes;
   const int64_t span = std::clamp<int64_t>(bytes / panel_size, 1, panels.count);
   T* const b_packed = packs_b ? packed_b<T>.get(span * panels.width * depth) : nullptr;
@@ -76,8 +76,8 @@ void tiled(const Problem<T>& x, bool packs_b) {
   }
 }
 
-// A large product, by parts of B that fit L3. The threads pack the first part together; then each takes blocks of rows
-// of C, packs that part of A, multiplies it by all of the part of B, and packs its share of the next part.
+// A large product, over parts of B that fit in L3. The threads pack the first part together. Then each thread takes
+// blocks of rows of C, packs the rows of A, multiplies them by the part of B, and packs its share of the next part.
 template <class T>
 void tiled_packed(const Problem<T>& x) {
   constexpr int64_t lanes = kLanes<T>, size = sizeof(T);
@@ -86,14 +86,15 @@ void tiled_packed(const Problem<T>& x) {
   const int64_t passes = ceil_div(x.k, kDepth), depth = ceil_div(x.k, passes);
   const int64_t span = std::clamp<int64_t>(kPackedBytes / (depth * panels.width * size), 1, panels.count);
   const int64_t parts = ceil_div(panels.count, span) * passes;
-  // As many blocks for each thread; of rows, and of columns too if they would be too low for that.
+  // The same number of blocks for each thread. Blocks are ranges of rows; if these would be too low, the columns are
+  // split as well.
   const int64_t block_rows = threads == 1 ? kBlockRows : kSharedRows;
   const int64_t blocks = ceil_div(ceil_div(x.m, block_rows), threads) * threads;
   const int64_t row_blocks = std::clamp<int64_t>(x.m / (4 * height), 1, blocks);
   const int64_t col_blocks = std::min(span, ceil_div(blocks, row_blocks)), tasks = row_blocks * col_blocks;
 
   struct Part {
-    int64_t first, end, p, depth;  // panels and what of k
+    int64_t first, end, p, depth;  // panels, and range of k
     T* packed;
   };
   const int64_t part_size = span * panels.width * depth;

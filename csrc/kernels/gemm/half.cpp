@@ -1,19 +1,19 @@
-// Products of half-precision matrices: widened to float32 where they are packed, rounded once, after the last step of
-// k.
+// Products of half-precision matrices. Operands are widened to float32 during packing; results are rounded once, after
+// the last step of k.
 //
-// The tiles accumulate in a block of float32 that stays in the cache. Both operands are always packed, since that is
-// where they are widened: B once for all rows of C, A once for each span of columns.
+// The tiles accumulate in a block of float32 that stays in the cache. Both operands are always packed, because packing
+// widens them: B once for all rows of C, A once for each span of columns.
 #include "kernels/gemm/rows.h"
 
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 constexpr int64_t kHalfRows = 96;   // rows of C in a block
-constexpr int64_t kHalfPanels = 8;  // least panels of B in a span, if B is packed over all of k
+constexpr int64_t kHalfPanels = 8;  // minimum number of panels of B in a span, if B is packed over all of k
 
 const Scratch<float> block_sums;
 
-// C = sums + beta * D, rounded; the sums are those of x, in rows of `pitch` elements, and are spoilt.
+// C = sums + beta * D, rounded. The sums of x have rows of `pitch` elements and are overwritten.
 template <class S>
 void round_block(Problem<float, S> x, float* sums, int64_t pitch) {
   if (x.c_col == 1 && (x.beta == 0 || x.d.col_stride == 1)) {
@@ -30,7 +30,7 @@ void round_block(Problem<float, S> x, float* sums, int64_t pitch) {
     for (int64_t i = 0; i < x.m; ++i) finish(x, i, j, sums + i * pitch + j, 1);
 }
 
-// All columns of x, which are one span, on this thread.
+// Computes all columns of x, which form one span, on this thread.
 template <class S>
 void tiled_span(const Problem<float, S>& x, int64_t vectors, int64_t depth, int64_t block_rows, bool once) {
   const Panels<float> panels(x.n, std::min(vectors, ceil_div(x.n, kLanes<float>)));
@@ -64,7 +64,7 @@ void tiled(const Problem<float, S>& x) {
   const int64_t vectors = std::min<int64_t>(kPackedVectors, ceil_div(x.n, lanes)), width = vectors * lanes;
   const int64_t height = kMaxRows[vectors - 1], block_rows = ceil_div(kHalfRows, height) * height;
   const int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth));
-  const bool once = x.m <= block_rows;  // B need not stay: one block of k at a time
+  const bool once = x.m <= block_rows;  // B is not reused: pack one block of k at a time
   const int64_t span = once ? kBlockBytes / (depth * width * size) : kPackedBytes / (x.k * width * size);
   const int64_t step = std::max(span, once ? 1 : kHalfPanels) * width, parts = ceil_div(x.n, step);
   for (int64_t part = 0; part < parts; ++part)
@@ -75,7 +75,7 @@ template <class S>
 void half_gemm(const Problem<float, S>& problem) {
   Problem<float, S> x = problem;
   if (gemm_by_rows(x)) return;
-  // Vectors run along the longer side, unless that is the one to waste lanes.
+  // Vectors run along the longer side, unless that side wastes more lanes.
   auto waste = [](int64_t n) { return static_cast<double>(ceil_div(n, kLanes<float>) * kLanes<float>) / n; };
   const bool transposes = x.n < 2 * kLanes<float> && x.m > x.n && waste(x.m) < waste(x.n);
   cut_for_threads(transposes ? x.transposed() : x, true, true, tiled<S>);

@@ -1,4 +1,4 @@
-// Matrix products of integers: plain loops, wrapping around on overflow.
+// Matrix products of integers: plain loops that wrap around on overflow.
 #pragma once
 
 #include "core/view.h"

@@ -1,4 +1,4 @@
-// The innermost pieces of gemm.cpp beside the register tile (gemm/tile.h): vectors of the instruction set that the
+// The building blocks of gemm.cpp besides the register tile (gemm/tile.h): vectors of the instruction set that the
 // including file is compiled for, packing, and the dot-product tile. Everything is a template on float or double.
 #pragma once
 
@@ -48,7 +48,7 @@ Vec<T> broadcast(T x) {
   return x - Vec<T>{};
 }
 
-// Writes an aligned vector around the cache (see elementwise/stream.h).
+// Writes an aligned vector with a non-temporal store (see elementwise/stream.h).
 template <class T>
 void stream_vector(T* p, Vec<T> v) {
 #if defined(__AVX512F__)
@@ -62,7 +62,7 @@ void stream_vector(T* p, Vec<T> v) {
 #endif
 }
 
-// Which lanes of a vector exist in memory: the first `count`, or those from `first` to before `end`.
+// The lanes of a vector that exist in memory: the first `count`, or [first, end).
 #if defined(__AVX512F__)
 constexpr bool kFastMasks = true;
 template <class T>
@@ -95,7 +95,7 @@ inline __m256 fma(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c
 inline __m256d fma(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
 inline __m256 load(const float* p, Mask<float> mask) { return _mm256_maskload_ps(p, mask.bits); }
 inline __m256d load(const double* p, Mask<double> mask) { return _mm256_maskload_pd(p, mask.bits); }
-// Masked stores are microcode on AMD's processors: the first lanes go by halves.
+// Masked stores are microcode on AMD processors, so leading lanes are stored in halves, quarters, ...
 inline void store(float* p, __m256 v, Mask<float> mask) {
   if (mask.first != 0) return _mm256_maskstore_ps(p, mask.bits, v);
   if (mask.end & 8) return _mm256_storeu_ps(p, v);
@@ -137,7 +137,7 @@ V fma(V a, V b, V c) {
   return a * b + c;
 }
 #endif
-// Without a loop: the number of lanes is small, and a vector that a variable indexes would be kept in memory.
+// Unrolled, because the compiler would keep a vector with a variable index in memory.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> load(const T* p, Mask<T> mask) {
   Vec<T> v{};
@@ -167,7 +167,7 @@ template <class T, int unit, bool upper>
   }(std::make_integer_sequence<int, kLanes<T>>{});
 }
 
-// The vector whose 128-bit pieces start at rows[0], rows[quad], rows[2 * quad]...
+// The vector whose 128-bit pieces start at rows[0], rows[quad], rows[2 * quad], ...
 template <class T>
 [[gnu::always_inline]] inline Vec<T> load_pieces(const T* const* rows, int64_t offset) {
   constexpr int quad = kQuad<T>;
@@ -186,7 +186,7 @@ template <class T>
 #endif
 }
 
-// out[q] holds rows[0][offset + q], rows[1][offset + q], ... for the kQuad columns q from offset on.
+// out[q] receives rows[0][offset + q], rows[1][offset + q], ... for 0 <= q < kQuad.
 template <class T>
 [[gnu::always_inline]] inline void transpose(const T* const* rows, int64_t offset, Vec<T>* out) {
   const Vec<T> x0 = load_pieces(rows, offset), x1 = load_pieces(rows + 1, offset);
@@ -204,7 +204,7 @@ template <class T>
   }
 }
 
-// The pointers to `count` rows; those missing to fill a vector repeat the last, so that they can be read in vain.
+// Pointers to `count` rows, padded to a full vector by repeating the last one, so that all of them can be read.
 template <class T>
 struct Rows {
   const T* at[kLanes<T>];
@@ -213,7 +213,7 @@ struct Rows {
   }
 };
 
-// Copies rows of `count` elements, at least a vector; the last vector overlaps the one before.
+// Copies rows of `count` elements, at least one vector. The last vector overlaps the previous one.
 template <class T, int vectors = 1>
 void copy_rows(const T* src, int64_t src_row, T* dst, int64_t dst_row, int64_t rows, int64_t count) {
   constexpr int lanes = kLanes<T>;
@@ -228,15 +228,14 @@ void copy_rows(const T* src, int64_t src_row, T* dst, int64_t dst_row, int64_t r
   }
 }
 
-// Packs k x count elements, src[i * stride + p * k_stride], into panels of `width` lanes, one after another: panel t
-// holds lanes t * width and on, step p of k at dst + t * width * k + p * width. Lanes that the last panel misses are
-// undefined. Whole vectors are stored where they spill over steps that are yet to be written: masked stores are slow on
-// AMD.
+// Packs k x count elements, src[i * stride + p * k_stride], into consecutive panels of `width` lanes: panel t starts at
+// lane t * width and stores step p of k at dst + t * width * k + p * width. Lanes beyond `count` are undefined. Full
+// vectors may spill into steps that are written later, because masked stores are slow on AMD.
 template <class T>
 void pack(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t k, T* dst, int64_t width) {
   constexpr int lanes = kLanes<T>, quad = kQuad<T>;
-  const int64_t whole = std::max<int64_t>(0, k - (lanes - 1) / width);  // steps of a panel that a vector fits into
-  if (stride == 1) {  // along the lanes; a few steps at a time, whose cache lines are still there for the next panel
+  const int64_t whole = std::max<int64_t>(0, k - (lanes - 1) / width);  // steps of a panel at which a full vector fits
+  if (stride == 1) {  // contiguous lanes: a few steps at a time, so that their cache lines are reused by the next panel
     constexpr int64_t steps = 16, line = 64 / sizeof(T);
     for (int64_t begin = 0; begin < k; begin += steps)
       for (int64_t t = 0; t < count; t += width) {
@@ -283,7 +282,7 @@ void pack(const T* src, int64_t stride, int64_t k_stride, int64_t count, int64_t
   }
 }
 
-// C = x + beta * D, both with any strides, x being a tile in a buffer with rows of `stride` elements.
+// C = x + beta * D, where C and D have any strides and x is a tile in a buffer with row stride `stride`.
 template <class T>
 void scatter(const T* x, int64_t stride, int64_t rows, int64_t cols, T beta, GemmMatrix<T> d, T* c, int64_t c_row,
              int64_t c_col) {
@@ -294,7 +293,7 @@ void scatter(const T* x, int64_t stride, int64_t rows, int64_t cols, T beta, Gem
     const Rows<T> source(x + i * stride, stride, filled);
     int64_t j = 0;
     if (c_row == 1 && (beta == 0 || d.row_stride == 1)) {
-      for (; j < cols; j += quad) {  // the buffer is whole vectors wide: reading past cols is harmless
+      for (; j < cols; j += quad) {  // the buffer is padded to full vectors, so reading past cols is safe
         Vec<T> column[quad];
         transpose(source.at, j, column);
         for (int64_t q = 0; q < std::min<int64_t>(quad, cols - j); ++q) {
@@ -338,7 +337,8 @@ void dot_tile(int64_t k, const T* a, int64_t a_row, const T* const* b, T (*out)[
   }
 #pragma GCC unroll 8
   for (int i = 0; i < rows; ++i) {
-    // Adding interleaved halves leaves, in each 128 bits, part of the four (two, for double) sums side by side.
+    // Adding interleaved halves leaves partial sums of the four (for double, two) results side by side in each 128
+    // bits.
     auto fold = [](Vec<T> x, Vec<T> y) { return interleave<T, 1, false>(x, y) + interleave<T, 1, true>(x, y); };
     Vec<T> part[2] = {fold(sum[i][0], sum[i][1]), fold(sum[i][2], sum[i][3])};
     if constexpr (quad == 4)

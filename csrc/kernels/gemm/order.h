@@ -1,14 +1,15 @@
-// In which order a product sums, so that a plan may replace it by another one that gives the same bits.
+// The order of summation of a product, which lets a plan replace it by another product with bitwise identical results.
 #pragma once
 
 #include "kernels/gemm/gemm.h"
 
 namespace genesis::kernels {
 
-// An element of C that is a sum over at most so many steps is rounded like a product, then an addition of D.
+// Up to this many terms, an element of C is rounded as a product followed by an addition of D.
 inline constexpr int64_t kOneSum = 384;
 
-// Whether tiles compute it: the sum of an element then depends on k alone, not on the shape and strides of operands.
+// Whether the product is computed with tiles. The order of summation then depends on k only, not on the shape and
+// strides of the operands.
 inline constinit Kernel<bool(int64_t m, int64_t n, int64_t k, GemmMatrix<float> a, GemmMatrix<float> b)> sgemm_in_tiles;
 inline constinit Kernel<bool(int64_t m, int64_t n, int64_t k, GemmMatrix<double> a, GemmMatrix<double> b)>
     dgemm_in_tiles;

@@ -1,4 +1,5 @@
-// Matrix products of few rows, which need no tiles, and the way in: what gemm.cpp and gemm/half.cpp do first.
+// Products with few rows, which need no tiles, and the choice of algorithm, which gemm.cpp and gemm/half.cpp make
+// first.
 #pragma once
 
 #include <array>
@@ -9,18 +10,18 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kStrip = 1024;    // most columns of combine_rows at once
-constexpr int64_t kSums = 4096;     // and most sums
-constexpr int64_t kRun = 1024;      // elements of a half-precision line that are widened at once
-constexpr int64_t kTileDepth = 32;  // most of k that makes a small product
+constexpr int64_t kStrip = 1024;    // maximum number of columns in one pass of combine_rows
+constexpr int64_t kSums = 4096;     // maximum number of sums in that pass
+constexpr int64_t kRun = 1024;      // elements of a half-precision line that are widened at a time
+constexpr int64_t kTileDepth = 32;  // maximum k of a small product
 constexpr int kDotRows = kVectorBytes == 64 ? 6 : 2;
 
 // ----- Few rows -----
 
-// Writes n columns of row i of C, from column j on.
+// Writes n columns of row i of C, starting at column j.
 template <class T, class S>
 void finish(const Problem<T, S>& x, int64_t i, int64_t j, const T* sums, int64_t n) {
-  const T alpha = x.alpha, beta = x.beta;  // for all the compiler knows, C may overlap x
+  const T alpha = x.alpha, beta = x.beta;  // copied because C might alias x
   const S* const d = x.d.data + i * x.d.row_stride + j * x.d.col_stride;
   S* const c = x.c + i * x.c_row + j * x.c_col;
   const auto write = [=](auto c_step, auto d_step) {
@@ -49,7 +50,7 @@ void add_rows(const S* a, int64_t a_step, const T* b, int64_t b_step, int64_t co
   if (j < cols) column(j, [mask = Mask<T>(cols - j)](const T* p) { return load(p, mask); });
 }
 
-// At most kSums / kLanes rows, and B row-major: adds up the rows of B, which are read in long stretches.
+// For at most kSums / kLanes rows and a row-major B: adds up the rows of B, reading long contiguous ranges.
 template <class T, class S>
 void combine_rows(const Problem<T, S>& x) {
   constexpr bool widened = !std::is_same_v<T, S>;
@@ -81,7 +82,7 @@ void combine_rows(const Problem<T, S>& x) {
   });
 }
 
-// At most kDotRows * 6 rows, and B column-major: vectors run along k.
+// For at most kDotRows * 6 rows and a column-major B: vectors run along k.
 template <class T, class S>
 void dot_products(const Problem<T, S>& x) {
   constexpr bool widened = !std::is_same_v<T, S>;
@@ -125,9 +126,9 @@ void dot_products(const Problem<T, S>& x) {
   });
 }
 
-// ----- The way in -----
+// ----- Choice of algorithm -----
 
-// Element by element: for products so small that nothing else pays.
+// Element by element, for products too small for anything else to pay off.
 template <class T, class S>
 void plain(const Problem<T, S>& x) {
   for (int64_t i = 0; i < x.m; ++i)
@@ -140,12 +141,12 @@ void plain(const Problem<T, S>& x) {
     }
 }
 
-// About how many cycles tiles of at most `most` vectors take along the columns of C, to compare them with the
-// transposed problem.
+// An estimate of the cycles for tiles of at most `most` vectors along the columns of C, to compare with the transposed
+// problem.
 template <class T, class S>
 double tiled_cost(const Problem<T, S>& x, int most = kMaxVectors) {
-  // A row of a tile takes half a cycle per vector, if it is not bound by its loads: one, and a share of B's, of which
-  // hardly two go into a cycle.
+  // A row of a tile takes half a cycle per vector unless loads limit it: one load for A and a share of the loads of B,
+  // at barely two per cycle.
   const int64_t vectors = ceil_div(x.n, kLanes<T>), rest = vectors % most;
   double row = 0.5 * static_cast<double>(vectors - rest);
   if (rest > 0)
@@ -156,7 +157,7 @@ double tiled_cost(const Problem<T, S>& x, int most = kMaxVectors) {
   return cycles;
 }
 
-// The same for `dot_products`: each result is a sum over vectors, whose lanes are summed in the end.
+// The same for `dot_products`: each result is a sum over vectors, followed by a horizontal sum.
 template <class T, class S>
 double dot_cost(const Problem<T, S>& x) {
   return static_cast<double>(x.m * x.n) * (0.5 * static_cast<double>(x.k) / kLanes<T> + 8);
@@ -164,12 +165,12 @@ double dot_cost(const Problem<T, S>& x) {
 
 enum class Way { Plain, Dots, DotsTransposed, Rows, RowsTransposed, Tiles };
 
-// How a product with at least one element is computed. Strides of axes of length 1 are made plain first.
+// Chooses the algorithm for a product with at least one element. Strides of axes of length 1 are normalized first.
 template <class T, class S>
 Way way_of(Problem<T, S>& x) {
   if (x.alpha == 0) x.k = 0;
   if (x.m * x.n * x.k <= 16) return Way::Plain;
-  // The stride of an axis of length 1 means nothing: call it contiguous.
+  // The stride of an axis of length 1 has no effect: treat it as contiguous.
   if (x.m == 1) x.a.row_stride = 1, x.c_row = 1;
   if (x.n == 1) x.b.col_stride = 1, x.c_col = 1;
   if (x.k == 1) x.a.col_stride = x.b.row_stride = 1;
@@ -177,14 +178,14 @@ Way way_of(Problem<T, S>& x) {
   const Problem<T, S> y = x.transposed();
   const double tiles = std::min(tiled_cost(x), tiled_cost(y));
 
-  // Dot products: of few enough rows that summing up the vectors costs less than packing B would. If A is not
-  // contiguous along k it must be small beside B, for it will be copied.
+  // Dot products: for so few rows that the horizontal sums cost less than packing B. If A is not contiguous along k, it
+  // must be small compared to B because it is copied.
   const int64_t few = std::max<int64_t>(1, kDotRows * std::min<int64_t>(6, x.k / (2 * kLanes<T>)));
   auto suits_dot = [&](const Problem<T, S>& y) {
     return y.m <= few && y.b.row_stride == 1 && (y.b.col_stride != 1 || y.n == 1) &&
            (y.a.col_stride == 1 || y.n >= 8 * y.m) && (y.m == 1 || dot_cost(y) < tiles);
   };
-  // Sums of rows: the more there are the better are tiles, unless they would fetch B from afar in short pieces.
+  // Sums of rows: tiles win as the number of rows grows, unless they would read short pieces of B from distant memory.
   constexpr int64_t kFew = kLargeCaches ? 4 : 16;
   auto suits_rows = [&](const Problem<T, S>& y) {
     return y.b.col_stride == 1 && (y.m == 1 || (y.m <= kFew && y.n >= 256 && y.k * y.n * int64_t{sizeof(S)} > 1 << 20));
@@ -195,7 +196,8 @@ Way way_of(Problem<T, S>& x) {
   return suits_rows(y) ? Way::RowsTransposed : Way::Tiles;
 }
 
-// True if x is done: empty, tiny, or of few rows or columns. If not, its strides have been made plain.
+// Returns true if x is done: it was empty, tiny, or had few rows or columns. Otherwise its strides have been
+// normalized.
 template <class T, class S>
 bool gemm_by_rows(Problem<T, S>& x) {
   if (x.m == 0 || x.n == 0) return true;
@@ -210,7 +212,7 @@ bool gemm_by_rows(Problem<T, S>& x) {
   return true;
 }
 
-// Whether x fits one tile, with a B that is cheap to copy if it must be.
+// Whether x fits in one tile, with a B that is cheap to copy if necessary.
 template <class T>
 bool fits_tile(const Problem<T>& x) {
   const int64_t vectors = ceil_div(x.n, kLanes<T>);
@@ -218,7 +220,7 @@ bool fits_tile(const Problem<T>& x) {
          (x.m == 1 || x.a.row_stride == 1 || x.a.col_stride == 1) && (x.n == 1 || x.c_col == 1);
 }
 
-// Products [begin, end) of matrices that fit a tile: which one is decided once for all of them.
+// Products [begin, end) of matrices that fit in a tile. The tile is selected once for all of them.
 template <class T>
 void batched_tiles(int64_t begin, int64_t end, const Problem<T>& x, int64_t a_step, int64_t b_step, int64_t c_step) {
   constexpr int64_t lanes = kLanes<T>, width = kMaxVectors * lanes;
@@ -249,15 +251,15 @@ void batched_tiles(int64_t begin, int64_t end, const Problem<T>& x, int64_t a_st
   }
 }
 
-// c[r][0..n) = alpha * factor[r] * b[0..n) for `rows` rows, written around the cache from where they are computed.
-// A line of memory is written whole or, at the ends of a row, by ordinary stores; so rows start alike within a line.
+// c[r][0..n) = alpha * factor[r] * b[0..n) for `rows` rows, written with non-temporal stores. Only full cache lines are
+// streamed; the ends of a row use ordinary stores. All rows must have the same alignment within a cache line.
 template <int rows, class T>
 void stream_outer_rows(T* c, int64_t c_row, T alpha, const T* factors, int64_t factor_step, const T* b, int64_t n) {
   constexpr int64_t line = 64 / int64_t{sizeof(T)};
   Vec<T> factor[rows];
   for (int r = 0; r < rows; ++r) factor[r] = broadcast(factors[r * factor_step]);
   const Vec<T> scale = broadcast(alpha);
-  // As the tiles do it: the sum starts at +0.
+  // The sum starts at +0, as in the tiles.
   auto product = [&](int r, Vec<T> v) __attribute__((always_inline)) { return scale * (factor[r] * v + Vec<T>{}); };
   auto ordinary = [&](int64_t from, int64_t to) {
     for (; from < to; from += kLanes<T>) {
@@ -278,8 +280,8 @@ void stream_outer_rows(T* c, int64_t c_row, T alpha, const T* factors, int64_t f
   ordinary(end, n);
 }
 
-// Products of a column and a row each, n columns wide and more than the cache holds: memory is written once and never
-// read. Four rows at a time are a tenth faster than one (measured on AMD's fifth generation).
+// Outer products that exceed the cache: memory is written once and never read. Four rows at a time are 10 % faster than
+// one (measured on Zen 5).
 template <class T>
 void outer_products(int64_t batch, const Problem<T>& x, int64_t a_step, int64_t b_step, int64_t c_step) {
   const bool alike = x.c_row * int64_t{sizeof(T)} % 64 == 0;
@@ -306,7 +308,7 @@ bool suits_outer_products(int64_t batch, const Problem<T>& x) {
 
 template <class T, class S, class Gemm>
 void gemm_batched(int64_t batch, Problem<T, S> x, int64_t a_step, int64_t b_step, int64_t c_step, Gemm gemm) {
-  // Matrices stacked over one B are one tall matrix.
+  // Matrices stacked over a shared B form one tall matrix.
   if (b_step == 0 && a_step == x.m * x.a.row_stride && c_step == x.m * x.c_row) {
     x.m *= batch;
     return gemm(x);
@@ -315,7 +317,7 @@ void gemm_batched(int64_t batch, Problem<T, S> x, int64_t a_step, int64_t b_step
   if constexpr (std::is_same_v<T, S>) {
     if (suits_outer_products(batch, x)) return outer_products(batch, x, a_step, b_step, c_step);
     if (fits_tile(x)) {
-      const int64_t grain = kTaskWork / std::max<int64_t>(512, work);  // a tile takes its time to begin and to end
+      const int64_t grain = kTaskWork / std::max<int64_t>(512, work);  // entering and leaving a tile has a fixed cost
       return parallel_for(batch, grain,
                           [&](int64_t begin, int64_t end) { batched_tiles(begin, end, x, a_step, b_step, c_step); });
     }
@@ -327,7 +329,7 @@ void gemm_batched(int64_t batch, Problem<T, S> x, int64_t a_step, int64_t b_step
       gemm(y);
     }
   };
-  // Large matrices are cut by gemm itself, unless there are enough of them to go round.
+  // gemm itself parallelizes large matrices, unless there are enough of them to occupy the threads.
   if (batch < 4 * get_num_threads() && work > 8 * kTaskWork) return run(0, batch);
   parallel_for(batch, std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work)), run);
 }

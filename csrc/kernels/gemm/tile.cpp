@@ -9,7 +9,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// How many steps of k are unrolled. Narrow vectors do not hide the pointer arithmetic, least of all when another thread
+// How many steps of k are unrolled. Narrow vectors do not hide the pointer arithmetic, especially if another thread
 // shares the core.
 constexpr int kSteps = kVectorBytes == 32 ? 4 : 1;
 

@@ -15,12 +15,12 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int64_t kChecked = 1024;  // indices checked before they are used: they stay in cache
+constexpr int64_t kChecked = 1024;  // indices checked at a time before they are used, while they stay in the cache
 
-constexpr int64_t kInRegisters = 1024;  // bytes of a row of sums that are worth several passes over its terms
+constexpr int64_t kInRegisters = 1024;  // bytes up to which a row of sums is computed in several passes over its terms
 
-// How wide the registers are, in bytes. The compiler would copy 64 bytes by 16 with AVX2, and keep a vector that takes
-// two registers in memory.
+// The width of the registers in bytes. With AVX2, the compiler would copy 64 bytes in pieces of 16, and keep a vector
+// that takes two registers in memory.
 #if defined(__AVX512F__)
 constexpr int64_t kVector = 64;
 #elif defined(__AVX__)
@@ -29,11 +29,11 @@ constexpr int64_t kVector = 32;
 constexpr int64_t kVector = 16;
 #endif
 
-// Three views of one shape: the tensor that is indexed (which stands still along the indexed dimension, where the
-// index moves it by `step`), the index, and what is moved. Dimensions that all three walk evenly are merged.
+// Three views of one shape: the indexed tensor (with stride 0 along the indexed dimension, where the index advances it
+// by `step`), the index, and the moved elements. Dimensions that all three traverse uniformly are merged.
 struct Walk {
   int ndim = 0;
-  int dim = -1;  // which one is indexed
+  int dim = -1;  // the indexed dimension
   int64_t step = 0;
   int64_t total = 1;
   int64_t shape[kMaxDims];
@@ -76,7 +76,7 @@ struct Offsets {
   }
 };
 
-// Whether n indices lie in [0, size).
+// Whether n indices are in [0, size).
 bool all_inside(const int64_t* index, int64_t si, int64_t n, int64_t size) {
   uint64_t outside = 0;
   if (si == 1)
@@ -87,8 +87,8 @@ bool all_inside(const int64_t* index, int64_t si, int64_t n, int64_t size) {
   return outside == 0;
 }
 
-// Rows of elements, each with an index of its own: how far the next element and the next row are in the tensor that is
-// indexed (without what the index adds), in the index and in what is moved.
+// Rows of elements, each with its own index, and the strides of elements and rows in the indexed tensor (without the
+// contribution of the index), in the index and in the moved elements.
 struct Block {
   int64_t rows, columns;
   Offsets row, column;
@@ -121,7 +121,7 @@ void gather_block(T* out, const T* x, int64_t step, const int64_t* index, const 
   }
 }
 
-// A call of memcpy takes as long as a short row.
+// A call of memcpy takes as long as copying a short row.
 void copy_row(char* to, const char* from, int64_t bytes) {
   if (bytes < 16 || bytes > 256) {
     std::memcpy(to, from, static_cast<size_t>(bytes));
@@ -138,10 +138,10 @@ void copy_row(char* to, const char* from, int64_t bytes) {
   else pieces(std::integral_constant<int64_t, 16>{});
 }
 
-// How far ahead of their use rows are fetched: they may lie far apart, unless the whole table stays close.
+// How many rows ahead to prefetch: rows may be far apart, unless the table fits in the cache.
 int64_t rows_ahead(int64_t table_bytes) { return table_bytes > 1 << 18 ? 12 : INT64_MAX / 2; }
 
-// Whole rows: out[i] = x[index[i]], all of them contiguous.
+// Complete rows: out[i] = x[index[i]], all contiguous.
 template <class T>
 bool gather_rows(const Walk& w, T* out, const T* x, int64_t size, const int64_t* index) {
   const int64_t ahead = rows_ahead(size * w.step * int64_t{sizeof(T)});
@@ -164,7 +164,7 @@ bool gather_rows(const Walk& w, T* out, const T* x, int64_t size, const int64_t*
 template <class T>
 bool gather_typed(const View& out, const View& x, const View& index, int dim) {
   Walk w(x, out, index, dim);
-  while (w.ndim > 1 && w.shape[w.ndim - 1] == 1) --w.ndim;  // one index for each row: the rows are the loop
+  while (w.ndim > 1 && w.shape[w.ndim - 1] == 1) --w.ndim;  // one index per row: loop over the rows
   const int last = w.ndim - 1;
   const int64_t size = x.shape[dim];
   if (w.ndim == 2 && w.dim == 0 && w.index[1] == 0 && w.x[1] == 1 && w.moved[1] == 1)
@@ -180,7 +180,7 @@ bool gather_typed(const View& out, const View& x, const View& index, int dim) {
       o.step(w, d, at[d]);
     }
     while (begin < end) {
-      // A piece of a row, or several whole rows.
+      // Part of a row, or several complete rows.
       const int64_t n = std::min({w.shape[last] - at[last], end - begin, w.index[last] == 0 ? INT64_MAX : kChecked});
       Block block{1, n, {}, {}};
       block.column.step(w, last, 1);
@@ -211,7 +211,7 @@ bool gather_typed(const View& out, const View& x, const View& index, int dim) {
   return good;
 }
 
-// Sums of `vectors` vectors from each of the rows, times `scale`: they stay in registers while their terms are read.
+// Sums `vectors` vectors of each of the rows, times `scale`, in registers.
 template <int vectors, class T>
 [[gnu::always_inline]] inline void sum_piece(T* to, const T* table, int64_t step, const int64_t* index, int64_t size,
                                              T scale) {
@@ -231,7 +231,7 @@ template <int vectors, class T>
   std::memcpy(to, sum, sizeof sum);
 }
 
-// A row of sums. The last piece may overlap the one before: the same sums are written twice.
+// Computes a row of sums. The last piece may overlap the previous one and writes the same sums again.
 template <class T>
 void sum_row(T* to, const T* table, int64_t step, const int64_t* index, int64_t size, int64_t width, T scale) {
   constexpr int64_t lanes = kVector / sizeof(T);
@@ -300,7 +300,7 @@ struct Mul {
     else return a * b;
   }
 };
-// A NaN on either side stays, as in every maximum.
+// NaN in either operand propagates, as in every maximum.
 struct Max {
   template <class T>
   static T apply(T a, T b) {
@@ -333,20 +333,20 @@ void combine_row(T* x, int64_t sx, const T* src, int64_t ss, int64_t n) {
   }
 }
 
-// Rows with one index each: strides of the rows, and of the elements of a row.
+// Rows with one index each: the strides of rows and of the elements of a row.
 struct Rows {
   int64_t width;
-  Offsets row, column;  // row.x: a step of the index
+  Offsets row, column;  // row.x: stride of the index
 };
 
-// How elements of one type are combined. The walks below know only their size: they are compiled once, not for each
-// type and operation.
+// How elements of one type are combined. The loops below only know the element size, so they are compiled once instead
+// of for each type and operation.
 struct Combiner {
-  // A row of n elements.
+  // Combines a row of n elements.
   void (*row)(void* x, int64_t sx, const void* src, int64_t ss, int64_t n);
-  // Of rows with one index each, `count` that are chosen by their numbers.
+  // Combines `count` rows with one index each, selected by their numbers.
   void (*rows)(void* x, const int64_t* index, const void* src, const Rows& rows, const int64_t* chosen, int64_t count);
-  // Each element of a block goes as many steps away as its index says.
+  // Combines each element of a block at the position given by its index.
   void (*each)(void* x, int64_t step, const int64_t* index, const void* src, const Block& block);
   int64_t item;
 };
@@ -379,9 +379,9 @@ constexpr Combiner combiner_of{
     },
     sizeof(T)};
 
-// Whole rows share an index (index_add, embedding): each thread owns a range of destinations, reads the whole index and
-// takes what falls into its range. The range is small enough to stay in cache while it is filled. To read the index for
-// a range costs as much as to add a few elements of each row, so short rows make few ranges.
+// For complete rows that share an index (index_add, embedding): each thread owns a range of destinations, reads the
+// whole index, and processes the rows in its range. The range is small enough to stay in the cache while it is filled.
+// Reading the index once per range costs as much as adding a few elements of each row, so short rows use few ranges.
 bool scatter_rows(const Walk& w, const Combiner& combine, const View& x, int64_t size, const View& src,
                   const int64_t* index, bool check, bool clear) {
   const int64_t n = w.shape[0], width = w.shape[1];
@@ -400,7 +400,7 @@ bool scatter_rows(const Walk& w, const Combiner& combine, const View& x, int64_t
       int64_t count = 0;
       for (int64_t j = first; j < std::min(n, first + 256); ++j) {
         const int64_t at = index[j * w.index[0]];
-        chosen[count] = j;  // kept only if the next line moves on: no branch to mispredict
+        chosen[count] = j;  // overwritten unless the next line advances: avoids branch mispredictions
         count += at >= begin && at < end;
       }
       combine.rows(to, index, from, rows, chosen, count);
@@ -409,13 +409,13 @@ bool scatter_rows(const Walk& w, const Combiner& combine, const View& x, int64_t
   return true;
 }
 
-// An index of its own for each element. What differs in any other dimension than the indexed one goes elsewhere, so
-// the work is cut along those.
+// One index per element. Elements that differ in another dimension than the indexed one have different destinations, so
+// the work is split along those dimensions.
 bool scatter_elements(const Walk& w, const Combiner& combine, const View& x, int64_t size, const View& src,
                       const int64_t* index, bool check) {
   const int inner = w.ndim - 1;
-  const bool columns = w.dim != inner;           // the innermost dimension is not the indexed one
-  const int down = columns ? w.dim : inner - 1;  // from row to row of a block, if there are any
+  const bool columns = w.dim != inner;           // whether the innermost dimension is not the indexed one
+  const int down = columns ? w.dim : inner - 1;  // the dimension of the rows of a block, if any
   const int64_t n = w.shape[w.dim];
   const int64_t width = columns ? w.shape[inner] : 1;
   const int64_t strip = columns ? std::min(width, std::max<int64_t>(64, kGrain / n)) : 1;
@@ -424,7 +424,7 @@ bool scatter_elements(const Walk& w, const Combiner& combine, const View& x, int
   for (int d = 0; d < w.ndim; ++d)
     if (d != w.dim && !(columns && d == inner)) outer *= w.shape[d];
   std::atomic<bool> good = true;
-  constexpr int64_t kStep = int64_t{1} << 20;  // after which Ctrl-C is asked for
+  constexpr int64_t kStep = int64_t{1} << 20;  // elements between checks for Ctrl-C
   parallel_for(outer * strips, std::max<int64_t>(1, kGrain / (n * strip)), [&](int64_t begin, int64_t end) {
     int64_t taken = 0;
     for (int64_t u = begin; u < end; u += taken) {
@@ -437,7 +437,7 @@ bool scatter_elements(const Walk& w, const Combiner& combine, const View& x, int
       }
       const int64_t first = u % strips * strip;
       if (columns) o.step(w, inner, first);
-      // A strip with all its places along the indexed dimension, or the rows up to where the next dimension turns.
+      // A strip with all its positions along the indexed dimension, or the rows up to the end of the next dimension.
       Block block{1, columns ? std::min(strip, width - first) : n, {}, {}};
       block.column.step(w, inner, 1);
       if (down >= 0) block.row.step(w, down, 1);
@@ -483,7 +483,7 @@ bool scatter(const View& x, const View& src, const View& index, int dim, const C
   return scatter_elements(w, combine, x, size, src, at, check);
 }
 
-// Calls f.template operator()<T>() with the element type itself.
+// Calls f.template operator()<T>() with the element type.
 template <class F>
 auto with_element_type(DType t, F&& f) {
   switch (t) {
@@ -498,7 +498,7 @@ auto with_element_type(DType t, F&& f) {
     default: unsupported(t);
   }
 }
-// The same with an unsigned integer as wide as the element, for what is only moved.
+// The same with an unsigned integer of the element's size, for operations that only move elements.
 template <class F>
 auto with_item(int64_t item, F&& f) {
   switch (item) {
@@ -521,7 +521,7 @@ const Combiner& combiner(DType t) {
 
 constexpr int64_t kMaskBlock = 32768;
 
-// Counts of true, block by block, summed up to where each block's elements begin.
+// Counts the true elements of each block and returns the prefix sums, where the elements of each block begin.
 std::vector<int64_t> mask_offsets(const bool* mask, int64_t n) {
   std::vector<int64_t> offsets(static_cast<size_t>(ceil_div(n, kMaskBlock) + 1), 0);
   const uint8_t* bytes = reinterpret_cast<const uint8_t*>(mask);
@@ -534,7 +534,7 @@ std::vector<int64_t> mask_offsets(const bool* mask, int64_t n) {
   return offsets;
 }
 
-// A view with as few dimensions as possible. Dimensions that repeat the same elements are left out.
+// A view with as few dimensions as possible. Dimensions that repeat elements are dropped.
 struct Compact {
   explicit Compact(const View& v) {
     for (int d = 0; d < v.ndim; ++d) {
@@ -568,7 +568,7 @@ struct Compact {
   int64_t shape[kMaxDims], strides[kMaxDims];
 };
 
-// The position, in the order of the full shape, of the first index that is not in [low, high).
+// The position, in row-major order, of the first index that is not in [low, high).
 int64_t first_outside(View index, int64_t low, int64_t high) {
   const int64_t n = index.numel();
   for (int64_t at = 0; at < n; ++at) {
@@ -605,7 +605,7 @@ int64_t find_outside(View index, int64_t low, int64_t high) {
       bad[static_cast<size_t>(u)] = any != 0;
     }
   });
-  // An error is rare, so its position is looked for in a second pass.
+  // Errors are rare, so a second pass finds the position.
   return std::find(bad.begin(), bad.end(), 1) == bad.end() ? -1 : first_outside(index, low, high);
 }
 GENESIS_KERNEL(find_outside)
@@ -662,8 +662,8 @@ int64_t compress(void* out, const void* x, const bool* mask, int64_t n, int64_t 
       const auto block = static_cast<size_t>(begin / kMaskBlock);
       T* to = static_cast<T*>(out) + offsets[block];
       T* const limit = static_cast<T*>(out) + offsets[block + 1];
-      // Writing always and moving on only under true has no branch to mispredict; the last place of the block must
-      // not be written past.
+      // Always writing and advancing only for true avoids branch mispredictions. The end of the block must not be
+      // exceeded.
       for (int64_t i = begin; i < end && to < limit; ++i) {
         *to = from[i];
         to += mask[i];

@@ -13,7 +13,7 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-// Dimensions of `table` and `values` on one side of the places, merged where both are contiguous.
+// The dimensions of `table` and `values` before or after the places, merged where both are contiguous.
 struct Side {
   int ndim = 0;
   int64_t total = 1;
@@ -44,7 +44,7 @@ struct Side {
 
 struct Loop {
   Side before, after;
-  int64_t count, stride, step;  // of the places; stride in values
+  int64_t count, stride, step;  // count: of the places; stride: in values
   const int64_t* places;
 
   Loop(const View& table, const View& values, int at, const int64_t* places, int64_t step)
@@ -55,7 +55,7 @@ struct Loop {
   int64_t total() const { return before.total * count * after.total; }
 };
 
-// Applies row(t, v, n, t_stride, v_stride) to the rows [begin, end) of the places, in order, where wanted(place).
+// Applies row(t, v, n, t_stride, v_stride) to rows [begin, end) of the places, in order, where wanted(place).
 template <class T, class Row, class Wanted>
 void rows(const Loop& loop, T* table, T* values, int64_t begin, int64_t end, Row row, Wanted wanted) {
   const Side& side = loop.after;
@@ -96,7 +96,7 @@ void rows(const Loop& loop, T* table, T* values, int64_t begin, int64_t end, Row
 
 constexpr auto any_place = [](int64_t) { return true; };
 
-// Places may be done in any order and at the same time.
+// For places that may be processed in any order and concurrently.
 template <class T, class Row>
 void run_free(const Loop& loop, T* table, T* values, Row row) {
   const int64_t grain = std::max<int64_t>(1, kLightGrain / loop.after.total);
@@ -111,8 +111,8 @@ void run_free(const Loop& loop, T* table, T* values, Row row) {
   });
 }
 
-// One place after the other: threads share what lies before the places, or else the places themselves, each thread
-// passing over the list for those that are its own. For short rows that would cost more than it gains.
+// For places that must be processed in order: threads divide the dimensions before the places. If there are none, they
+// divide the places, and each thread scans the list for its own. For short rows, that would cost more than it gains.
 template <class T, class Row>
 void run_ordered(const Loop& loop, T* table, T* values, int64_t num_places, Row row) {
   const int64_t each = loop.count * loop.after.total;
@@ -234,7 +234,7 @@ void triangle_rows(const View& y, const View& x, int64_t k, bool upper) {
       }
       T* o = y.as<T>() + to;
       const T* s = x.as<T>() + from;
-      // Columns [0, cut) and [cut, cols): one part is kept, the other is zero.
+      // Columns [0, cut) and [cut, cols): one part is copied, the other is zero.
       const int64_t cut = std::clamp<int64_t>(w % rows + k + (upper ? 0 : 1), 0, cols);
       const int64_t keep = upper ? cut : 0, keep_end = upper ? cols : cut;
       const int64_t drop = upper ? 0 : cut, drop_end = upper ? cut : cols;
@@ -302,7 +302,7 @@ void count_true(int64_t* counts, const uint8_t* mask, int64_t n) {
   parallel_for(n, kMaskBlock, [&](int64_t begin, int64_t end) {
     int64_t count = 0;
     while (begin < end) {
-      // Short stretches: a byte counter per lane cannot overflow.
+      // Short pieces: an 8-bit counter per lane cannot overflow.
       const int64_t m = std::min<int64_t>(end - begin, 4096);
       uint32_t part = 0;
       for (int64_t i = 0; i < m; ++i) part += mask[begin + i] != 0;
@@ -322,7 +322,7 @@ void true_positions(int64_t* positions, const uint8_t* mask, int64_t n, const in
       const int64_t m = std::min<int64_t>(end - begin, 256);
       int64_t count = 0;
       for (int64_t i = 0; i < m; ++i) {
-        found[count] = begin + i;  // kept only if the next line moves on
+        found[count] = begin + i;  // overwritten unless the next line advances
         count += mask[begin + i] != 0;
       }
       std::memcpy(out, found, static_cast<size_t>(count) * sizeof(int64_t));
@@ -349,14 +349,14 @@ void unravel(int64_t* out, const int64_t* positions, int64_t n, const int64_t* s
       }
     });
   };
-  if (total <= UINT32_MAX) with(uint32_t{});  // half the price of a 64-bit division
+  if (total <= UINT32_MAX) with(uint32_t{});  // half the cost of a 64-bit division
   else with(uint64_t{});
 }
 GENESIS_KERNEL(unravel)
 
 void triangle(View y, View x, int64_t k, bool upper) {
   if (y.numel() == 0) return;
-  // Beyond the matrix all diagonals are alike; clamped, the sums below cannot overflow.
+  // Beyond the matrix, all diagonals are equivalent; clamping prevents overflow below.
   k = std::clamp(k, -y.shape[y.ndim - 2] - 1, y.shape[y.ndim - 1] + 1);
   with_width(y.dtype, [&]<class T>() { triangle_rows<T>(y, x, k, upper); });
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kStretch = 512;
 
-// Fills y by stretches: f(buffer, first, n) computes elements first .. first + n.
+// Fills y in pieces: f(buffer, first, n) computes elements first .. first + n.
 template <class T, class F>
 void by_stretches(const View& y, F f) {
   const int64_t n = y.numel(), item = itemsize(y.dtype);
@@ -47,7 +47,7 @@ void linspace(View y, double start, double end, double base) {
   const int64_t total = y.numel();
   const double step = total > 1 ? (end - start) / static_cast<double>(total - 1) : 0.0;
   by_stretches<double>(y, [=](double* out, int64_t first, int64_t n) {
-    // The second half counts from the end: the last value is `end` itself.
+    // The second half counts from the end, so that the last value is exactly `end`.
     for (int64_t i = 0; i < n; ++i) {
       const int64_t k = first + i;
       out[i] = k < total / 2 || total == 1 ? start + step * static_cast<double>(k)

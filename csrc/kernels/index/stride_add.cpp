@@ -35,7 +35,7 @@ void stride_add(View dst, View src) {
       return loop<BFloat16>(dst, src, [](BFloat16& a, BFloat16 b) { a = to_bfloat16(to_float(a) + to_float(b)); });
     case DType::Complex64: return loop<std::complex<float>>(dst, src, [](auto& a, auto b) { a += b; });
     case DType::Complex128: return loop<std::complex<double>>(dst, src, [](auto& a, auto b) { a += b; });
-    default: unsupported(dst.dtype);  // only floating and complex tensors have gradients
+    default: unsupported(dst.dtype);  // unreachable: only floating and complex tensors have gradients
   }
 }
 

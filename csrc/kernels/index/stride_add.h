@@ -4,7 +4,7 @@
 
 namespace genesis::kernels {
 
-// dst += src, one element after the other: elements of dst may overlap (the gradient of as_strided and unfold).
+// dst += src, one element after another, because elements of dst may overlap (the gradient of as_strided and unfold).
 void stride_add(View dst, View src);
 
 }  // namespace genesis::kernels

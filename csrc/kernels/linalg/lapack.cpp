@@ -1,4 +1,4 @@
-// Factorisations that solve: LU, Cholesky, LDL and triangles. Read lu_factor() first, beside lapack_stack.h.
+// Factorizations for linear systems: LU, Cholesky, LDL and triangular. Start reading at lu_factor() and lapack_stack.h.
 #include "kernels/linalg/lapack.h"
 
 #include "kernels/linalg/lapack_stack.h"
@@ -7,13 +7,13 @@ namespace genesis::kernels {
 
 void require_lapack_size(const char* op, int64_t m, int64_t n, bool square_work) {
   const int64_t side = std::max(m, n), k = std::min(m, n);
-  constexpr int64_t kSide = INT_MAX / 256, kSquare = 23000;  // gesdd wants 4 k^2 + 7 k, and a block for each row
+  constexpr int64_t kSide = INT_MAX / 256, kSquare = 23000;  // gesdd needs 4 k^2 + 7 k, and a block for each row
   require(side <= kSide && (!square_work || k <= kSquare), op, ": matrices of shape (", m, ", ", n,
           ") are too large for the bundled LAPACK, which counts in 32 bits: at most ", square_work ? kSquare : kSide,
           square_work ? " in the smaller dimension" : " rows and columns");
 }
 
-// Of matrices without elements.
+// The result for matrices without elements.
 static LapackFailure none_failed(const View& a, int* infos) {
   if (infos && !on_meta) std::fill_n(infos, count(a), 0);
   return {};
@@ -90,7 +90,7 @@ void lu_determinant(View lu, View pivots, View determinant, View logarithm) {
         if (!logarithm.data) {
           product *= pivot;
         } else {
-          product *= std::abs(pivot) > 0 ? pivot / std::abs(pivot) : pivot;  // a zero or nan stays
+          product *= std::abs(pivot) > 0 ? pivot / std::abs(pivot) : pivot;  // keeps zero and NaN
           log += std::log(std::abs(pivot));
         }
       }

@@ -10,7 +10,7 @@ void qr(View a, View q, View r) {
     const int m = rows(a), n = cols(a), k = std::min(m, n), q_cols = cols(q);
     if (k == 0) {
       for (int64_t i = 0; i < count(q); ++i) store_identity(matrix<T>(q, i));
-      return;  // r has no elements
+      return;  // r is empty
     }
     T first = 0, second = 0;
     int info = 0;
@@ -95,7 +95,7 @@ LapackFailure eigh(View a, View w, View v, bool upper) {
                std::vector<Part<T>>(area(lrwork, 1)), std::vector<int>(area(liwork, 1))},
         [&](Memory& own, int64_t i) { load(own.m.data(), matrix<T>(a, i)); },
         [&routine, jobz, uplo, upper, n, lwork, lrwork, liwork](Memory& own) {
-          for (int64_t j = 0; j < n; ++j)  // of the triangle that is read
+          for (int64_t j = 0; j < n; ++j)  // in the triangle that is read
             if (!finite(own.m.data() + j * n + (upper ? 0 : j), upper ? j + 1 : n - j))
               return static_cast<int>(LapackFailure::kNotFinite);
           int info = 0;
@@ -111,7 +111,7 @@ LapackFailure eigh(View a, View w, View v, bool upper) {
   });
 }
 
-// From the columns of LAPACK's answer for a real matrix: of a conjugate pair, the real part and the imaginary part.
+// LAPACK's result for a real matrix stores the real and the imaginary part of a conjugate pair in two columns.
 template <class T>
 static void store_vectors(const Matrix<std::complex<T>>& m, const T* imaginary, const T* from) {
   const int64_t n = m.rows;

@@ -22,18 +22,18 @@ constexpr const char* kLibrary = "/lib/libscipy_openblas.dylib";
 constexpr const char* kLibrary = "/lib/libscipy_openblas.so";
 #endif
 
-// Opens OpenBLAS, which chooses its kernels while it is opened.
+// Loads OpenBLAS, which selects its kernels while it is loaded.
 void* open_library(const char* path) {
   bool chosen = false;
 #if defined(__aarch64__) && defined(__linux__)
-  // Its kernels for SME give wrong eigenvectors of complex matrices (0.3.34); those for SVE and NEON are right.
+  // Its SME kernels return wrong eigenvectors of complex matrices (0.3.34); those for SVE and NEON are correct.
   constexpr unsigned long kSve = 1ul << 22, kSme = 1ul << 23;  // of AT_HWCAP and of AT_HWCAP2
   if (getauxval(AT_HWCAP2) & kSme)
     chosen = !getenv("OPENBLAS_CORETYPE") &&
              setenv("OPENBLAS_CORETYPE", getauxval(AT_HWCAP) & kSve ? "ARMV8SVE" : "ARMV8", 0) == 0;
 #endif
   void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (chosen) unsetenv("OPENBLAS_CORETYPE");  // for the libraries of others
+  if (chosen) unsetenv("OPENBLAS_CORETYPE");  // do not affect other libraries
   return handle;
 }
 
@@ -60,7 +60,8 @@ struct Library {
     fill(wide, 'd');
     fill(complex_single, 'c');
     fill(complex_wide, 'z');
-    // Threads are ours: matrices of a stack run in parallel, and results do not depend on how many there are.
+    // OpenBLAS uses one thread: we process the matrices of a stack in parallel, and results must not depend on the
+    // number of threads.
     void (*set_threads)(int);
     find(set_threads, "scipy_openblas_set_num_threads");
     set_threads(1);

@@ -1,4 +1,4 @@
-// The routines of LAPACK that the kernels call, found in the OpenBLAS that is bundled with the module.
+// The LAPACK routines that the kernels call, from the OpenBLAS that is bundled with the module.
 #pragma once
 
 #include <complex>
@@ -21,8 +21,8 @@ using Part = typename PartOf<T>::type;
 template <class T>
 inline constexpr bool kComplex = !std::is_same_v<T, Part<T>>;
 
-// Fortran passes everything by address, and the lengths of strings by value at the end. Routines of complex matrices
-// that have more arguments than those of real ones are called through `eigen`, `singular` and `general`.
+// Fortran passes all arguments by address, and the lengths of strings by value at the end. Routines for complex
+// matrices with additional arguments are called through `eigen`, `singular` and `general`.
 template <class T>
 struct Routines {
   using In = const int*;
@@ -63,7 +63,7 @@ struct Routines {
       reinterpret_cast<F>(gesdd)(jobz, m, n, a, m, s, u, ldu, vt, ldvt, work, lwork, iwork, info, 1);
     }
   }
-  // `values` are the eigenvalues; of a real matrix, the real parts and then the imaginary ones.
+  // `values` are the eigenvalues; for a real matrix, the real parts followed by the imaginary parts.
   void general(const char* jobvr, In n, T* a, T* values, T* vectors, T* work, In lwork, P* rwork, int* info) const {
     const int one = 1;
     if constexpr (kComplex<T>) {
@@ -77,7 +77,7 @@ struct Routines {
   }
 };
 
-// Opens the library at the first call.
+// Loads the library at the first call.
 template <class T>
 const Routines<T>& lapack();
 template <>

@@ -1,9 +1,9 @@
-// What the kernels around LAPACK share: matrices of a stack, and the loop over them.
+// Shared by the LAPACK kernels: matrices of a stack, and the loop over them.
 //
-// A struct holds the memory for one matrix, each() copies it for every chunk of the stack, and for every matrix reads
-// it, computes and writes the results. LAPACK wants columns contiguous, so matrices go through load() and store(). The
-// middle step touches that memory alone: if it is long, it runs in a thread that is left behind on Ctrl-C
-// (core/abandon.h).
+// A struct holds the memory for one matrix. each() copies the struct for every chunk of the stack; for every matrix it
+// reads the input, computes, and writes the results. LAPACK expects contiguous columns, so matrices are converted by
+// load() and store(). The compute step accesses that memory only: if it is long, it runs in a thread that is abandoned
+// on Ctrl-C (core/abandon.h).
 #pragma once
 
 #include <limits.h>
@@ -58,7 +58,7 @@ Matrix<T> matrix(const View& stack, int64_t i) {
 int rows(const View& stack) { return static_cast<int>(stack.shape[stack.ndim - 2]); }
 int cols(const View& stack) { return static_cast<int>(stack.shape[stack.ndim - 1]); }
 
-// In tiles: one side of the copy runs against the grain of its memory.
+// In tiles, because one side of the copy is strided.
 template <class T, class F>
 void tiles(const Matrix<T>& m, F f) {
   constexpr int64_t kTile = 16;
@@ -88,12 +88,12 @@ bool finite(const T* values, int64_t n) {
 
 size_t area(int64_t a, int64_t b) { return static_cast<size_t>(a * b); }
 
-// For every matrix of a stack: read(memory, i), compute(memory), which returns LAPACK's info, and write(memory, i). The
-// interpreter lock is given up: nothing here touches a tensor.
+// For every matrix of a stack, calls read(memory, i), compute(memory), which returns LAPACK's info, and write(memory,
+// i). Releases the GIL: nothing here accesses a tensor.
 template <class Memory, class Read, class Compute, class Write>
 LapackFailure each(int64_t n, double operations, Memory memory, Read read, Compute compute, Write write,
                    int* infos = nullptr) {
-  constexpr double kLong = 1e9;  // operations: a tenth of a second or more
+  constexpr double kLong = 1e9;  // operations: 0.1 s or more
   LapackFailure first;
   if (on_meta) return first;
   capture::interrupt("a routine of LAPACK runs");
@@ -123,7 +123,7 @@ LapackFailure each(int64_t n, double operations, Memory memory, Read read, Compu
   return first;
 }
 
-// A routine told how much work space it wants, as a number in work[0]; float32 may have rounded it down.
+// Converts the workspace size that a routine reports in work[0]; float32 may have rounded it down.
 template <class T>
 int work_size(T answer, int64_t least) {
   const double eps = static_cast<double>(std::numeric_limits<Part<T>>::epsilon());

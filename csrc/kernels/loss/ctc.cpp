@@ -1,5 +1,5 @@
-// The forward-backward algorithm, in logarithms. It is written for any kind of number: with dual numbers, value and
-// derivative along a direction, the gradient's own derivative falls out of the same code.
+// The forward-backward algorithm in log space. It is generic in the number type: with dual numbers (value and
+// derivative along a direction), the same code computes the derivative of the gradient.
 #include "kernels/loss/ctc.h"
 
 #include <algorithm>
@@ -48,11 +48,11 @@ N log_add(N a, N b, N c) {
   return largest + log(exp(a - largest) + exp(b - largest) + exp(c - largest));
 }
 
-// One sequence. T is the type of the memory, N of the numbers computed with.
+// One sequence. T is the storage type, N the type of the numbers.
 template <class T, class N>
 class Sequence {
  public:
-  // read(t, c) gives the log-probability of class c in frame t.
+  // read(t, c) returns the log-probability of class c in frame t.
   template <class Read>
   Sequence(const Ctc& p, int64_t n, const Read& read)
       : frames_(p.input_lengths[n]), states_(2 * p.target_lengths[n] + 1), classes_(states_) {
@@ -63,7 +63,7 @@ class Sequence {
       for (int64_t s = 0; s < states_; ++s) scores_[at(t, s)] = read(t, label(s));
   }
 
-  // Minus the log-probability of the sequence; fills alpha.
+  // Returns the negative log-probability of the sequence and fills alpha.
   N loss() {
     if (frames_ == 0) return states_ == 1 ? N(0) : N(-kNone);
     alpha_.assign(static_cast<size_t>(frames_ * states_), N(kNone));
@@ -79,12 +79,12 @@ class Sequence {
     return N(0) - log_add(last, before, N(kNone));
   }
 
-  // After loss(): add(t, c, d) for each frame and each state of class c, d being the loss's derivative.
+  // After loss(): calls add(t, c, d) for each frame and each state of class c, where d is the derivative of the loss.
   template <class Add>
   void slopes(N loss, const Add& add) const {
     using std::exp;
     if (frames_ == 0 || std::isinf(plain(loss))) return;
-    // beta of a state: the log-probability of the rest, this frame not included.
+    // beta of a state: the log-probability of the remaining frames, excluding this one.
     std::vector<N> beta(static_cast<size_t>(states_), N(kNone)), later(beta);
     for (int64_t t = frames_ - 1; t >= 0; --t) {
       for (int64_t s = 0; s < states_; ++s) {
@@ -108,7 +108,7 @@ class Sequence {
   static constexpr T kNone = -std::numeric_limits<T>::infinity();
   size_t at(int64_t t, int64_t s) const { return static_cast<size_t>(t * states_ + s); }
   int64_t label(int64_t s) const { return classes_[static_cast<size_t>(s)]; }
-  // Whether a path may come to s from s - 2: not over a blank to a blank, nor between equal labels.
+  // Whether a path may go from s - 2 to s: not between blanks, nor between equal labels.
   bool skips(int64_t s) const { return s > 1 && s % 2 && label(s) != label(s - 2); }
 
   int64_t frames_, states_;

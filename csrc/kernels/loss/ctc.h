@@ -1,5 +1,5 @@
-// Connectionist temporal classification (Graves et al., 2006): the probability that frames of class probabilities spell
-// a sequence, whatever the timing.
+// Connectionist temporal classification (Graves et al., 2006): the probability that frames of class probabilities
+// produce a label sequence, summed over all alignments.
 #pragma once
 
 #include "core/view.h"
@@ -7,8 +7,8 @@
 
 namespace genesis::kernels {
 
-// log_probs is contiguous (frames, batch, classes). Sequence n reads `input_lengths[n]` frames and spells
-// `target_lengths[n]` labels from labels + label_offsets[n].
+// log_probs is contiguous (frames, batch, classes). Sequence n has `input_lengths[n]` frames and `target_lengths[n]`
+// labels, which start at labels + label_offsets[n].
 struct Ctc {
   int64_t frames, batch, classes, blank;
   const int64_t *labels, *label_offsets, *input_lengths, *target_lengths;
@@ -22,10 +22,10 @@ struct Ctc {
   }
 };
 
-// loss[n] = -log(probability), infinite where it is 0; and if `slopes` has memory, the gradient of each loss with
-// respect to log_probs, 0 where the loss is infinite.
+// loss[n] = -log(probability), infinite if the probability is 0. If `slopes` has memory, it receives the gradient of
+// each loss with respect to log_probs, 0 if the loss is infinite.
 inline constinit Kernel<void(View loss, View slopes, View log_probs, const Ctc& problem)> ctc{.writes = 0b11};
-// The second derivative of each loss applied to `direction`, which is shaped as log_probs.
+// The second derivative of each loss applied to `direction`, which has the shape of log_probs.
 inline constinit Kernel<void(View product, View log_probs, View direction, const Ctc& problem)> ctc_second;
 
 }  // namespace genesis::kernels

@@ -1,5 +1,5 @@
-// Losses. The sum of a pointwise loss never leaves the cache: tiles of terms are added up as they come. Cross-entropy
-// reads the scores once, twice for the gradient; short rows are exponentiated together, many at a time.
+// Losses. The terms of a pointwise loss are summed tile by tile, in the cache. Cross-entropy reads the scores once, and
+// twice for the gradient; the exponentials of many short rows are computed together.
 #include "kernels/loss/loss.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
 template <class T>
-struct Larger : Max<T> {  // a NaN shows in the sum that follows
+struct Larger : Max<T> {  // NaN appears in the sum that follows
   template <class V>
   static V op(V a, V b) {
     return b > a ? b : a;
@@ -28,7 +28,7 @@ struct Larger : Max<T> {  // a NaN shows in the sum that follows
 
 template <class T>
 [[gnu::always_inline]] inline T at_least(T x, T bound) {
-  return x < bound ? bound : x;  // NaN stays
+  return x < bound ? bound : x;  // keeps NaN
 }
 
 struct Squared {
@@ -89,7 +89,7 @@ struct BinaryEntropy {
 struct LogitEntropy {
   template <class T>
   [[gnu::always_inline]] static T value(T x, T y, T) {
-    // softplus(x) - x y, without the difference of two infinities.
+    // softplus(x) - x y, without a difference of two infinities.
     const T share = x > T(0) ? T(1) - y : y, size = vec::abs(x);
     return vsoftplus(-size) + (share == T(0) ? T(0) : share * size);
   }
@@ -174,7 +174,7 @@ class Cases {
     spread_ *= p.smoothing / static_cast<double>(p.classes);
   }
   bool ignored(int64_t y) const { return y == p_.ignored; }
-  // What the target distribution has at class y, beyond what smoothing gives every class.
+  // The part of the target distribution at class y that exceeds the smoothing term of all classes.
   T peak(int64_t y) const { return T((1 - p_.smoothing) * (weight_ ? double(weight_[y]) : 1.0)); }
   T share(int64_t c) const { return T(p_.smoothing / static_cast<double>(p_.classes)) * (weight_ ? weight_[c] : T(1)); }
   T total(int64_t y) const { return peak(y) + T(spread_); }
@@ -184,7 +184,7 @@ class Cases {
     const auto term = [&](int64_t c) { return (double(largest) - double(x[c * step])) + double(log); };
     double result = double(peak(y)) * term(y);
     if (!smooth()) return result;
-    double part[8] = {};  // one sum would wait for itself at every class
+    double part[8] = {};  // independent sums hide the latency of additions
     int64_t c = 0;
     for (; c + 8 <= p_.classes; c += 8)
       for (int64_t j = 0; j < 8; ++j) part[j] += (weight_ ? double(weight_[c + j]) : 1.0) * term(c + j);
@@ -199,11 +199,11 @@ class Cases {
   double spread_ = 0;  // the sum of all shares
 };
 
-// Cases in pieces: contiguous rows (inner == 1), several at a time while they fit a tile, or columns of a matrix
-// (classes, inner), up to kTile at a time.
+// Splits the cases into pieces: contiguous rows (inner == 1), several at a time if they fit in a tile, or columns of a
+// matrix (classes, inner), up to kTile at a time.
 struct Pieces {
   bool rows;
-  int64_t size, count;  // cases in a piece; pieces
+  int64_t size, count;  // cases per piece; number of pieces
   explicit Pieces(const CrossEntropy& p) : rows(p.inner == 1) {
     size = std::max<int64_t>(1, rows ? kTile / std::max<int64_t>(1, p.classes) : std::min<int64_t>(kTile, p.inner));
     count = rows ? ceil_div(p.outer, size) : p.outer * ceil_div(p.inner, size);
@@ -221,8 +221,8 @@ struct Pieces {
   }
 };
 
-// The scores of a piece in the compute type: where they lie, or gathered. Element (class c, case j) is at
-// data[c * step + j * stride].
+// The scores of a piece in the compute dtype, in place or gathered. Element (class c, case j) is data[c * step + j *
+// stride].
 template <class T>
 struct Scores {
   const T* data;
@@ -292,7 +292,7 @@ void log_sums(T* largest, T* logs, const Scores<T>& x, const CrossEntropy& p, bo
     }
     return take_logs(logs, total, cases);
   }
-  if (p.classes > kTile) {  // one row in a piece
+  if (p.classes > kTile) {  // one row per piece
     largest[0] = row_max(x.data, p.classes);
     total[0] = 0;
     for (int64_t at = 0; at < p.classes; at += kTile) {
@@ -344,7 +344,7 @@ double forward(View loss, View log_sum, View x, const CrossEntropy& p) {
   return total;
 }
 
-// The gradient of one piece, before it is converted to the type of dx.
+// The gradient of one piece, before it is converted to the dtype of dx.
 template <class T>
 struct GradPiece {
   T* out;
@@ -354,7 +354,7 @@ struct GradPiece {
   const int64_t* y;  // the class of each case
   const Cases<T>& target;
 
-  // factor * softmax(scores), where the classes of a case follow each other. exp() runs over all cases at once.
+  // factor * softmax(scores) if the classes of a case are contiguous. exp() runs over all cases at once.
   void softmax_rows(const Scores<T>& scores, const T* largest, const T* logs, const T* factor) const {
     for (int64_t j = 0; j < cases; ++j) {
       const T* row = scores.data + j * classes;
@@ -368,13 +368,13 @@ struct GradPiece {
     for (int64_t k = 0; k < m; ++k) out[k] = vexp(out[k]);
     for (int64_t j = 0; j < cases; ++j) {
       T* row_out = out + j * classes;
-      // An ignored case has no gradient, even where its scores are infinite.
+      // An ignored case has zero gradient, even if its scores are infinite.
       if (target.ignored(y[j])) std::fill_n(row_out, classes, T(0));
       else
         for (int64_t c = 0; c < classes; ++c) row_out[c] *= factor[j];
     }
   }
-  // The same where the cases follow each other.
+  // The same if the cases are contiguous.
   void softmax_columns(const Scores<T>& scores, const T* largest, const T* logs, const T* factor) const {
     for (int64_t c = 0; c < classes; ++c) {
       const T* row = scores.data + c * scores.step;
@@ -450,7 +450,7 @@ void distribution(View t, const CrossEntropy& p) {
 
 }  // namespace
 
-// A number, as a tensor of any dtype holds it.
+// Stores a number in a tensor of any dtype.
 static void put_number(const View& to, double value) { scatter(to.data, 0, to.dtype, &value, DType::Float64, 1); }
 
 void pointwise_loss(PointwiseLoss loss, View z, View x, View y, double parameter) {

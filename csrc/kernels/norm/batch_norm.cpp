@@ -1,9 +1,7 @@
-// Batch norm. The statistics of a channel are its own, so channels are what threads share. x is (outer, channels,
-// inner):
-// - lines: `inner` is long. A channel is `outer` pieces of contiguous elements, read once and then found in the cache.
-// - columns: `inner` is short, or 1 (a matrix, or channels last). Tiles of neighbouring channels, all their inner
-// elements
-//   side by side, are walked row by row.
+// Batch norm. Channels are independent, so threads divide the channels. x is (outer, channels, inner):
+// - lines: `inner` is long. A channel consists of `outer` contiguous pieces, which are cached after the first read.
+// - columns: `inner` is short, or 1 (a matrix, or channels last). Tiles of adjacent channels, with all their inner
+//   elements, are processed row by row.
 #include <vector>
 
 #include "kernels/norm/loops.h"
@@ -13,8 +11,8 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int64_t kLong = 32;  // inner elements that are worth a line
-constexpr int64_t kWide = 64;  // columns of a tile, at least if there are as many
+constexpr int64_t kLong = 32;  // minimum `inner` for lines
+constexpr int64_t kWide = 64;  // minimum number of columns of a tile, if there are as many
 
 struct Shape {
   int64_t outer, channels, inner;
@@ -27,7 +25,7 @@ struct Shape {
 
 // ----- Lines -----
 
-// Calls f(channel) for all channels, on threads.
+// Calls f(channel) for all channels, in parallel.
 template <class F>
 void each_channel(const Shape& s, F&& f) {
   parallel_for(s.channels, std::max<int64_t>(1, kLightGrain / s.count()), f);
@@ -54,9 +52,9 @@ void scale_line(T* y, const T* x, int64_t n, T mean, T scale, T shift) {
 
 // ----- Columns -----
 
-// A tile of whole channels: columns [begin * inner, end * inner) of a matrix of `outer` rows.
+// A tile of complete channels: columns [begin * inner, end * inner) of a matrix of `outer` rows.
 struct ColumnTiles {
-  int64_t each, count;  // channels of a tile; tiles
+  int64_t each, count;  // channels per tile; number of tiles
   explicit ColumnTiles(const Shape& s)
       : each(std::max<int64_t>(1, kWide / s.inner)), count(ceil_div(s.channels, each)) {}
 };
@@ -69,8 +67,8 @@ void each_tile(const Shape& s, F&& f) {
   });
 }
 
-// Adds up, for K quantities, columns over all rows and then the inner elements of each channel. add(i, part) adds the
-// terms of row i to K arrays of kWide columns, one after another.
+// Sums K quantities by column over all rows, and then over the inner elements of each channel. add(i, part) adds the
+// terms of row i to K consecutive arrays of kWide columns.
 template <int K, class T, class Add>
 void column_sums(const Shape& s, int64_t channels, double (*total)[kWide], const Add& add) {
   alignas(64) T part[K][kWide];
@@ -84,7 +82,7 @@ void column_sums(const Shape& s, int64_t channels, double (*total)[kWide], const
   }
 }
 
-// A value for each channel, repeated for each column.
+// Repeats the value of each channel for each of its columns.
 template <class T>
 void spread_columns(T* to, const T* from, int64_t channels, int64_t inner) {
   for (int64_t c = 0; c < channels; ++c) std::fill_n(to + c * inner, inner, from[c]);
@@ -136,7 +134,7 @@ struct Training {
   const Shape& s;
   const T *weight, *bias;
   double eps;
-  double* unbiased;  // the variance of each channel, as the running statistics want it
+  double* unbiased;  // the unbiased variance of each channel, for the running statistics
 };
 
 // Channel by channel.
@@ -160,7 +158,7 @@ void train_lines(const Training<T>& t) {
   });
 }
 
-// Many channels at once, where each has few elements in a row.
+// Many channels at once, if each has few contiguous elements.
 template <class T>
 void train_tiles(const Training<T>& t) {
   const Shape& s = t.s;
@@ -250,7 +248,7 @@ void apply(View y, View x, View mean, View rstd, View weight, View bias) {
 template <class T>
 struct Gradient {
   T factor, from_mean, from_std;
-  // From the sums of dy and of dy (x - mean).
+  // Computed from the sums of dy and of dy (x - mean).
   Gradient(double sum, double dot, double n, T weight, T rstd, bool training)
       : factor(weight * rstd),
         from_mean(training ? static_cast<T>(sum / n) * factor : T(0)),
@@ -278,7 +276,7 @@ struct Backward {
   }
 
  private:
-  // From the sums of dy and of dy (x - mean) over a channel.
+  // Computes it from the sums of dy and of dy (x - mean) over a channel.
   Gradient<T> finish(int64_t c, double sum, double dot) {
     const T r = rstd.as<T>()[c];
     dweight[static_cast<size_t>(c)] = dot * r;
@@ -286,7 +284,7 @@ struct Backward {
     return {sum, dot, n, weight.data()[c], r, training};
   }
 
-  // Channels whose elements lie in long lines: vectors run along a line.
+  // Channels with long lines: vectors run along a line.
   void channels_as_lines(int64_t begin, int64_t end) {
     Reader<T> in(x, s.inner), grad(dy, s.inner);
     Writer<T> out(dx, s.inner);

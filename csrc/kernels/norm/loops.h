@@ -1,4 +1,4 @@
-// What the normalisations share: sums in vectors, and operands of other dtypes. Part of the kernel files that are
+// Shared by the normalizations: vectorized sums, and operands of other dtypes. Included by kernel files, which are
 // compiled per instruction set.
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace genesis::kernels::GENESIS_ISA {
 
-// K sums over [0, n). terms(i) gives the K terms of elements i .. i + kLanes as vectors, term(i) those of one element.
-// Blocks are added up in T, then in float64.
+// K sums over [0, n). terms(i) returns the K terms of elements i .. i + kLanes as vectors, term(i) those of one
+// element. Blocks are summed in T, then in float64.
 template <int K, class T, class Vectors, class Scalars>
 [[gnu::always_inline]] inline std::array<double, K> sums(int64_t n, Vectors&& terms, Scalars&& term) {
   constexpr int w = kLanes<T>, chains = K == 1 ? 4 : 2;
   std::array<double, K> total{};
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = std::min(n, begin + kBlock);
-    // Unrolled, and not zeroed as one array: it would be zeroed in memory, and stay there.
+    // Unrolled, and not cleared as one array, which the compiler would keep in memory.
     Vector<T> part[chains][K];
 #pragma GCC unroll 4
     for (int c = 0; c < chains; ++c)
@@ -59,7 +59,7 @@ double sum_of(const T* x, int64_t n) {
   using V = std::array<Vector<T>, 1>;
   return sums<1, T>(n, [x](int64_t i) { return V{load(x + i)}; }, [x](int64_t i) { return std::array<T, 1>{x[i]}; })[0];
 }
-// Of (x - center)^2.
+// The sum of (x - center)^2.
 template <class T>
 double squares_of(const T* x, int64_t n, T center) {
   using V = std::array<Vector<T>, 1>;
@@ -75,7 +75,7 @@ double squares_of(const T* x, int64_t n, T center) {
       })[0];
 }
 
-// Contiguous elements in T: where they lie, or converted into a buffer.
+// Contiguous elements in T: in place, or converted into a buffer.
 template <class T>
 class Reader {
  public:
@@ -96,7 +96,7 @@ class Reader {
   std::vector<T> buffer_;
 };
 
-// The same for results: at() gives where to write n elements, done() brings them to their place.
+// The same for results: at() returns where to write n elements, done() converts them to their destination.
 template <class T>
 class Writer {
  public:
@@ -117,7 +117,7 @@ class Writer {
   std::vector<T> buffer_;
 };
 
-// All of a small operand; `absent` everywhere if there is none.
+// All of a small operand, or `absent` everywhere if it does not exist.
 template <class T>
 class Whole {
  public:
@@ -133,7 +133,7 @@ class Whole {
   const T* data_;
 };
 
-// Writes what was accumulated in float64.
+// Writes results that were accumulated in float64.
 inline void put_all(const View& v, const double* x, int64_t n) {
   if (v.data) scatter(v.data, itemsize(v.dtype), v.dtype, x, DType::Float64, n);
 }

@@ -1,5 +1,5 @@
-// Layer, RMS and group norm: the statistics of a row are its own, so rows are what threads share. Gradients of weight
-// and bias are summed over rows, in a partial sum for each chunk.
+// Layer, RMS and group norm. Rows are independent, so threads divide the rows. Gradients of weight and bias are summed
+// over rows, with a partial sum for each chunk.
 #include "kernels/norm/norm.h"
 
 #include <vector>
@@ -10,17 +10,17 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int64_t kChunkWork = 65536;  // elements of a partial sum, at least
-constexpr int64_t kPartials = 64;      // of those, at most
+constexpr int64_t kChunkWork = 65536;  // minimum number of elements of a partial sum
+constexpr int64_t kPartials = 64;      // maximum number of partial sums
 constexpr int64_t kFewRows = 16;
-constexpr int64_t kTogether = 8;         // rows of which each step is done for all before the next, at most
-constexpr int64_t kTogetherWork = 2048;  // elements of those
+constexpr int64_t kTogether = 8;         // maximum number of rows that are processed together
+constexpr int64_t kTogetherWork = 2048;  // their elements
 
-// How many rows of n elements are taken together. The steps of a row wait for each other, for divisions and a root
-// among them, which takes longer than its sums if it is short; the same step of other rows has no need to wait.
+// The number of rows of n elements that are processed together. The steps of a row depend on each other and include
+// divisions and a square root, whose latency exceeds the time of the sums of a short row. Interleaving rows hides it.
 int64_t rows_together(int64_t n) { return std::clamp<int64_t>(kTogetherWork / n, 1, kTogether); }
 
-// Mean and 1 / sqrt(variance + eps) of some rows.
+// Mean and 1 / sqrt(variance + eps) of several rows.
 template <class T>
 struct Moments {
   T mean[kTogether], rstd[kTogether];
@@ -59,7 +59,7 @@ void layer_norm_rows(View y, View mean, View rstd, View x, View weight, View bia
   });
 }
 
-// The means of g = dy weight and of g xhat over a row: what the statistics contribute to the gradient.
+// The means of g = dy weight and of g xhat over a row, which are the contribution of the statistics to the gradient.
 template <class T>
 std::array<T, 2> projections(const T* dy, const T* x, const T* w, int64_t n, T mean, T rstd) {
   const auto sum = sums<2, T>(
@@ -75,8 +75,8 @@ std::array<T, 2> projections(const T* dy, const T* x, const T* w, int64_t n, T m
   return {static_cast<T>(sum[0] / static_cast<double>(n)), static_cast<T>(sum[1] / static_cast<double>(n))};
 }
 
-// Gradients of weight and bias where rows are few and long: column by column, since a partial sum would be as large as
-// the input.
+// Gradients of weight and bias for few, long rows: column by column, because a partial sum would be as large as the
+// input.
 template <class T>
 void parameter_gradients(View dweight, View dbias, View dy, View x, View mean, View rstd) {
   const int64_t rows = x.shape[0], n = x.shape[1];
@@ -117,7 +117,7 @@ void layer_norm_backward_rows(View dx, View dweight, View dbias, View dy, View x
   const int64_t chunk = std::max({int64_t{1}, kChunkWork / n, ceil_div(rows, kPartials)}),
                 chunks = ceil_div(rows, chunk);
   const Whole<T> scale(weight, n, T(1));
-  std::vector<double> partial(params ? static_cast<size_t>(2 * n * chunks) : 0);  // of weight and bias, for each chunk
+  std::vector<double> partial(params ? static_cast<size_t>(2 * n * chunks) : 0);  // of weight and bias, per chunk
   parallel_for(rows, chunk, [&](int64_t begin, int64_t end) {
     Reader<T> in(x, n), grad(dy, n);
     Writer<T> out(dx, n);
@@ -168,7 +168,7 @@ void layer_norm_backward_rows(View dx, View dweight, View dbias, View dy, View x
   put_all(dbias, partial.data() + n, n);
 }
 
-// One group of a sample: `channels` channels of `inner` elements, weight and bias from its first channel on.
+// One group of a sample: `channels` channels of `inner` elements, with weight and bias starting at its first channel.
 template <class T>
 void scale_group(T* y, const T* x, const T* w, const T* b, int64_t channels, int64_t inner, T mean, T rstd) {
   if (inner == 1) {
@@ -226,7 +226,7 @@ void group_norm_backward_rows(View dx, View dweight, View dbias, View dy, View x
   const int64_t samples = x.shape[0], channels = x.shape[1], inner = x.shape[2], groups = rstd.shape[1];
   const int64_t each = channels / groups, n = each * inner;
   const Whole<T> scale(weight, channels, T(1));
-  std::vector<double> partial(static_cast<size_t>(2 * samples * channels));  // of weight and bias, for each sample
+  std::vector<double> partial(static_cast<size_t>(2 * samples * channels));  // of weight and bias, per sample
   parallel_for(samples * groups, std::max<int64_t>(1, kLightGrain / n), [&](int64_t begin, int64_t end) {
     Reader<T> in(x, n), grad(dy, n);
     Writer<T> out(dx, n);

@@ -1,6 +1,6 @@
-// Softmax, its logarithm, and their gradients. Each has two forms: for a line of contiguous elements, and for a tile of
-// neighbouring lines that advance together. Operands of another type, or strided, go through a buffer, and so do short
-// lines, which are transposed into tiles there.
+// Softmax, log-softmax and their gradients. Each has two forms: for a line of contiguous elements, and for a tile of
+// adjacent lines that are processed together. Strided operands and other dtypes go through a buffer; short lines are
+// transposed into tiles there.
 #include "kernels/norm/softmax.h"
 
 #include <cmath>
@@ -18,16 +18,16 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-constexpr int64_t kWidth = 256;  // of a tile
+constexpr int64_t kWidth = 256;  // columns of a tile
 constexpr int64_t kRowStep = 64, kLineStep = int64_t{1} << 16;
 
-// Calls f(begin, end) for parts of n rows of w elements.
+// Calls f(begin, end) for ranges of n rows of w elements.
 template <class F>
 [[gnu::always_inline]] inline void rows_in_steps(int64_t n, int64_t w, F f) {
   in_steps(0, n, std::max(kRowStep, kRowStep * kWidth / w), f);
 }
 
-// Of a whole line: blocks in T, then float64.
+// The sum of a line: blocks in T, then float64.
 template <class T>
 double total(const T* x, int64_t n) {
   double sum = 0;
@@ -90,7 +90,7 @@ void max_of_lines(T* max, Tile<T> x, int64_t n, int64_t w) {
     }
   });
 }
-// Adds up rows in T for a while, then in float64.
+// Sums rows in T for a few rows at a time, then in float64.
 template <class T, class Row>
 void sums_of_lines(double* sum, int64_t n, int64_t w, const Row& row) {
   std::fill_n(sum, w, 0.0);
@@ -259,17 +259,17 @@ struct LogSoftmaxBackward {
   }
 };
 
-constexpr int64_t kShort = 72;   // longest line that is better transposed
-constexpr int64_t kRoom = 4096;  // elements that are transposed at once
+constexpr int64_t kShort = 72;   // maximum length of lines that are transposed
+constexpr int64_t kRoom = 4096;  // elements that are transposed at a time
 
-// Runs K over many short lines, some of them at a time: element i of line j goes to i * width + j.
+// Runs K over many short lines, several at a time: element i of line j goes to i * width + j.
 template <class K, class T>
 void run_transposed(std::initializer_list<const View*> views, const Lines& lines) {
   const int64_t length = lines.length, width = std::min(kWidth, kRoom / length / 16 * 16);
   const int n = static_cast<int>(views.size());
   const View* view[3];
   std::copy(views.begin(), views.end(), view);
-  bool even = true;  // all lines are equally far apart
+  bool even = true;  // whether all lines have the same distance
   for (int d = 0; d + 1 < lines.ndim; ++d)
     for (int k = 0; k < n; ++k) even = even && lines.strides[k][d] == lines.strides[k][d + 1] * lines.shape[d + 1];
   auto apart = [&](int k) { return lines.strides[k][lines.ndim - 1]; };
@@ -326,7 +326,7 @@ void run(std::initializer_list<const View*> views, int dim) {
     direct[k] = view[k]->dtype == dtype_of<T> && (tiled || lines.step[k] == 1 || lines.length == 1);
     buffered |= !direct[k];
   }
-  // exp costs several times what moving an element does.
+  // exp costs several times as much as moving an element.
   parallel_for(lines.total(), std::max<int64_t>(1, lines.grain() / 4), [&](int64_t begin, int64_t end) {
     const size_t size = static_cast<size_t>(lines.length * lines.width);
     std::vector<T> space(buffered ? size * static_cast<size_t>(n) : 0);

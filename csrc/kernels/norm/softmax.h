@@ -1,4 +1,4 @@
-// Softmax along one dimension. Views have one shape and at least one element; results are in the type of the first.
+// Softmax along one dimension. The views have one shape and at least one element; results have the dtype of the first.
 #pragma once
 
 #include "core/view.h"
@@ -7,7 +7,7 @@
 namespace genesis::kernels {
 
 inline constinit Kernel<void(View y, View x, int dim)> softmax, log_softmax;
-// From the results y: y (dy - sum(y dy)), and dy - exp(y) sum(dy).
+// Computed from the results y: y (dy - sum(y dy)), and dy - exp(y) sum(dy).
 inline constinit Kernel<void(View dx, View dy, View y, int dim)> softmax_backward, log_softmax_backward;
 
 }  // namespace genesis::kernels

@@ -1,4 +1,4 @@
-// Transposing lines through vector registers, for kernels that work on many short lines side by side.
+// Transposing lines in vector registers, for kernels that process many short lines side by side.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Optimizer steps. An algorithm is a struct with the numbers in the compute type and a call on one element; run() cuts
-// the elements of all parameters, seen as one line, into chunks, so that many small parameters cost no more than one
-// large one. Half precision goes through buffers of float32.
+// Optimizer steps. An algorithm is a struct with its numbers in the compute dtype and a call operator for one element.
+// run() splits the elements of all parameters, concatenated, into chunks, so that many small parameters cost no more
+// than one large one. Half precision goes through buffers of float32.
 #include "kernels/optimizer/optimizer.h"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ template <class T>
   return w < T(0.5) ? a + w * (b - a) : b - (b - a) * (T(1) - w);
 }
 
-// a * b + c with one rounding where the CPU has that, so that the last elements of an array, which fill no vector, get
-// the same bits as the others. Left to the compiler, which product is fused may differ between the two.
+// a * b + c with one rounding if the CPU supports it, so that the last elements of an array, which do not fill a
+// vector, are bitwise equal to the others. Otherwise the compiler might fuse different products in the two loops.
 template <class T>
 [[gnu::always_inline]] inline T multiply_add(T a, T b, T c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
@@ -93,7 +93,7 @@ void run(Updates<Algorithm> updates) {
   run(updates, piece<N, Step, Algorithm>);
 }
 
-// What they have in common: the gradient uphill or downhill, and weight decay.
+// Shared by the algorithms: the sign of the gradient, and weight decay.
 template <class T>
 struct Gradient {
   T sign, decay;
@@ -133,7 +133,7 @@ struct MomentumSgd {
   }
 };
 
-// The two averages of Adam and its kin.
+// The two averages of Adam and its variants.
 template <class T>
 struct Moments {
   Gradient<T> gradient;
@@ -342,7 +342,7 @@ struct AverageStep {
   [[gnu::always_inline]] void operator()(T& p, T x) const { p = lerp(p, x, weight); }
 };
 
-// The largest exponent is that of infinities and NaN. Looking for it is a reduction of integers, which vectorises.
+// Infinities and NaN have the largest exponent. Searching for it is an integer reduction, which vectorizes.
 template <class T, class Bits, Bits kExponent>
 bool multiply(T* g, T factor, int64_t n) {
   Bits bad = 0;

@@ -1,4 +1,4 @@
-// The update of parameters by their gradients: one fused loop for each algorithm, over all parameters together.
+// Updates of parameters from their gradients: one fused loop per algorithm, over all parameters together.
 #pragma once
 
 #include <span>
@@ -8,21 +8,21 @@
 
 namespace genesis::kernels {
 
-// A parameter with what belongs to it: arrays of `count` elements of one dtype, in the same order. The value comes
-// first, then the gradient, then the state in the order in which the algorithm's comment names it.
+// A parameter and its data: arrays of `count` elements of one dtype, in the same order. The value comes first, then the
+// gradient, then the state in the order in which the algorithm's comment lists it.
 template <class Algorithm>
 struct Update {
   static constexpr int kMaxArrays = 5;
   void* arrays[kMaxArrays];
   int64_t count;
   DType dtype;
-  Algorithm algorithm;  // its numbers, which may depend on how many steps this parameter has made
+  Algorithm algorithm;  // its numbers, which may depend on the number of steps of this parameter
 };
 template <class Algorithm>
 using Updates = std::span<const Update<Algorithm>>;
 
-// In all of them, `sign` is -1 to climb and `decay` is what weight decay adds to the gradient for each unit of the
-// value; `shrink` is what decoupled decay multiplies the value by.
+// In all algorithms, `sign` is -1 to maximize, `decay` is the factor of the value that weight decay adds to the
+// gradient, and `shrink` is the factor by which decoupled weight decay multiplies the value.
 
 // buffer, if momentum is not 0
 struct Sgd {
@@ -76,11 +76,11 @@ struct Lion {
   double sign, shrink, lr, beta1, beta2;
 };
 
-// No optimizer: the value moves towards the other array.
+// Not an optimizer: the value moves towards the other array.
 struct Average {
   double weight;
 };
-// No optimizer: the gradient is the only array.
+// Not an optimizer: the gradient is the only array.
 struct Unscale {
   double factor;
 };
@@ -97,7 +97,7 @@ inline constinit Kernel<void(Updates<Rprop>)> rprop;
 inline constinit Kernel<void(Updates<Asgd>)> asgd;
 inline constinit Kernel<void(Updates<Lion>)> lion;
 inline constinit Kernel<void(Updates<Average>)> average;
-// Multiplies gradients by a factor; whether all products are finite.
+// Multiplies gradients by a factor. Returns whether all products are finite.
 inline constinit Kernel<bool(Updates<Unscale>)> unscale;
 
 }  // namespace genesis::kernels

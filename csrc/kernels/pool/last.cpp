@@ -1,6 +1,6 @@
-// Pooling of images with their channels last: vectors run along the channels, so windows of any size, stride and
-// dilation are alike. Backward, each input looks for the windows that it is in: threads share the inputs, and nothing
-// is added to memory that another thread writes.
+// Pooling of channels-last images: vectors run along the channels, so windows of any size, stride and dilation are
+// handled alike. In the backward pass, each input looks up the windows that contain it: threads divide the inputs, and
+// no two threads write to the same memory.
 #include <limits>
 
 #include "core/parallel.h"
@@ -25,7 +25,7 @@ struct AllWindows {
   explicit AllWindows(const PoolShape& s) : w{Windows(s, 0), Windows(s, 1), Windows(s, 2)} {}
 };
 
-// A vector of channels for each of a window's inputs is given to f(pointer, place in the plane).
+// Calls f(pointer, position in the plane) for the channels of each input of a window.
 template <class F>
 void each_seen(const PoolShape& s, const AllWindows& all, const int64_t (&o)[3], F f) {
   const auto& [w0, w1, w2] = all.w;
@@ -34,15 +34,15 @@ void each_seen(const PoolShape& s, const AllWindows& all, const int64_t (&o)[3],
       for (int64_t k = w2.begin[o[2]]; k < w2.end[o[2]]; k += w2.step) f((i * s.in[1] + j) * s.in[2] + k);
 }
 
-// f(flat position of all images, position in an image, its image) for each position of images of `size`.
+// Calls f(flat position in all images, position in an image, its image) for each position of images of `size`.
 template <class F>
 void each_position(const PoolShape& s, const int64_t (&size)[3], int64_t work, F f) {
   const int64_t images = s.planes / s.channels, per_image = size[0] * size[1] * size[2];
   parallel_for(images * per_image, grain_for(work * s.channels), [&](int64_t begin, int64_t end) {
-    F run = f;  // with state of its own
+    F run = f;  // with its own state
     const int64_t first = begin % per_image;
     int64_t image = begin / per_image, at[3] = {first / size[2] / size[1], first / size[2] % size[1], first % size[2]};
-    for (int64_t p = begin; p < end; ++p) {  // counted, for divisions take as long as some channels
+    for (int64_t p = begin; p < end; ++p) {  // counted, because divisions take as long as several channels
       run(p, at, image);
       if (++at[2] < size[2]) continue;
       at[2] = 0;
@@ -60,7 +60,7 @@ int64_t window_size(const PoolShape& s) {
   return s.adaptive ? std::max<int64_t>(1, s.in_size() / s.out_size()) : s.kernel[0] * s.kernel[1] * s.kernel[2];
 }
 
-// The largest of `seen` rows of x, for some vectors of channels.
+// The maximum of `seen` rows of x, for a few vectors of channels.
 template <class T, class Index, int vectors>
 void max_channels(const T* x, int64_t channels, const std::vector<Int<T>>& seen, Int<T> first, int64_t filled, T* y,
                   Index* index) {
@@ -114,7 +114,7 @@ void max_all(const PoolShape& s, const T* x, T* y, Index* index) {
                 });
 }
 
-// For each input of a dimension, the outputs whose windows it is in.
+// For each input of a dimension, the outputs whose windows contain it.
 std::vector<std::vector<int64_t>> windows_of_inputs(const PoolShape& s, const Windows& w, int d) {
   std::vector<std::vector<int64_t>> list(static_cast<size_t>(s.in[d]));
   for (int64_t o = 0; o < s.out[d]; ++o)
@@ -122,8 +122,8 @@ std::vector<std::vector<int64_t>> windows_of_inputs(const PoolShape& s, const Wi
   return list;
 }
 
-// dx[i] = the sum of term(output) over the windows that input i is in; term(flat output in its image, place of i, row
-// of the output in y, channel) is a number.
+// dx[i] = the sum of term(output) over the windows that contain input i, where term(flat output in its image, position
+// of i, row of the output in y, channel) is a number.
 template <class T, class Term>
 void gather_windows(const PoolShape& s, T* dx, Term term) {
   const AllWindows all(s);
@@ -143,28 +143,29 @@ void gather_windows(const PoolShape& s, T* dx, Term term) {
                 });
 }
 
-// dx is zeroed and then each maximum gets its gradient: as many steps as outputs, and not in vectors, where
-// gather_windows has as many as inputs see windows. Threads share images and, if those are few, their channels.
+// Clears dx and adds each gradient at its maximum. The number of steps is that of the outputs, without vectors, while
+// gather_windows takes as many as there are pairs of inputs and windows. Threads divide the images and, if those are
+// few, their channels.
 template <class T, class Index>
 void max_scatter(const PoolShape& s, const T* dy, const Index* index, T* dx) {
   constexpr int64_t line = 64 / sizeof(T);
   const AllWindows all(s);
   const int64_t channels = s.channels, images = s.planes / channels;
-  const int64_t share = channels * images / get_num_threads();  // results do not depend on it
+  const int64_t share = channels * images / get_num_threads();  // does not affect results
   const int64_t width = std::min(channels, ceil_div(share, line) * line);
   const int64_t blocks = ceil_div(channels, width);
   parallel_for(images * blocks, grain_for(s.in_size() * width), [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t image = unit / blocks, from = unit % blocks * width, n = std::min(width, channels - from);
       T* const x = dx + image * s.in_size() * channels + from;
-      int64_t zeroed = 0;  // positions: lines are zeroed shortly before they are added to, while they are in a cache
+      int64_t zeroed = 0;  // positions: lines are cleared shortly before they are added to, so that they are cached
       const auto zero_until = [&](int64_t position) {
         for (; zeroed < position; ++zeroed) std::fill_n(x + zeroed * channels, n, T(0));
       };
       int64_t row = image * s.out_size() * channels + from;
       for (int64_t i = 0; i < s.out[0]; ++i)
         for (int64_t j = 0; j < s.out[1]; ++j) {
-          // One more than a window sees: one that sees nothing has its maximum there.
+          // One position beyond the window: the maximum of an empty window is there.
           const int64_t planes = std::min(all.w[0].end[i] + 1, s.in[0]), lines = std::min(all.w[1].end[j] + 1, s.in[1]);
           zero_until(((planes - 1) * s.in[1] + (planes == 1 ? lines : s.in[1])) * s.in[2]);
           for (int64_t k = 0; k < s.out[2]; ++k, row += channels)
@@ -188,7 +189,7 @@ void max_backward(const PoolShape& s, const T* dy, const Index* index, T* dx) {
   });
 }
 
-// What the sum of each output is multiplied by.
+// The factor by which the sum of each output is multiplied.
 template <class T>
 std::vector<T> all_factors(const PoolShape& s, const AllWindows& all) {
   std::vector<T> factor(static_cast<size_t>(s.out_size()));

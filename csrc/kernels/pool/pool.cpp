@@ -1,6 +1,6 @@
-// Averages go tap by tap along a line of outputs: one loop over neighbouring outputs for each tap, which vectorises.
-// Maxima, which carry their places with them, are computed in vectors of outputs. Windows of different sizes (adaptive
-// pooling), and windows that are longer than the line of outputs, are taken one by one instead.
+// Averages are computed tap by tap along a line of outputs: one vectorized loop over consecutive outputs for each tap.
+// Maxima, which include positions, are computed in vectors of outputs. Windows of different sizes (adaptive pooling),
+// and windows that are longer than the line of outputs, are processed one by one.
 #include "kernels/pool/pool.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// Outputs [first, last) see input o * stride + offset, which exists.
+// Outputs [first, last) read the existing input o * stride + offset.
 struct TapRange {
   int64_t offset, first, last;
   TapRange(const PoolShape& s, int64_t tap) : offset(tap * s.dilation[2] - s.padding[2]) {
@@ -29,7 +29,7 @@ struct TapRange {
   }
 };
 
-// Calls f with the stride as a constant where it is a usual one.
+// Calls f with the stride as a constant if it is a common one.
 template <class F>
 void with_stride(int64_t stride, F f) {
   if (stride == 1) f(std::integral_constant<int64_t, 1>());
@@ -42,7 +42,7 @@ bool tap_by_tap(const PoolShape& s) { return !s.adaptive && s.kernel[2] <= 2 * s
 
 // ----- Maxima -----
 
-// The shape with lines merged where windows span whole ones: a global pool is one run of its plane.
+// The shape with lines merged where windows span complete lines: a global pool is one run over its plane.
 PoolShape merged(PoolShape s) {
   for (int d = 1; d >= 0; --d) {
     if (s.adaptive || s.out[2] != 1 || s.kernel[2] != s.in[2] || s.padding[2] != 0) break;
@@ -57,14 +57,14 @@ PoolShape merged(PoolShape s) {
 template <class T>
 const Scratch<T> padded_plane;
 
-// Integers as wide as T, as many as a vector has lanes.
+// Integers of the size of T, as many as a vector has lanes.
 template <class T>
 using IntVec = decltype(Vec<T>{} > Vec<T>{});
 template <class T>
 using Int = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
-// Vectors of neighbouring outputs, as in a convolution (conv.cpp): the plane is copied into a grid in which all of them
-// see neighbouring inputs under each tap, and the padding holds what is never larger.
+// Vectors of consecutive outputs, as in a convolution (conv.cpp): the plane is copied into a grid in which consecutive
+// outputs read consecutive inputs for each tap. The padding holds the smallest value.
 template <class T>
 struct MaxPlan {
   static constexpr int64_t lanes = kLanes<T>;
@@ -72,8 +72,8 @@ struct MaxPlan {
   Planes<T> planes;
   std::vector<int64_t> offsets;         // of taps, in the grid
   std::vector<Spot> spots;              // vectors of outputs
-  std::vector<Int<T>> steps;            // from the place of a window to that of its taps, in x
-  std::vector<Int<T>> origins, firsts;  // of each lane: the place of its window, and from there to its first element
+  std::vector<Int<T>> steps;            // from the position of a window to those of its taps, in x
+  std::vector<Int<T>> origins, firsts;  // per lane: the position of its window, and the offset of its first element
 
   explicit MaxPlan(const PoolShape& s)
       : axes{axis(s, 0), axis(s, 1), axis(s, 2)},
@@ -113,17 +113,17 @@ struct MaxPlan {
 
 template <class T>
 inline void write_lanes(T* out, Vec<T> v, const Spot& spot) {
-  if (spot.count == kLanes<T>) store(out, v);  // without a call, mostly
+  if (spot.count == kLanes<T>) store(out, v);  // usually avoids a call
   else put<T>(out, v, spot);
 }
 
-// `n` vectors of outputs of one plane, whose grid has been filled.
+// Computes `n` vectors of outputs of one plane, whose grid has been filled.
 template <int n, class T, class Index>
 __attribute__((always_inline)) inline void max_of_vectors(const MaxPlan<T>& plan, const T* grid, size_t first,
                                                           T* values, Index* places) {
   constexpr int64_t lanes = kLanes<T>;
   constexpr T lowest = -std::numeric_limits<T>::infinity();
-  // Locals: what is reached through a reference would be read again after every store.
+  // Local copies: members accessed through a reference would be reloaded after every store.
   const int64_t *const offset = plan.offsets.data(), taps = static_cast<int64_t>(plan.offsets.size());
   const Int<T>* const step = plan.steps.data();
   const Spot* const spot = plan.spots.data() + first;
@@ -179,7 +179,7 @@ void max_vectors(const PoolShape& s, const T* x, T* y, Index* index) {
   });
 }
 
-// The largest element so far, and its place.
+// The largest element so far, and its position.
 template <class T>
 struct Largest {
   T value;
@@ -189,7 +189,8 @@ struct Largest {
   }
 };
 
-// n elements from x[at] on, in vectors: lanes have maxima of their own, of which the first counts, or of NaNs the last.
+// Processes n elements starting at x[at] in vectors. Each lane has its own maximum; ties go to the first position, NaNs
+// to the last.
 template <class T>
 void take_run(Largest<T>& largest, const T* x, int64_t at, int64_t n) {
   constexpr int lanes = kLanes<T>, chains = 2;
@@ -241,7 +242,8 @@ void max_windows(const PoolShape& s, const T* x, T* y, Index* index) {
             std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : -std::numeric_limits<T>::infinity(),
             (std::min(w0.begin[o0], s.in[0] - 1) * s.in[1] + std::min(w1.begin[o1], s.in[1] - 1)) * s.in[2] +
                 std::min(w2.begin[o], s.in[2] - 1)};
-        const bool whole = w1.step == 1 && w2.step == 1 && w2.end[o] - w2.begin[o] == s.in[2];  // lines: one run
+        // complete lines: one run
+        const bool whole = w1.step == 1 && w2.step == 1 && w2.end[o] - w2.begin[o] == s.in[2];
         for (int64_t i = w0.begin[o0]; i < w0.end[o0]; i += w0.step)
           if (whole) {
             take_run(largest, plane, (i * s.in[1] + w1.begin[o1]) * s.in[2], (w1.end[o1] - w1.begin[o1]) * s.in[2]);
@@ -296,7 +298,7 @@ void add_lines(T* to, A to_step, const T* from, B from_step, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i * to_step] += from[i * from_step];
 }
 
-// A line of outputs in terms of a line of inputs: sums, or, backward, what is added to the inputs.
+// A line of outputs from a line of inputs: sums, or in the backward pass, additions to the inputs.
 template <class T, bool backward>
 void avg_line(const PoolShape& s, const std::vector<TapRange>& taps, std::conditional_t<backward, T, const T>* x,
               std::conditional_t<backward, const T, T>* y) {
@@ -310,8 +312,8 @@ void avg_line(const PoolShape& s, const std::vector<TapRange>& taps, std::condit
     });
 }
 
-// The same in terms of all lines of the input that the outputs see, tap by tap if `taps` is not empty. The lines are
-// first added up, or, backward, get the same added; `whole` has room for one.
+// The same for all lines of the input that the outputs read, tap by tap if `taps` is not empty. The lines are added up
+// first; in the backward pass, all receive the same addition. `whole` has room for one line.
 template <class T, bool backward>
 void avg_lines(const PoolShape& s, const Windows& w2, const std::vector<TapRange>& taps,
                const std::vector<std::conditional_t<backward, T*, const T*>>& lines, T* whole,
@@ -343,7 +345,7 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
   const PoolShape s = merged(shape);
   const Windows w0(s, 0), w1(s, 1), w2(s, 2);
   const int64_t lines = s.out[0] * s.out[1], n = s.out[2], in_size = s.in_size();
-  if (s.out_size() == 1 && w2.end[0] - w2.begin[0] == in_size) {  // one window, the plane
+  if (s.out_size() == 1 && w2.end[0] - w2.begin[0] == in_size) {  // one window covers the plane
     T scale;
     factors(s, w0, w1, w2, 0, 0, &scale);
     return parallel_for(s.planes, ceil_div(kLightGrain, in_size), [&](int64_t first, int64_t last) {
@@ -359,7 +361,7 @@ void avg_planes(const PoolShape& shape, std::conditional_t<backward, T, const T>
   std::vector<T> factor(lines * n);
   for (int64_t line = 0; line < lines; ++line)
     factors(s, w0, w1, w2, line / s.out[1], line % s.out[1], factor.data() + line * n);
-  // Backward, the lines of a plane add to the same inputs: planes are the smallest unit there.
+  // In the backward pass, the lines of a plane add to the same inputs, so a plane is the smallest unit of work.
   const int64_t unit = backward ? lines : 1;
   parallel_for(s.planes * lines / unit, ceil_div(kLightGrain, ceil_div(in_size * unit, lines)),
                [&](int64_t first, int64_t last) {

@@ -43,8 +43,9 @@ void resample_lines(const ResampleTable& t, const T* src, T* dst) {
   });
 }
 
-// Calls f(plane offset, column offset, count) for each run of `count` neighbouring windows whose tap lies in the plane;
-// a run steps by the stride in the plane. `outside` gets the runs of columns whose tap lies in the padding.
+// Calls f(plane offset, column offset, count) for each run of `count` consecutive windows whose tap is inside the
+// plane; a run advances by the stride in the plane. Calls `outside` for the runs of columns whose tap is in the
+// padding.
 template <class F, class G>
 void runs(const UnfoldShape& s, F f, G outside) {
   int64_t column = 0;

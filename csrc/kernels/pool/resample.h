@@ -1,4 +1,4 @@
-// Maps that read and write whole lines of memory: resampling along one dimension, and windows laid out as columns.
+// Maps that read and write complete lines of memory: resampling along one dimension, and windows laid out as columns.
 // Contiguous float32 and float64.
 #pragma once
 
@@ -24,9 +24,9 @@ struct ResampleTable {
 };
 using ResampleFn = void(DType dtype, const ResampleTable& table, const void* x, void* y);
 inline constinit Kernel<ResampleFn> resample;
-inline constinit Kernel<ResampleFn> resample_transposed;  // from y's shape to x's
+inline constinit Kernel<ResampleFn> resample_transposed;  // from the shape of y to that of x
 
-// The same of bytes in whole numbers: weights are scaled by 2^shift, sums are rounded and clipped to 0..255.
+// The same for bytes in integer arithmetic: weights are scaled by 2^shift, and sums are rounded and clipped to 0..255.
 struct ByteTable {
   int64_t outer, in, out, inner, taps;
   const int64_t* index;
@@ -41,7 +41,7 @@ struct UnfoldShape {
   int64_t in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
 
   template <class A>
-  void arguments(A&) {}  // numbers only
+  void arguments(A&) {}  // only numbers
 };
 inline constinit Kernel<void(DType dtype, const UnfoldShape& shape, const void* x, void* columns)> unfold;
 inline constinit Kernel<void(DType dtype, const UnfoldShape& shape, const void* columns, void* x)> fold;

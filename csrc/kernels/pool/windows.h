@@ -1,4 +1,4 @@
-// What each output of a pooling sees, for both layouts.
+// The inputs that each output of a pooling reads, for both layouts.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,10 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-// Along one dimension: which inputs each output sees.
+// Along one dimension: the inputs that each output reads.
 struct Windows {
-  std::vector<int64_t> begin, end, counted;  // inputs begin, begin + step, ... before end; how many an average counts
+  // inputs begin, begin + step, ... before end; the number that an average counts
+  std::vector<int64_t> begin, end, counted;
   int64_t step;
 
   Windows(const PoolShape& s, int d) : step(s.adaptive ? 1 : s.dilation[d]) {
@@ -34,7 +35,7 @@ struct Windows {
   bool empty(int64_t o) const { return begin[o] >= end[o]; }
 };
 
-// What the sums of a line are multiplied by.
+// The factors by which the sums of a line are multiplied.
 template <class T>
 void factors(const PoolShape& s, const Windows& w0, const Windows& w1, const Windows& w2, int64_t o0, int64_t o1,
              T* out) {
@@ -43,7 +44,7 @@ void factors(const PoolShape& s, const Windows& w0, const Windows& w1, const Win
     out[o] = T(1) / static_cast<T>(s.divisor != 0 ? s.divisor : std::max<int64_t>(1, outer * w2.counted[o]));
 }
 
-// f(value, index) for the types that are named.
+// Calls f(value, index) for the given dtypes.
 template <class F>
 void by_types(DType dtype, DType index_dtype, F f) {
   if (dtype == DType::Float64) f(double(), int64_t());

@@ -1,5 +1,5 @@
-// Blocks of counters are turned into words side by side (words[j][k] is word j of counter k), the transform runs over
-// each row, and the rows are interleaved into the output: all three loops vectorise.
+// Random words are generated for blocks of counters (words[j][k] is word j of counter k), the transform runs over each
+// row, and the rows are interleaved into the output. All three loops vectorize.
 #include "kernels/random/random.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 
 constexpr int64_t kCounterGrain = 32 * kCounters;
 
-// Fills y, T being what is computed and `Per` how many elements a counter serves. transform(words, rows) leaves element
-// Per * k + j of the block in rows[j][k]; `first` is the number of the block's first element.
+// Fills y, where T is the computed type and `Per` the number of elements per counter. transform(words, rows) stores
+// element Per * k + j of the block in rows[j][k]; `first` is the index of the block's first element.
 template <class T, int Per, class F>
 void fill_blocks(const View& y, Draw draw, F transform) {
   const int64_t n = y.numel(), item = itemsize(y.dtype), counters = ceil_div(n, Per);
@@ -42,7 +42,7 @@ void fill_blocks(const View& y, Draw draw, F transform) {
   });
 }
 
-// One word (float) or two (double) for each element, through f.
+// Applies f to one word (float) or two (double) for each element.
 template <class F>
 void each_float(const View& y, Draw draw, F f) {
   fill_blocks<float, 4>(y, draw, [&](const Words& words, float (*rows)[kCounters], int64_t, int64_t) {
@@ -58,7 +58,7 @@ void each_double(const View& y, Draw draw, F f) {
   });
 }
 
-// cos and sin of 2 pi v, v in [0, 1) a multiple of 2^-24: the quarter turn is split off exactly.
+// cos and sin of 2 pi v, for v in [0, 1) a multiple of 2^-24: the quadrant is split off exactly.
 struct Circle {
   float cos, sin;
 };
@@ -77,12 +77,12 @@ void uniform(View y, Draw draw, double low, double high) {
     const double scale = high - low;
     each_double(y, draw, [=](uint64_t x) {
       const double v = low + uniform_double(x) * scale;
-      return v < high ? v : low;  // rounding may reach the end, which is not part of the range
+      return v < high ? v : low;  // rounding may yield the upper end, which is excluded
     });
     return;
   }
   const float a = static_cast<float>(low), b = static_cast<float>(high), scale = static_cast<float>(high - low);
-  // No more bits than the type keeps: rounding to it would give 1.
+  // Use no more bits than the dtype represents: rounding would yield 1.
   const int drop = y.dtype == DType::Float16 ? 21 : y.dtype == DType::BFloat16 ? 24 : 8;
   const float unit = std::ldexp(1.0f, drop - 32);
   each_float(y, draw, [=](uint32_t x) {
@@ -94,7 +94,7 @@ GENESIS_KERNEL(uniform)
 
 namespace {
 
-// f(x) of normal numbers x, by Box and Muller.
+// Computes f(x) for normal numbers x, by the Box-Muller method.
 template <class F>
 void each_normal(const View& y, Draw draw, double mean, double std, F f) {
   if (y.dtype == DType::Float64) {
@@ -135,7 +135,7 @@ void log_normal(View y, Draw draw, double mean, double std) {
 }
 GENESIS_KERNEL(log_normal)
 
-// Never exactly 0: samples are divided by, in races of exponentials.
+// Never exactly 0, because samples are used as divisors (exponential races).
 void exponential(View y, Draw draw, double rate) {
   if (y.dtype == DType::Float64) {
     each_double(y, draw, [=](uint64_t x) {
@@ -159,14 +159,14 @@ void cauchy(View y, Draw draw, double median, double scale) {
 GENESIS_KERNEL(cauchy)
 
 void geometric(View y, Draw draw, double p) {
-  const double scale = 1 / std::log1p(-p);  // p = 1 gives -0: the first trial succeeds
+  const double scale = 1 / std::log1p(-p);  // p = 1 yields -0: the first trial succeeds
   each_double(y, draw, [=](uint64_t x) { return std::floor(vlog(uniform_open(x)) * scale) + 1; });
 }
 GENESIS_KERNEL(geometric)
 
 void bernoulli(View y, Draw draw, double p) {
   const auto threshold = static_cast<uint32_t>(std::min(p * 0x1p32, 0x1p32 - 1));
-  const int32_t always = p >= 1;  // 2^32 does not fit into a word
+  const int32_t always = p >= 1;  // 2^32 does not fit in a word
   each_float(y, draw, [=](uint32_t x) { return static_cast<float>(static_cast<int32_t>(x < threshold) | always); });
 }
 GENESIS_KERNEL(bernoulli)
@@ -180,7 +180,7 @@ void bernoulli_each(View y, View p, Draw draw) {
 }
 GENESIS_KERNEL(bernoulli_each)
 
-// x * range / 2^64, rounded down, for a word x of 64 bits: uniform to within range / 2^64.
+// x * range / 2^64, rounded down, for a 64-bit word x: uniform to within range / 2^64.
 void integers(View y, Draw draw, int64_t low, uint64_t range) {
   fill_blocks<int64_t, 2>(y, draw, [=](const Words& words, int64_t (*rows)[kCounters], int64_t, int64_t) {
     for (int j = 0; j < 2; ++j) {
@@ -209,7 +209,7 @@ T dropout_scale(double p) {
   return p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
 }
 
-// Elements [first, first + m) of x in T, and where the results go: in place, or in `line`, to be scattered.
+// Elements [first, first + m) of x in T, and the destination of the results: in place, or in `line`, to be scattered.
 template <class T>
 struct Stretch {
   const View &y, &x;

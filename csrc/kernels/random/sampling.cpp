@@ -17,7 +17,7 @@ void with_replacement(int64_t* out, int64_t n, const double* weights, int64_t k,
   sums.resize(static_cast<size_t>(k));
   std::partial_sum(weights, weights + k, sums.begin());
   const double total = sums.back();
-  int64_t last = k - 1;  // that can be drawn at all
+  int64_t last = k - 1;  // that has a positive weight
   while (weights[last] == 0) --last;
   Stream stream(draw, n);
   Pace pace(int64_t{1} << 20);
@@ -28,7 +28,8 @@ void with_replacement(int64_t* out, int64_t n, const double* weights, int64_t k,
   }
 }
 
-// A race: category i arrives after an exponential time of rate weights[i]; the order of arrival is the sample.
+// An exponential race: category i arrives after an exponential time with rate weights[i]; the order of arrival is the
+// sample.
 void without_replacement(int64_t* out, int64_t n, const double* weights, int64_t k, Draw draw,
                          std::vector<std::pair<double, int64_t>>& arrivals) {
   arrivals.clear();
@@ -41,7 +42,7 @@ void without_replacement(int64_t* out, int64_t n, const double* weights, int64_t
   for (int64_t i = 0; i < n; ++i) out[i] = arrivals[static_cast<size_t>(i)].second;
 }
 
-// Words for one element of a draw by rejection: its own counter, and a further counter in the upper half of the 128
+// Words for one element of a draw by rejection: its own counter, with further counters in the upper half of the 128
 // bits.
 class ElementStream {
  public:
@@ -65,7 +66,7 @@ class ElementStream {
 
 double poisson_one(double rate, ElementStream stream) {
   if (rate == 0) return 0;
-  if (rate < 10) {  // how many uniforms can be multiplied before the product falls below exp(-rate)
+  if (rate < 10) {  // the number of uniforms that can be multiplied before the product falls below exp(-rate)
     const double limit = std::exp(-rate);
     double product = stream.uniform();
     int64_t count = 0;
@@ -89,12 +90,12 @@ double poisson_one(double rate, ElementStream stream) {
   }
 }
 
-double normal_one(ElementStream& stream) {  // Box and Muller's
+double normal_one(ElementStream& stream) {  // Box-Muller
   const double radius = std::sqrt(-2 * std::log(stream.uniform()));
   return radius * std::cos(6.283185307179586 * stream.uniform());
 }
 
-// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000; a shape below 1 is raised by 1 first.
+// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000. A shape below 1 is increased by 1 first.
 double log_gamma_one(double shape, ElementStream stream) {
   if (shape == 0) return -HUGE_VAL;
   const double raised = shape < 1 ? std::log(stream.uniform()) / shape : 0;
@@ -112,7 +113,7 @@ double log_choose(double n, double k) {
   return ::lgamma_r(n + 1, &sign) - ::lgamma_r(k + 1, &sign) - ::lgamma_r(n - k + 1, &sign);
 }
 
-// p at most 1/2.
+// For p at most 1/2.
 double binomial_small(double n, double p, ElementStream& stream) {
   if (n * p < 10) {  // sums of geometric waiting times
     const double scale = std::log1p(-p);

@@ -1,5 +1,5 @@
-// Blocks of random words for kernels, laid out so that the loops over them vectorise: w[j][k] is word j of counter k.
-// Part of the kernel files that are compiled per instruction set.
+// Blocks of random words for kernels, laid out so that loops over them vectorize: w[j][k] is word j of counter k.
+// Included by kernel files, which are compiled per instruction set.
 #pragma once
 
 #include "core/random.h"
@@ -13,7 +13,7 @@ struct Words {
   alignas(64) uint32_t w[4][kCounters];
 };
 
-// The words of `count` counters, `first` being the number of the first one within the draw.
+// The words of `count` counters, where `first` is the index of the first one within the draw.
 [[gnu::always_inline]] inline void generate(Words& words, Draw draw, uint64_t first, int64_t count = kCounters) {
   for (int64_t k = 0; k < count; ++k) {
     const auto w = philox(draw.seed, draw.counter + first + static_cast<uint64_t>(k));
@@ -24,7 +24,7 @@ struct Words {
   }
 }
 
-// `total` numbers of 64 bits one after another, in the order of a draw of two words for each element.
+// A sequence of `total` 64-bit numbers, in the order of a draw with two words per element.
 class Stream {
  public:
   Stream(Draw draw, int64_t total) : draw_(draw), left_((total + 1) / 2) {}

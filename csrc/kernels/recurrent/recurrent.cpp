@@ -1,6 +1,6 @@
-// Rows of a batch are independent, so each thread computes all steps of some rows without synchronisation. The weights
+// Rows of a batch are independent, so each thread computes all steps of some rows without synchronization. The weights
 // are packed once for all steps. The computation of a row does not depend on the other rows of its block, so the
-// cut may follow the number of threads while the result does not.
+// partition may depend on the number of threads without changing the result.
 #include "kernels/recurrent/recurrent.h"
 
 #include "core/parallel.h"
@@ -11,19 +11,18 @@
 namespace genesis::kernels::GENESIS_ISA {
 namespace {
 
-constexpr int64_t kFewRows = 4;               // not worth cutting further
-constexpr int64_t kWorth = int64_t{1} << 18;  // multiply-adds that are worth a thread
+constexpr int64_t kFewRows = 4;               // not split further
+constexpr int64_t kWorth = int64_t{1} << 18;  // multiply-adds per task
 
-const Arena arena;           // of a part of the batch
-const Arena packed_weights;  // of the thread that shares them
+const Arena arena;           // for a part of the batch
+const Arena packed_weights;  // for the thread that shares them
 
-// B of A @ B, (k x n), in panels that the tiles read from front to back.
+// B of A @ B, (k x n), in panels that the tiles read sequentially.
 template <class T>
 class Packed {
  public:
   static int64_t bytes(int64_t k, int64_t n) { return Arena::bytes<T>(ceil_div(n, kLanes<T>) * kLanes<T> * k); }
-  // Element (p, j) is at data[p * k_stride + j * stride].
-  // `packed`: the same was packed there before.
+  // Element (p, j) is at data[p * k_stride + j * stride]. `packed`: the same matrix has already been packed there.
   Packed(const T* data, int64_t k, int64_t n, int64_t k_stride, int64_t stride, bool packed = false)
       : k_(k),
         depth_(k <= kDepth ? std::max<int64_t>(1, k) : ceil_div(k, ceil_div(k, kDepth))),
@@ -36,7 +35,7 @@ class Packed {
                   data_ + p * pitch_);
   }
   Packed() = default;
-  // C (m x n) = A @ B + beta C; rows of A are a_row apart, those of C c_row.
+  // C (m x n) = A @ B + beta C, where rows of A have stride a_row and those of C c_row.
   void multiply(int64_t m, const T* a, int64_t a_row, T beta, T* c, int64_t c_row) const {
     const int64_t height = even_part(m, kMaxRows[panels_.width / kLanes<T> - 1]);
     for (int64_t p = 0; p == 0 || p < k_; p += depth_) {
@@ -60,17 +59,17 @@ void each_part(int64_t batch, int64_t work, F&& f) {
   parallel_for(batch, std::max(kFewRows, ceil_div(batch, parts)), f);
 }
 
-// Steps in the order of running.
+// Steps in execution order.
 struct Running {
   const Sequence& s;
   int64_t step(int64_t i) const { return s.reverse ? s.steps - 1 - i : i; }
-  // The row that holds the state before row b of the i-th step to run; -1: the initial state.
+  // The row that holds the state before row b of the i-th executed step, or -1 for the initial state.
   int64_t previous(int64_t i, int64_t b) const {
     if (i == 0) return -1;
     const int64_t before = step(i - 1);
     return b < s.sizes[before] ? s.offsets[before] + b : -1;
   }
-  // Rows of [first, end) at step t.
+  // The rows of [first, end) at step t.
   int64_t count(int64_t t, int64_t first, int64_t end) const { return std::min(s.sizes[t], end) - first; }
 };
 
@@ -124,7 +123,8 @@ void lstm_row_backward(T* dgates, const T* gates, const T* cell, const T* before
   }
 }
 
-// gates: from the inputs r, z, n, and room; after: r, z, n and the hidden part of n.
+// gates: on entry, the contributions of the inputs to r, z, n, with spare room; on return, r, z, n and the hidden part
+// of n.
 template <class T>
 void gru_row(T* gates, const T* bias, const T* hidden, T* h, int64_t n) {
   T *gr = gates, *gz = gates + n, *gn = gates + 2 * n, *gh = gates + 3 * n;
@@ -141,7 +141,7 @@ void gru_row(T* gates, const T* bias, const T* hidden, T* h, int64_t n) {
     h[j] = m + z * (h[j] - m);
   }
 }
-// dh leaves as what reaches the state before directly.
+// On return, dh is the part of the gradient that reaches the previous state directly.
 template <class T>
 void gru_row_backward(T* dinput, T* dhidden, const T* gates, const T* before, T* dh, int64_t n) {
   const T *gr = gates, *gz = gates + n, *gn = gates + 2 * n, *gh = gates + 3 * n;
@@ -276,7 +276,7 @@ void backward(const RecurrentLayer& l, const RecurrentGradients& d, View out, Vi
       T* dg_hidden = gru ? d.dgates_hidden.as<T>() + row * columns : dg;
       for (int64_t r = 0; r < count; ++r) {
         const int64_t before = order.previous(i, first + r);
-        // The state before this row in `all`, in what was given initially, or zero.
+        // The state before this row: in `all`, the initial state, or zero.
         const auto state = [&](const View& all, const View& initial) -> const T* {
           if (before >= 0) return all.as<T>() + before * n.hidden;
           return initial.data ? initial.as<T>() + (first + r) * n.hidden : zeros;

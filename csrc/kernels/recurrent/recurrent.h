@@ -1,8 +1,8 @@
-// A recurrent layer over a whole sequence, in one direction, and its gradient.
+// A recurrent layer over a sequence, in one direction, and its gradient.
 //
-// Sequences of different lengths lie packed: step t has sizes[t] rows, never more than the step before, which are the
-// first sizes[t] of the batch. A matrix "of all rows" has those of step 0, then those of step 1, and so on. Everything
-// is contiguous and float32 or float64. A View without data is zero as an input, and unwanted as a result.
+// Sequences of different lengths are packed: step t has sizes[t] rows, never more than the previous step, which are the
+// first sizes[t] of the batch. A matrix "of all rows" contains those of step 0, then those of step 1, and so on. All
+// views are contiguous and float32 or float64. A View without data is zero as an input, and not needed as a result.
 #pragma once
 
 #include "core/view.h"
@@ -29,11 +29,11 @@ struct Sequence {
 struct RecurrentLayer {
   Cell cell;
   Sequence sequence;
-  View h0, c0;     // (batch, outputs), (batch, hidden); c0 of an LSTM
+  View h0, c0;     // (batch, outputs), (batch, hidden); c0 for an LSTM
   View weight_hh;  // (gates * hidden, outputs)
-  View bias;       // (gates * hidden,): of the inputs in a GRU, else of all
-  View bias_hh;    // of a GRU: (3 * hidden,)
-  View weight_hr;  // of an LSTM with a projection: (outputs, hidden)
+  View bias;       // (gates * hidden,): of the inputs for a GRU, otherwise of all
+  View bias_hh;    // for a GRU: (3 * hidden,)
+  View weight_hr;  // for an LSTM with a projection: (outputs, hidden)
 
   template <class A>
   void arguments(A& a) {
@@ -42,25 +42,25 @@ struct RecurrentLayer {
   }
 };
 
-// x is (rows, inputs), weight_ih (gates * hidden, inputs); if they are absent, `gates` comes with their product. It
-// leaves as what the gradient needs, of all rows: for an LSTM the gates i, f, g, o; for a GRU r, z, n and the hidden
-// part of n, so that it has room for one more. Also of all rows: `cells`, an LSTM's, and `out`. hn and cn are the last
-// states of each sequence.
+// x is (rows, inputs), weight_ih (gates * hidden, inputs). If they are absent, `gates` contains their product on entry.
+// On return, it contains the data for the gradient, for all rows: for an LSTM, the gates i, f, g, o; for a GRU, r, z, n
+// and the hidden part of n, so it needs room for one more. `cells` (LSTM) and `out` are for all rows, too. hn and cn
+// are the last states of each sequence.
 inline constinit Kernel<void(const RecurrentLayer& layer, View x, View weight_ih, View out, View hn, View cn,
                              View gates, View cells)>
     recurrent_forward{.writes = 0b1111100};
 
-// The gradient runs back through the steps number [first, end) in the order of running, so that what it leaves can be
-// used while it is in the cache. Their rows are `row` and those after it.
+// The gradient runs backward through steps [first, end) in execution order, so that its results can be used while they
+// are in the cache. Their rows start at `row`.
 struct RecurrentGradients {
   int64_t first, end, row;
-  bool packed;         // the call before, on this thread, was for later steps of the same layer: weights are at hand
-  View dout;           // of all rows; may be absent
-  View dh, dc;         // (batch, ...): of the states after these steps, and then of those before
-  bool initial;        // whether those before step 0 are wanted
-  View dgates;         // of the rows of these steps: of what the inputs contribute, (gates * hidden)
-  View dgates_hidden;  // of a GRU: of what the hidden state contributes
-  View dprojected;     // of an LSTM with a projection: of its results
+  bool packed;         // the previous call on this thread was for later steps of the same layer: the weights are packed
+  View dout;           // for all rows; may be absent
+  View dh, dc;         // (batch, ...): on entry, of the states after these steps; on return, of those before
+  bool initial;        // whether the gradient of the initial state is needed
+  View dgates;         // for the rows of these steps: of the contributions of the inputs, (gates * hidden)
+  View dgates_hidden;  // for a GRU: of the contributions of the hidden state
+  View dprojected;     // for an LSTM with a projection: of its results
 
   template <class A>
   void arguments(A& a) {
@@ -72,7 +72,7 @@ inline constinit Kernel<void(const RecurrentLayer& layer, const RecurrentGradien
                              View cells)>
     recurrent_backward{.writes = 0b111};
 
-// The hidden state before each row, of all rows.
+// The hidden state before each row, for all rows.
 inline constinit Kernel<void(const Sequence& sequence, View previous, View out, View h0)> recurrent_previous;
 
 }  // namespace genesis::kernels

@@ -1,4 +1,4 @@
-// Largest and smallest elements, and where they are. NaN wins over everything; the first of equals wins.
+// Extrema and their positions. NaN wins over everything; ties go to the first element.
 #include <limits>
 #include <type_traits>
 
@@ -12,7 +12,7 @@ namespace {
 
 template <bool kSmallest>
 struct Order {
-  // Whether b takes the place of a.
+  // Whether b replaces a.
   template <class V>
   [[gnu::always_inline]] static auto beats(V b, V a) {
     if constexpr (kSmallest) return (b < a) | (b != b);
@@ -23,7 +23,7 @@ struct Order {
     V best;
     if constexpr (kSmallest) best = b < a ? b : a;
     else best = b > a ? b : a;
-    return b != b ? b : best;  // in two steps, which compile to fewer instructions
+    return b != b ? b : best;  // two steps compile to fewer instructions
   }
   template <class V>
   static V map(V x) {
@@ -57,7 +57,7 @@ template <class T, bool kSmallest>
 struct WithIndex {
   using In = T;
   using O = Order<kSmallest>;
-  using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;  // of one width with T where that matters
+  using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;  // the same size as T where that matters
   struct Acc {
     T value = O::template worst<T>();
     int64_t index = -1;
@@ -69,9 +69,9 @@ struct WithIndex {
 
   static constexpr int64_t kShort = 16;
   static bool wins(T b, const Acc& a) {
-    return a.index < 0 || (O::beats(b, a.value) && a.value == a.value);  // the first NaN stays
+    return a.index < 0 || (O::beats(b, a.value) && a.value == a.value);  // keep the first NaN
   }
-  // The first place of a value that is there.
+  // The first position of a value that is known to occur.
   template <class Found>
   static int64_t find(const T* x, int64_t n, const Found& found) {
     constexpr int w = kLanes<T>;
@@ -140,7 +140,7 @@ struct WithIndex {
   };
 };
 
-// All integers are compared in int64: one loop less for every narrower type.
+// All integers are compared in int64, which avoids a loop for every narrower type.
 template <class F>
 void with_type(DType t, F&& f) {
   if (is_integral(t)) f.template operator()<int64_t>();

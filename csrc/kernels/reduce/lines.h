@@ -1,5 +1,5 @@
-// Operations along one dimension that keep it: scans, softmax. Part of the kernel files that are compiled per
-// instruction set.
+// Operations along one dimension that preserve its size: scans, softmax. Included by kernel files, which are compiled
+// per instruction set.
 #pragma once
 
 #include <initializer_list>
@@ -8,15 +8,15 @@
 
 namespace genesis::kernels::GENESIS_ISA {
 
-// The lines of a tensor along one dimension. If lines lie side by side in memory, they come in tiles of several.
+// The lines of a tensor along one dimension. Adjacent lines are grouped into tiles.
 struct Lines {
   static constexpr int kOperands = 4;
   int ndim = 0;
   int64_t shape[kMaxDims];
   int64_t strides[kOperands][kMaxDims];  // in elements
   int64_t length, step[kOperands];       // along the scanned dimension
-  int64_t count = 1;                     // lines
-  int64_t across = 1;                    // how many lie side by side
+  int64_t count = 1;                     // number of lines
+  int64_t across = 1;                    // number of adjacent lines
   int64_t width, tiles;
 
   // Every operand has the shape of the first.
@@ -34,7 +34,7 @@ struct Lines {
     int k = 0;
     for (const View* v : views) step[k++] = (first.ndim ? v->strides[dim] : 1) * (reverse ? -1 : 1);
     const int n = k;
-    // The dimension that is contiguous in all operands goes last.
+    // Move the dimension that is contiguous in all operands to the end.
     for (int d = 0; d < ndim && across == 1 && length > 1; ++d) {
       bool inner = shape[d] >= 8;
       for (k = 0; k < n; ++k) inner = inner && strides[k][d] == 1;
@@ -49,7 +49,7 @@ struct Lines {
     width = std::min(across, max_width);
     tiles = ceil_div(across, width);
   }
-  // Offset of the first element of tile number `at` in operand k.
+  // The offset of the first element of tile `at` in operand k.
   int64_t offset(int k, int64_t at) const {
     int64_t outer = at / tiles, result = at % tiles * width;
     for (int d = ndim - 1; d >= 0; --d) {
@@ -58,7 +58,7 @@ struct Lines {
     }
     return result + (step[k] < 0 ? (1 - length) * step[k] : 0);
   }
-  // Whether the lines of operand k come one after another, without gaps.
+  // Whether the lines of operand k are contiguous, without gaps.
   bool follow(int k) const {
     int64_t next = length;
     for (int d = ndim - 1; d >= 0; next *= shape[d--])

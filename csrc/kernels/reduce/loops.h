@@ -1,15 +1,15 @@
-// Reducers. Part of the kernel files that are compiled per instruction set; the walk over shapes is in reduction.h.
+// Reducers. Included by kernel files, which are compiled per instruction set; reduction.h iterates over shapes.
 //
 // A reducer r has
 //   In                          the type in which elements are read; r.dtype is its DType
-//   Acc                         what is known of some elements; Acc{} of none
-//   r.add(acc, x, n, first)     takes in n contiguous elements, the `first` of the reduced dimension and those after it
-//   r.merge(acc, later)         takes in another Acc, of later elements
+//   Acc                         the accumulator; Acc{} represents no elements
+//   r.add(acc, x, n, first)     adds n contiguous elements, starting at index `first` of the reduced dimension
+//   r.merge(acc, later)         adds the Acc of later elements
 //   r.store(acc, at)            writes output number `at`
 //   r.store_plain(accs, n, at)  optional: writes n outputs if they need no more than a conversion; whether they do
 //   Tile                        accumulators of up to kColumns outputs, with
 //     rows(r, x, stride, rows, columns, first) and get(j) -> Acc
-//   kFolds                      whether elements may be taken in any order
+//   kFolds                      whether elements may be added in any order
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ template <class T>
   std::memcpy(p, &v, sizeof v);
 }
 
-// Where results go: `at` counts elements from the first.
+// The destination of results: `at` counts elements from the first.
 struct Output {
   char* data;
   DType dtype;
@@ -69,7 +69,7 @@ struct Output {
   }
 };
 
-// A reducer without its types.
+// A reducer with its types erased.
 template <class R>
 class Erased final : public Reduction {
   using In = typename R::In;
@@ -130,8 +130,8 @@ void reduce(const R& r, const View& y, const View& x) {
 
 // ---- reducers made of one associative operation -------------------------------------------------------------------
 //
-// An operation M has In, the type of elements, which may be a half type; Lane, in which up to a block is accumulated;
-// Acc, in which blocks are; kStart, which changes nothing; map(x), op(a, b) on numbers and on vectors of them.
+// An operation M has In, the type of elements, which may be a half type; Lane, in which a block is accumulated; Acc, in
+// which blocks are accumulated; kStart, the neutral element; map(x); and op(a, b) on numbers and vectors.
 template <class M>
 class Monoid {
  public:
@@ -142,7 +142,7 @@ class Monoid {
   };
   static constexpr bool kFolds = true;
 
-  // Not inlined, as Tile::rows is not: each is called from several places, and compiles slowly.
+  // Not inlined, like Tile::rows: both are called from several places and compile slowly.
   [[gnu::noinline]] static Lane block(const In* x, int64_t n) {
     constexpr int w = kLanes<Lane>;
     Lane total = M::kStart;
@@ -175,7 +175,7 @@ class Monoid {
     return total;
   }
 
-  // The lanes of a vector as one, halves together.
+  // Combines the lanes of a vector, by halves.
   template <class V>
   static Lane across(V v) {
     constexpr int lanes = sizeof(V) / sizeof(Lane);
@@ -223,7 +223,7 @@ class Monoid {
         for (int64_t j = 0; j < columns; ++j) sum[j] = M::op(sum[j], lane(x0[j]));
       }
     }
-    // The same in vectors, which the compiler does not find.
+    // The same with explicit vectors, because the compiler does not vectorize it.
     static void halves(Lane* sum, const In* x, int64_t stride, int64_t rows, int64_t columns) {
       constexpr int w = kLanes<Lane>;
       const auto take = [&](auto of) {

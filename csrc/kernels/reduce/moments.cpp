@@ -1,4 +1,4 @@
-// Reductions that go over each block twice while it is in cache: variance, and the logarithm of a sum of exponentials.
+// Reductions with two passes over each block while it is in the cache: variance and logsumexp.
 #include <cmath>
 #include <limits>
 
@@ -12,13 +12,13 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-// ---- variance: distances from a point near the mean of the block, so that squares do not cancel ---------------------
+// ---- variance: deviations from a value near the mean of the block, to avoid cancellation of squares -----------------
 
 template <class T>
 struct Variance {
   using In = T;
   struct Acc {
-    double count = 0, mean = 0, m2 = 0;  // m2: sum of squared distances to the mean
+    double count = 0, mean = 0, m2 = 0;  // m2: sum of squared deviations from the mean
   };
   static constexpr bool kFolds = true;
   DType dtype;
@@ -38,7 +38,7 @@ struct Variance {
     a.count = n;
   }
 
-  // Squares of small and of large numbers leave the range of float32: such a block is summed anew in float64.
+  // Squares of small and of large numbers exceed the range of float32: such a block is recomputed in float64.
   static bool doubtful(T squares) { return sizeof(T) == 4 && !(squares > T(1e-25) && squares < T(1e35)); }
   [[gnu::noinline, gnu::cold]] static Acc careful(const T* x, int64_t stride, int64_t n) {
     const double center = x[0];
@@ -134,7 +134,7 @@ struct Variance {
   };
 };
 
-// ---- log(sum(exp(x))): the largest of a block is taken out before exp -----------------------------------------------
+// ---- log(sum(exp(x))): the maximum of a block is subtracted before exp ----------------------------------------------
 
 template <class T>
 struct LogSumExp {
@@ -147,10 +147,10 @@ struct LogSumExp {
   DType dtype;
   Output y;
 
-  // Where all is -inf, or some is inf, x - max would be NaN.
+  // If all elements are -inf, or one is inf, x - max would be NaN.
   static T shift(T max) { return std::isinf(max) ? T(0) : max; }
   static void join(Acc& a, double max, double sum) {
-    if (sum == 0) return;  // nothing but -inf
+    if (sum == 0) return;  // only -inf so far
     if (a.sum == 0) {
       a = {max, sum};
       return;

@@ -1,5 +1,5 @@
-// The sum and the largest of floating numbers, as reduce/loops.h wants a monoid to be. Part of the kernel files that
-// are compiled per instruction set.
+// The sum and the maximum of floating-point numbers as monoids for reduce/loops.h. Included by kernel files, which are
+// compiled per instruction set.
 #pragma once
 
 #include <limits>
@@ -29,7 +29,7 @@ struct Max : Sum<T> {
   static constexpr T kStart = -std::numeric_limits<T>::infinity();
   template <class V>
   static V op(V a, V b) {
-    const V larger = b > a ? b : a;  // one instruction; what is left is a NaN in b
+    const V larger = b > a ? b : a;  // one instruction, which misses a NaN in b
     return b != b ? b : larger;
   }
 };

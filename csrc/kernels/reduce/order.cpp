@@ -1,4 +1,4 @@
-// Reductions by rank: each line is copied with its indices and partly sorted.
+// Reductions by rank: each line is copied with its indices and partially sorted.
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -17,7 +17,7 @@ template <class T>
 struct Ranked {
   T value;
   int64_t index;
-  // NaN last, then by index, so that the result does not depend on how the sort goes about it.
+  // NaN last, then by index, so that the result does not depend on the sorting algorithm.
   bool operator<(const Ranked& o) const {
     if (value != o.value && !(value != value && o.value != o.value)) return o.value != o.value || value < o.value;
     return index < o.index;
@@ -68,17 +68,17 @@ struct Mode {
   }
 };
 
-// values and indices have the shape of x, but for the reduced dimension.
+// values and indices have the shape of x, except for the reduced dimension.
 template <class Pick>
 void by_rank(const View& values, const View& indices, const View& x) {
   int dim = 0;
   for (int d = 0; d < x.ndim; ++d)
-    if (x.shape[d] == 1) dim = d;  // stays if the reduced dimension has size 1: any such will do
+    if (x.shape[d] == 1) dim = d;  // if the reduced dimension has size 1, any dimension of size 1 is equivalent
   for (int d = 0; d < x.ndim; ++d)
     if (indices.shape[d] != x.shape[d]) dim = d;
   const DType read = x.dtype == DType::Bool ? x.dtype : compute_type(x.dtype);
   with_compute_type(x.dtype, [&]<class T>() {
-    // The outputs as if they had the shape of x: their lines are one element repeated.
+    // View the outputs with the shape of x: each line repeats one element.
     int64_t strides[kMaxDims] = {};
     for (int d = 0; d < x.ndim; ++d) strides[d] = d == dim ? 0 : indices.strides[d];
     const View out{nullptr, DType::Int64, x.ndim, x.shape, strides};

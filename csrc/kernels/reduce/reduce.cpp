@@ -1,4 +1,4 @@
-// Sums, products, norms, and what else is one associative operation.
+// Sums, products, norms and other associative operations.
 #include "kernels/reduce/reduce.h"
 
 #include <atomic>
@@ -29,10 +29,10 @@ struct Multiply {
 struct Larger {
   template <class V>
   static V op(V a, V b) {
-    const V larger = b > a ? b : a;  // one instruction; what is left is a NaN in b
+    const V larger = b > a ? b : a;  // one instruction, which misses a NaN in b
     return b != b ? b : larger;
   }
-  static constexpr int kStart = 0;  // of magnitudes
+  static constexpr int kStart = 0;  // for magnitudes
 };
 struct Same {
   template <class V>
@@ -52,14 +52,14 @@ struct Square {
     return x * x;
   }
 };
-// Blocks of float32 are summed in float32, and added up in float64.
+// Blocks of float32 are summed in float32, and the block sums in float64.
 template <class T, class Op, class Map, class Stored = T>
 struct Floating : Op, Map {
   using In = Stored;
   using Lane = T;
   using Acc = double;
 };
-// Integers wrap, which C++ allows unsigned ones only.
+// Integers wrap around, which C++ defines for unsigned types only.
 template <class Op>
 struct Integer : Op, Same {
   using In = int64_t;
@@ -73,7 +73,7 @@ struct Finish : Monoid<M> {
   Output y;
   double divisor = 1;
   bool root = false;
-  std::atomic<bool>* out_of_range = nullptr;  // set where a sum of squares overflows float32 or loses bits to underflow
+  std::atomic<bool>* out_of_range = nullptr;  // set if a sum of squares overflows float32 or loses bits to underflow
   Finish(DType dtype, const View& y) : dtype(dtype), y(y) {}
 
   void store(const typename Monoid<M>::Acc& acc, int64_t at) const {
@@ -103,7 +103,7 @@ void run(View y, View x, double divisor = 1) {
     r.divisor = divisor;
     reduce(r, y, x);
   };
-  if constexpr (std::is_same_v<Op, Add> && std::is_same_v<Map, Same>) {  // sums, of half types where they lie
+  if constexpr (std::is_same_v<Op, Add> && std::is_same_v<Map, Same>) {  // sums, which read half types in place
     const DType from = x.dtype;
     if (y.dtype == from && from == DType::Float16)
       return reduce_in.template operator()<Floating<float, Op, Map, Half>>(from);
@@ -123,7 +123,7 @@ void euclidean(View y, View x, std::atomic<bool>* out_of_range) {
   r.out_of_range = out_of_range;
   reduce(r, y, x);
 }
-// Squares of float32 are summed in float32, which is faster, and again in float64 where they leave its range.
+// Squares of float32 are summed in float32, which is faster, and recomputed in float64 if they exceed its range.
 void euclidean(View y, View x) {
   std::atomic<bool> out_of_range = compute_type(y.dtype) == DType::Float64;
   if (!out_of_range) euclidean<float>(y, x, &out_of_range);

@@ -12,17 +12,17 @@
 namespace genesis::kernels {
 namespace {
 
-constexpr int64_t kGatherColumns = 256;             // of a tile whose rows are gathered
-constexpr int64_t kGathered = 16 * kGatherColumns;  // elements that are gathered at a time
-constexpr int64_t kMaxChunks = 256;                 // pieces that one reduction is cut into
+constexpr int64_t kGatherColumns = 256;             // columns of a tile whose rows are gathered
+constexpr int64_t kGathered = 16 * kGatherColumns;  // elements gathered at a time
+constexpr int64_t kMaxChunks = 256;                 // maximum number of chunks of one reduction
 
 struct Dim {
-  int64_t size, x, y;  // strides in elements
+  int64_t size, x, y;  // x, y: strides in elements
 };
 
 struct Plan {
   int num_kept = 0, num_reduced = 0;
-  int64_t outputs = 1, length = 1;  // length: elements for each output
+  int64_t outputs = 1, length = 1;  // length: elements per output
   Dim kept[kMaxDims], reduced[kMaxDims];
 
   Plan(const View& y, const View& x) {
@@ -45,7 +45,7 @@ struct Plan {
   const Dim& column() const { return kept[num_kept - 1]; }
 
  private:
-  // Largest stride first. A stride of 0 (expanded) goes outermost: the memory inside is then read over and over.
+  // Largest stride first. A stride of 0 (expanded) goes outermost, so that the inner memory is reread from the cache.
   static void add(Dim* dims, int& n, Dim dim) {
     const auto outer = [](const Dim& a, const Dim& b) { return a.x == 0 ? b.x != 0 : b.x != 0 && a.x > b.x; };
     int at = n++;
@@ -63,7 +63,7 @@ struct Plan {
   }
 };
 
-// Goes through the indices of some dimensions in order, keeping the offsets into x and y.
+// Iterates over the indices of some dimensions in order and tracks the offsets into x and y.
 class Walk {
  public:
   Walk(const Dim* dims, int n, int64_t at) : dims_(dims), n_(n) {
@@ -92,7 +92,7 @@ class Walk {
   int64_t index_[kMaxDims];
 };
 
-// Elements as the reduction wants them, read from where they lie or through a buffer.
+// Elements in the dtype of the reduction, read in place or through a buffer.
 class Source {
  public:
   Source(const View& x, DType wanted, int64_t stride)
@@ -107,7 +107,7 @@ class Source {
   void read(void* buffer, int64_t offset, int64_t n) const {
     gather(buffer, to_, at(offset), stride_ * item_, from_, n);
   }
-  // Lines of n elements, `step` apart, to lie one after another.
+  // Copies lines of n elements, `step` apart, to contiguous memory.
   void read_lines(void* buffer, int64_t offset, int64_t lines, int64_t step, int64_t n) const {
     if (stride_ == 1 && step == n) return read(buffer, offset, lines * n);
     char* to = static_cast<char*>(buffer);
@@ -121,7 +121,7 @@ class Source {
   bool direct_;
 };
 
-// Accumulators that lie one after another.
+// Contiguous accumulators.
 class Accs {
  public:
   Accs(const Reduction& r, int64_t count)
@@ -139,8 +139,8 @@ int64_t blocks_of_chunk(int64_t length, int64_t block, int64_t blocks) {
   return std::max(ceil_div(kLightGrain, block), ceil_div(blocks, kMaxChunks));
 }
 
-// A reduced dimension runs fastest: outputs take blocks of rows. A reduction that is long while there are few of them
-// is cut into chunks of whole blocks.
+// A reduced dimension is innermost: outputs process blocks of rows. If there are few, long reductions, they are split
+// into chunks of complete blocks.
 class RowReduction {
  public:
   RowReduction(const Reduction& r, const Plan& plan, const View& x)
@@ -166,7 +166,7 @@ class RowReduction {
   }
 
  private:
-  // Blocks [begin, end) of the output whose elements begin at `base`.
+  // Blocks [begin, end) of the output whose elements start at `base`.
   void accumulate(void* acc, int64_t base, int64_t begin, int64_t end) const {
     alignas(64) std::byte buffer[kTile * sizeof(int64_t)];
     r_.start(acc, 1);
@@ -189,7 +189,7 @@ class RowReduction {
     }
   }
 
-  // Outputs [begin, end), each of which is one block: several in one call.
+  // Outputs [begin, end), which consist of one block each: several per call.
   void single_blocks(int64_t begin, int64_t end) const {
     alignas(64) std::byte buffer[kTile * sizeof(int64_t)];
     const Dim& inner = plan_.column();
@@ -216,7 +216,7 @@ class RowReduction {
     }
   }
 
-  // Threads share the chunks of an output; the partial results are merged in order.
+  // Threads divide the chunks of an output; the partial results are merged in order.
   void in_chunks() const {
     const Accs partial(r_, plan_.outputs * chunks_);
     parallel_for(plan_.outputs * chunks_, 1, [&](int64_t begin, int64_t end) {
@@ -238,12 +238,12 @@ class RowReduction {
   const Plan& plan_;
   const Dim& row_;
   Source source_;
-  int64_t block_, pieces_;           // elements of a block; blocks of a row
-  int64_t blocks_, chunk_, chunks_;  // blocks of an output; blocks of a chunk; chunks of an output
+  int64_t block_, pieces_;           // elements per block; blocks per row
+  int64_t blocks_, chunk_, chunks_;  // blocks per output; blocks per chunk; chunks per output
 };
 
-// A kept dimension runs fastest: a tile of neighbouring outputs accumulates whole rows. Where outputs are few, rows are
-// cut into chunks.
+// A kept dimension is innermost: a tile of adjacent outputs accumulates complete rows. If there are few outputs, the
+// rows are split into chunks.
 class ColumnReduction {
  public:
   ColumnReduction(const Reduction& r, const Plan& plan, const View& x)
@@ -290,10 +290,10 @@ class ColumnReduction {
     }
   }
 
-  // Rows [begin, end) of the columns from `offset` on.
+  // Rows [begin, end) of the columns starting at `offset`.
   void accumulate(void* result, int64_t offset, int64_t columns, int64_t begin, int64_t end) const {
     alignas(64) std::byte tile[kMostTile];
-    alignas(64) std::byte rest[kMostTile];  // of rows left over by folding
+    alignas(64) std::byte rest[kMostTile];  // for rows that folding leaves over
     alignas(64) std::byte buffer[kGathered * sizeof(int64_t)];
     r_.start_tile(tile, columns * fold_);
     bool any_rest = false;
@@ -342,10 +342,9 @@ class ColumnReduction {
   const Plan& plan_;
   const Dim &row_, &column_;
   Source source_;
-  int64_t width_, tiles_, outer_;  // columns of a tile; tiles of a row of outputs; such rows
-  int64_t chunk_, chunks_;         // rows of a chunk; chunks of an output
-  // With few columns, this many rows that follow each other in memory count as one long row, whose parts are merged at
-  // the end.
+  int64_t width_, tiles_, outer_;  // columns per tile; tiles per row of outputs; number of such rows
+  int64_t chunk_, chunks_;         // rows per chunk; chunks per output
+  // With few columns, this many contiguous rows are processed as one long row, whose parts are merged at the end.
   int64_t fold_ = 1;
 };
 

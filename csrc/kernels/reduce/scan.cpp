@@ -1,7 +1,7 @@
-// Scans. cumsum and cumprod run in vectors: a line of contiguous elements takes log2(width) shifted additions per
-// vector, and only one addition per vector depends on the one before; long lines are cut into chunks, whose totals are
-// found first. Where neighbouring lines are contiguous, a tile of them advances together. The other scans are plain
-// loops over such tiles.
+// Scans. cumsum and cumprod are vectorized: a line of contiguous elements takes log2(width) shifted additions per
+// vector, of which only one depends on the previous vector. Long lines are split into chunks, whose totals are computed
+// first. If adjacent lines are contiguous, a tile of them is processed together. The other scans are plain loops over
+// such tiles.
 #include "kernels/reduce/scan.h"
 
 #include <cmath>
@@ -34,20 +34,20 @@ struct Multiply {
   }
 };
 
-// T is read and written, A accumulates.
+// T is the type of the elements, A of the accumulator.
 template <class Op, class T, class A>
 struct Running {
   static constexpr int w = kLanes<A>;
   typedef T Narrow __attribute__((vector_size(w * sizeof(T))));
   using Mask = Vector<std::conditional_t<sizeof(A) == 8, int64_t, int32_t>>;
 
-  static Vector<A> spread(A a) { return a - Vector<A>{}; }  // -0 + 0 would be 0
+  static Vector<A> spread(A a) { return a - Vector<A>{}; }  // -0 + 0 would be +0
   [[gnu::always_inline]] static Vector<A> widened(const T* x) {
     Narrow v;
     std::memcpy(&v, x, sizeof v);
     return __builtin_convertvector(v, Vector<A>);
   }
-  // Lane i takes lane i - k; the first k take what changes nothing.
+  // Lane i becomes lane i - k; the first k lanes become the neutral element.
   template <int k, int... i>
   [[gnu::always_inline]] static Vector<A> shifted(Vector<A> v, std::integer_sequence<int, i...>) {
     return __builtin_shuffle(spread(A(Op::kStart)), v, Mask{(i < k ? i : w + i - k)...});
@@ -100,7 +100,7 @@ struct Running {
     }
   }
 #if defined(GENESIS_HALF_VECTORS)
-  // The same on a half type, in place.
+  // The same for a half type, in place.
   template <class S>
   static void row(A* carry, S* y, const S* x, int64_t n) {
     static_assert(kHalfLanes == 2 * w);
@@ -126,7 +126,7 @@ struct Running {
 #endif
 };
 
-// Reads and writes contiguous stretches of a view as T, through a buffer where it must.
+// Reads and writes contiguous parts of a view as T, through a buffer if necessary.
 template <class T>
 struct Stretch {
   char* data;
@@ -163,7 +163,7 @@ struct Stretch {
   }
 };
 
-// A scan of the lines of a view, in the way that suits their length and arrangement.
+// Scans the lines of a view with the algorithm that suits their length and layout.
 template <class Op, class T, class A>
 class Scan {
   using R = Running<Op, T, A>;
@@ -184,7 +184,7 @@ class Scan {
   }
 
  private:
-  // Neighbouring lines advance together.
+  // Processes adjacent lines together.
   void tiles() const {
 #if defined(GENESIS_HALF_VECTORS)
     if constexpr (std::is_same_v<T, float>) {
@@ -213,7 +213,7 @@ class Scan {
     });
   }
 
-  // As many lines as fill a tile are read and written at once: to convert short lines one by one takes longer than to
+  // Reads and writes as many lines at once as fill a tile: converting short lines one by one takes longer than the
   // scan.
   void short_lines() const {
     const int64_t together = kTile / lines_.length;
@@ -232,7 +232,7 @@ class Scan {
     });
   }
 
-  // n elements of a line, after those that add up to `carry`.
+  // Scans n elements of a line, where `carry` is the result of the previous ones.
   void segment(A carry, int64_t at_y, int64_t at_x, int64_t n) const {
     alignas(64) T in[kTile], out[kTile];
     for (int64_t i = 0; i < n; i += kTile, at_y += kTile * lines_.step[0], at_x += kTile * lines_.step[1]) {
@@ -242,7 +242,7 @@ class Scan {
     }
   }
 
-  // Few long lines: the totals of chunks first, then each chunk from the total of those before it.
+  // For few, long lines: computes the totals of chunks first, then scans each chunk starting from the preceding totals.
   void in_chunks(int64_t chunks) const {
     std::vector<A> totals(static_cast<size_t>(lines_.count * chunks));
     each_chunk(chunks, [&](int64_t u, int64_t first, int64_t n) {
@@ -300,8 +300,8 @@ void running_in(View y, View x, int dim, bool reverse) {
 
 constexpr int64_t kPlainWidth = 64;
 
-// Calls step(state of line j, offsets of the operands, j, i) for every element i of every line j of a tile, lines in
-// step.
+// Calls step(state of line j, offsets of the operands, j, i) for every element i of every line j of a tile, with the
+// lines in lockstep.
 template <int kOperands, class State, class Step>
 void plain(const Lines& lines, const Step& step) {
   parallel_for(lines.total(), lines.grain(), [&](int64_t begin, int64_t end) {
@@ -339,7 +339,7 @@ void extreme(View values, View indices, View x, int dim) {
     const T* in = x.as<T>();
     plain<3, State>(lines, [=](State& s, const int64_t* at, int64_t j, int64_t i) {
       const T v = in[at[2] + j];
-      // The last of equals, and the last NaN, as PyTorch.
+      // Ties and NaN go to the last position, as in PyTorch.
       if (i == 0 || v != v || (s.value == s.value && (kSmallest ? v <= s.value : v >= s.value))) s = {v, i};
       value[at[0] + j] = s.value;
       index[at[1] + j] = s.index;
@@ -368,7 +368,7 @@ void logcumsumexp(View y, View x, int dim) {
     plain<2, State>(lines, [=](State& s, const int64_t* at, int64_t j, int64_t) {
       const double v = in[at[1] + j];
       if (v > s.max) {
-        // From -inf there is nothing to carry over; from inf to inf, neither.
+        // -inf contributes nothing; from inf to inf, nothing changes.
         s.sum = (s.sum == 0 ? 0 : s.sum * std::exp(s.max - v)) + 1;
         s.max = v;
       } else if (!(v == -std::numeric_limits<double>::infinity()) && !(std::isinf(s.max) && v == s.max)) {

@@ -1,8 +1,8 @@
-// What sorting and finding the first k share: keys, and sorting in cache.
+// Shared by sort and top-k: keys, and sorting in the cache.
 //
-// Elements travel as one number, Packed: the key in the upper half and the place in the row in the lower. Packed
-// numbers are all different, and their order is the stable order of the values. In cache, few of them are merged from
-// runs of 16, many are sorted digit by digit from the lowest up.
+// Elements are represented by one number, Packed: the key in the upper half and the position in the row in the lower
+// half. Packed numbers are distinct, and their order is the stable order of the values. In the cache, a few of them are
+// merged from runs of 16; many are radix-sorted from the lowest digit up.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ using UnsignedOf = std::conditional_t<
     sizeof(T) == 8, uint64_t,
     std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
 
-// The bits of the largest number and of infinity: what lies between is NaN.
+// The bits of the largest number and of infinity: patterns in between are NaN.
 template <class T>
 constexpr UnsignedOf<T> kInfinity = 0;
 template <>
@@ -55,7 +55,7 @@ struct Coding {
     const U bits = std::bit_cast<U>(x);
     if constexpr (kFloating) {
       const U magnitude = static_cast<U>(bits & ~kSign);
-      // A negative number grows as its magnitude falls: all its bits are inverted, else only the sign.
+      // Negative numbers order by decreasing magnitude: all their bits are inverted, otherwise only the sign.
       const U negative = static_cast<U>(-static_cast<U>(bits >> (kBits - 1)));
       U key = static_cast<U>(bits ^ (negative | kSign));
       key = magnitude == 0 ? kSign : key;
@@ -78,7 +78,7 @@ struct Coding {
   }
 };
 
-// T's values, packed. `flip` is all ones where the order is descending: equal values then still keep their order.
+// The values of T, packed. `flip` is all ones for descending order; equal values still keep their order.
 template <class T>
 struct Packing {
   using U = typename Coding<T>::U;
@@ -98,7 +98,7 @@ struct Packing {
   [[gnu::always_inline]] static T value(P p, U flip) { return Coding<T>::decode(static_cast<U>(key(p) ^ flip)); }
 };
 
-// Where the results of a row go.
+// The destination of the results of a row.
 template <class T>
 struct Sink {
   T* values;
@@ -110,7 +110,7 @@ struct Sink {
     if (values) values[at] = Packing<T>::value(p, flip);
     indices[at] = Packing<T>::place(p);
   }
-  // Keys make +0 of -0: takes back what stood there. The results before `n` are in order.
+  // Keys map -0 to +0; this restores the original zeros. The results before `n` are sorted.
   void restore_zeros(int64_t n) const {
     if constexpr (Coding<T>::kFloating) {
       if (!values) return;
@@ -122,18 +122,18 @@ struct Sink {
   }
 };
 
-// ---- in cache ----------------------------------------------------------------------------------------------------
+// ---- in the cache ------------------------------------------------------------------------------------------------
 
 constexpr int64_t kRun = 16;
 
-// Sorts up to N elements by counting, for each, how many come before it: no branches, and vectors of counters.
+// Sorts up to N elements by counting how many come before each: without branches, with vectors of counters.
 template <int N>
 void sort_few(const uint64_t* a, uint64_t* out, int64_t n) {
   uint64_t v[N], rank[N] = {}, sorted[N + 1];
   for (int i = 0; i < N; ++i) v[i] = i < n ? a[i] : UINT64_MAX;
   for (int j = 0; j < N; ++j)
     for (int i = 0; i < N; ++i) rank[i] += v[j] < v[i];
-  for (int i = 0; i < N; ++i) sorted[rank[i]] = v[i];  // what is beyond n all goes to sorted[n]
+  for (int i = 0; i < N; ++i) sorted[rank[i]] = v[i];  // everything beyond n goes to sorted[n]
   for (int64_t i = 0; i < n; ++i) out[i] = sorted[i];
 }
 inline void sort_run(const uint64_t* a, uint64_t* out, int64_t n) {
@@ -150,8 +150,8 @@ inline void sort_run(const uint128_t* a, uint128_t* out, int64_t n) {
   }
 }
 
-// Merges a[0, m) and a[m, n) into out. Halves of one length are merged from both ends at once: neither end can run out
-// of elements, and the two do not wait for each other.
+// Merges a[0, m) and a[m, n) into out. Halves of equal length are merged from both ends at once: neither end can run
+// out of elements, and the two are independent.
 template <class P>
 void merge(const P* a, int64_t m, int64_t n, P* out) {
   if (a[m - 1] < a[m]) {
@@ -176,7 +176,7 @@ void merge(const P* a, int64_t m, int64_t n, P* out) {
   }
 }
 
-// Sorts a, with as much room in b; the result is where it returns.
+// Sorts a, with b as scratch memory of the same size. Returns the location of the result.
 template <class P>
 P* merge_sort(P* a, P* b, int64_t n) {
   Pace pace;
@@ -193,7 +193,7 @@ P* merge_sort(P* a, P* b, int64_t n) {
   return a;
 }
 
-// The same by digits, from the lowest up. `bits` of each element count, from `shift` on.
+// The same by radix sort, from the lowest digit up. `bits` of each element, starting at `shift`, are significant.
 template <int Digit, class P>
 P* radix_sort(P* a, P* b, int64_t n, int shift, int bits) {
   constexpr uint32_t kMask = (1u << Digit) - 1;
@@ -226,11 +226,11 @@ P* radix_sort(P* a, P* b, int64_t n, int shift, int bits) {
   return a;
 }
 
-// Elements that agree in the bits above `shift + bits` (and whose places rise) in order; `n` below 2^32.
+// Sorts elements that agree in the bits above `shift + bits` and whose positions ascend; `n` is below 2^32.
 template <class P>
 P* sort_packed(P* a, P* b, int64_t n, int shift, int bits) {
   if (bits == 0) return a;
-  // A pass over the digits costs about as much as a level of merging, plus its counters.
+  // A radix pass costs about as much as a level of merging, plus its counters.
   if (n <= 48 * ((bits + 7) / 8)) return merge_sort(a, b, n);
   return n < 4096 ? radix_sort<8>(a, b, n, shift, bits) : radix_sort<11>(a, b, n, shift, bits);
 }

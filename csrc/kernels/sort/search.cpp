@@ -7,7 +7,7 @@
 #include "core/parallel.h"
 #include "kernels/elementwise/elementwise.h"
 
-#if defined(__clang__)  // libstdc++'s stable_sort calls a function of its own that is deprecated
+#if defined(__clang__)  // libstdc++'s stable_sort calls its own deprecated function
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
 #endif
 
@@ -15,9 +15,9 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-// How many of m elements come before each of n values, at most kTogether: equal ones do or do not count. The searches
-// run side by side: all take the same steps, so there is no branch to mispredict and nothing to wait for. A NaN comes
-// after everything.
+// Counts how many of m elements precede each of n <= kTogether values, where equal ones do or do not count. The
+// searches run side by side in lockstep, so there are no branch mispredictions and latencies overlap. NaN comes after
+// everything.
 constexpr int64_t kTogether = 16;
 template <bool Right, class T, class At>
 void places_of(int64_t* out, const T* values, int64_t n, int64_t m, At at) {
@@ -80,7 +80,7 @@ struct BFloat16Value {
   BFloat16 bits;
   operator float() const { return to_float(bits); }
 };
-// Calls f with a null pointer of a type that compares as the elements do.
+// Calls f with a null pointer of a type that compares like the elements.
 template <class F>
 void with_comparable(DType t, F&& f) {
   switch (t) {
@@ -98,7 +98,7 @@ void with_comparable(DType t, F&& f) {
   }
 }
 
-// The order of sorting: NaN above all.
+// The sort order: NaN above everything.
 template <class T>
 bool before(const T& a, const T& b) {
   return a < b || (a == a && b != b);
@@ -117,7 +117,7 @@ GENESIS_KERNEL(searchsorted)
 void is_member(bool* out, const void* values, int64_t n, const void* sorted, int64_t m, DType dtype) {
   with_computed(dtype, [&]<class T>(T*) {
     const T *x = static_cast<const T*>(values), *among = static_cast<const T*>(sorted);
-    while (m > 0 && among[m - 1] != among[m - 1]) --m;  // a NaN is not equal to anything
+    while (m > 0 && among[m - 1] != among[m - 1]) --m;  // NaN equals nothing
     parallel_for(n, 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i += kTogether) {
         int64_t at[kTogether];
@@ -186,7 +186,7 @@ GENESIS_KERNEL(count_into)
 void histogram_into(int64_t* out, const void* data, DType dtype, int64_t n, int64_t bins, double low, double high) {
   with_computed(dtype, [&]<class T>(T*) {
     const T* x = static_cast<const T*>(data);
-    // In the type of the data, so that a value at an edge falls to the side that PyTorch gives it.
+    // In the dtype of the data, so that values at bin edges are counted as in PyTorch.
     const T first = static_cast<T>(low), last = static_cast<T>(high), count = static_cast<T>(bins);
     for (int64_t i = 0; i < n; ++i) {
       const T value = x[i];

@@ -1,5 +1,5 @@
-// A long row is cut by the highest digits of its keys into buckets, by all threads together; each bucket is then sorted
-// in cache.
+// All threads together split a long row into buckets by the highest digits of its keys; each bucket is then sorted in
+// the cache.
 #include "kernels/sort/sort.h"
 
 #include "core/parallel.h"
@@ -16,7 +16,7 @@ constexpr int kDigit = 11;
 constexpr int64_t kBuckets = int64_t(1) << kDigit;
 constexpr int64_t kMaxChunks = 16;
 
-// Cut by the highest digit that differs into buckets, which are then sorted one by one, in cache. run() calls the
+// Splits a row into buckets by the highest digit that differs, and sorts each bucket in the cache. run() calls the
 // stages in order.
 template <class T>
 class LongSort {
@@ -30,7 +30,7 @@ class LongSort {
       : to_(to), keys_{x, to.flip, std::max(K::kBits - kDigit, 0)}, n_(n), a_(a), b_(b) {}
   void run() {
     const Seen seen = survey();
-    const int top = std::bit_width(static_cast<U>(seen.any ^ seen.all));  // bits from here on are the same for all
+    const int top = std::bit_width(static_cast<U>(seen.any ^ seen.all));  // higher bits are equal for all keys
     if (keys_.low > 0 && top < K::kBits - 4) {
       keys_.low = std::max(top - kDigit, 0);
       parallel_for(n_, chunk_, [&](int64_t begin, int64_t end) { count(begin, end); });
@@ -46,11 +46,11 @@ class LongSort {
     bool negative_zero = false;
   };
 
-  // Loops use a copy of their own, which the compiler can keep in registers.
+  // Loops use their own copy, which the compiler can keep in registers.
   struct Keys {
     const T* x;
     U flip;
-    int low;  // where the digit begins
+    int low;  // lowest bit of the digit
     U operator[](int64_t i) const { return static_cast<U>(Coding<T>::encode(x[i]) ^ flip); }
     size_t digit(int64_t i) const { return static_cast<size_t>((*this)[i] >> low) & static_cast<size_t>(kBuckets - 1); }
   };
@@ -65,7 +65,7 @@ class LongSort {
     });
   }
 
-  // Looks at all keys, and counts them by their topmost digit: right if the topmost bits differ.
+  // Scans all keys and counts them by their topmost digit, which is the right one if the topmost bits differ.
   Seen survey() const {
     std::vector<Seen> seen(static_cast<size_t>(chunks_));
     parallel_for(n_, chunk_, [&](int64_t begin, int64_t end) {
@@ -91,7 +91,7 @@ class LongSort {
     return whole;
   }
 
-  // Turns counts into positions, and writes the packed elements to their buckets.
+  // Converts counts to positions and writes the packed elements to their buckets.
   void distribute() {
     Count sum = 0;
     for (int64_t d = 0; d < kBuckets; ++d) {
@@ -150,7 +150,7 @@ void sort_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n,
   });
 }
 
-// ---- the k-th ----------------------------------------------------------------------------------------------------
+// ---- the k-th element --------------------------------------------------------------------------------------------
 
 template <class T>
 typename Packing<T>::P find_kth(const T* x, int64_t n, int64_t k, std::vector<typename Packing<T>::P>& room) {
@@ -164,7 +164,7 @@ typename Packing<T>::P find_kth(const T* x, int64_t n, int64_t k, std::vector<ty
       return merge_sort(room.data(), room.data() + n, n)[k];
     }
   } else {
-    // By the upper digits of the keys, only those with the digits of the k-th are of interest.
+    // Counting by the upper digits of the keys leaves only those that share the digits of the k-th.
     std::vector<int64_t> counts(size_t(1) << kTop, 0);
     in_steps(0, n, kStep, [&](int64_t from, int64_t until) {
       for (int64_t i = from; i < until; ++i) ++counts[static_cast<size_t>(Coding<T>::encode(x[i]) >> kRest)];

@@ -7,8 +7,8 @@ namespace genesis::kernels::GENESIS_ISA {
 
 namespace {
 
-// The first k, in no order, of n elements of which the first stands at `place`. Elements are looked at in blocks: once
-// k have been found, few blocks hold one that belongs before the last of them.
+// The first k, in any order, of n elements, the first of which is at `place`. Elements are examined in blocks: once k
+// have been found, few blocks contain one that precedes the last of them.
 template <class T>
 class Best {
  public:
@@ -39,7 +39,7 @@ class Best {
         }
         for (const int64_t stop = std::min(n, i + kNarrow); i < stop; ++i) {
           const P p = K::pack(x[i], place + i, flip_);
-          if (full_ && K::key(p) >= limit_) continue;  // an equal one further back comes later
+          if (full_ && K::key(p) >= limit_) continue;  // an equal element further back comes later
           found_.push_back(p);
           if (found_.size() == found_.capacity()) shrink();
         }
@@ -52,7 +52,8 @@ class Best {
   }
 
  private:
-  // The first of each of N parts of x; k of them come no later than the k-th of those, so that the first k of all do.
+  // Takes the first of each of N parts of x. At least k elements precede or equal the k-th of those, so it bounds the
+  // first k.
   template <int64_t N>
   void guess(const T* x, int64_t n) {
     U first[N];
@@ -94,7 +95,8 @@ void top_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, 
     for (int64_t i = 0; i < k; ++i) to.put(i, sorted[i]);
     to.restore_zeros(k);
   };
-  if (n < kLongRow && (n <= 64 || (k <= 32 ? 8 : 16) * k >= n)) {  // looking for them takes longer than sorting all
+  // selecting them takes longer than sorting everything
+  if (n < kLongRow && (n <= 64 || (k <= 32 ? 8 : 16) * k >= n)) {
     parallel_for(rows, std::max<int64_t>(1, 8192 / n), [&](int64_t begin, int64_t end) {
       std::vector<P> all(static_cast<size_t>(n)), room(all);
       for (int64_t r = begin; r < end; ++r) {
@@ -104,7 +106,7 @@ void top_rows(T* values, int64_t* indices, const T* x, int64_t rows, int64_t n, 
     });
     return;
   }
-  // What was looked for stands in no order, not even among equals: only merging sorts that.
+  // The selected elements are in no order, not even equal ones: only merging sorts those.
   const auto finish = [&](int64_t r, std::vector<P>& best, std::vector<P>& room) {
     room.resize(best.size());
     write(r, merge_sort(best.data(), room.data(), static_cast<int64_t>(best.size())));
