@@ -162,8 +162,8 @@ PyObject* to_ndarray(const Tensor& t) {
     const Object types = Object::maybe(PyImport_ImportModule("ml_dtypes"));
     if (!types) {
       PyErr_Clear();
-      static bool told = false;
-      if (!std::exchange(told, true) &&
+      static bool warned = false;
+      if (!std::exchange(warned, true) &&
           PyErr_WarnEx(PyExc_UserWarning,
                        "numpy: NumPy has no bfloat16, so the array is a float32 copy; install ml_dtypes to share the "
                        "memory of bfloat16 tensors",

@@ -420,7 +420,7 @@ static PyObject* set_finite(Args& a) {
 }
 
 // (op, dtype, shape or None, released, origin or None, saved), saved of (dtype, shape, bytes, address of the memory).
-static PyObject* look_at(Args& a) {
+static PyObject* node_info(Args& a) {
   if (!is_node(a[0])) a.fail(0, "a Node");
   const Node& node = *node_of(a[0]);
   OutputInfo info = node.output_info;
@@ -496,7 +496,7 @@ static const Family family([] {
     }
     return list;
   }>(kFunction | kTool);
-  def<"_look_at(Node node) -> tuple", look_at>(kFunction | kTool);
+  def<"_node_info(Node node) -> tuple", node_info>(kFunction | kTool);
 });
 
 }  // namespace genesis::py

@@ -55,8 +55,8 @@ class State:
             if isinstance(owner, Optimizer):
                 groups = [{k: v for k, v in g.items() if k != "params"} for g in owner.param_groups]
                 state = {p: dict(values) for p, values in owner.state.items()}
-                looks = (owner._looks, owner._seen, owner._opt_called)
-                self.owners.append((owner, {"groups": groups, "state": state, "looks": looks}))
+                checks = (owner._stale_checks, owner._seen, owner._opt_called)
+                self.owners.append((owner, {"groups": groups, "state": state, "checks": checks}))
                 for p in owner.params:
                     found[id(p)] = p
                 for values in owner.state.values():
@@ -96,7 +96,7 @@ class State:
                     del owner.state[p]
                 else:
                     owner.state[p] = dict(saved["state"][p])
-            owner._looks, owner._seen, owner._opt_called = saved["looks"]
+            owner._stale_checks, owner._seen, owner._opt_called = saved["checks"]
 
     def now(self) -> dict[str, Any]:
         """The bits of everything, by name."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from genesis import _C
 from genesis._C import Node, Tensor
-from genesis.debug._trace import Saved, look_at
+from genesis.debug._trace import Saved, node_info
 
 if TYPE_CHECKING:
     from genesis.nn.modules.module import Module
@@ -189,7 +189,7 @@ def leaf_names(
 
 def _output_shape(node: Node, index: int) -> tuple[int, ...] | None:
     if index == 0:
-        return look_at(node).shape
+        return node_info(node).shape
     shape: tuple[int, ...] | None = node.metadata.get("shapes", {}).get(index)
     return shape
 
@@ -234,19 +234,19 @@ def model_of(
         links.append(Link(number[id(tensor.grad_fn)], key, tuple(tensor.shape), tensor.dtype))
     for node in nodes:
         key = number[id(node)]
-        look = look_at(node)
+        info = node_info(node)
         leaf = node.name() == "AccumulateGrad"
-        label, kind = look.op, kind_of(look.op)
+        label, kind = info.op, kind_of(info.op)
         if leaf:
             variable = node.variable
             parameter = variable._is_parameter()
             label = called.get(id(variable), "parameter" if parameter else "leaf")
             kind = "parameter" if parameter else "leaf"
-        elif node.name().removesuffix("Backward").lower() != look.op.replace("_", ""):
+        elif node.name().removesuffix("Backward").lower() != info.op.replace("_", ""):
             label, kind = node.name().removesuffix("Backward"), "custom"
         vertices[key] = Vertex(
-            key, label, kind, look.shape, look.dtype, node._sequence_nr(), look.saved,
-            look.released, look.module, look.place,
+            key, label, kind, info.shape, info.dtype, node._sequence_nr(), info.saved,
+            info.released, info.module, info.place,
         )  # fmt: skip
         for place, (below, index) in enumerate(node.next_functions):
             if below is None:
@@ -254,5 +254,5 @@ def model_of(
             source = number[id(below)]
             known = shapes.get((source, index)) or _output_shape(below, index)
             grad = (gradients or {}).get((id(node), place))
-            links.append(Link(source, key, known, look_at(below).dtype, grad))
+            links.append(Link(source, key, known, node_info(below).dtype, grad))
     return sort(Model(vertices, links)), number

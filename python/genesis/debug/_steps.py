@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from genesis import autograd
 from genesis._C import Node, Tensor
 from genesis.debug._model import Model, leaf_names, model_of, reachable
-from genesis.debug._trace import look_at
+from genesis.debug._trace import node_info
 
 if TYPE_CHECKING:
     from genesis.nn.modules.module import Module
@@ -189,7 +189,7 @@ def steps(
         found.append(
             Step(
                 len(found) + 1, label, node, incoming, tuple(passed), tuple(targets), kept,
-                dict(so_far), look_at(node).place,
+                dict(so_far), node_info(node).place,
             )
         )  # fmt: skip
         keys.append(key)

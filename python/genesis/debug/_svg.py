@@ -156,10 +156,10 @@ def _curve(line: Line, plan: Layout, start: float, end: float) -> str:
     slopes.append(0.0)
     path = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
     for i, ((x0, y0), (x1, y1)) in enumerate(pairwise(points)):
-        # Between two vertical ends a longer reach gives a rounder curve.
-        reach = (y1 - y0) / (2 if slopes[i] == slopes[i + 1] == 0 else 3)
-        out, into = x0 + slopes[i] * reach, x1 - slopes[i + 1] * reach
-        path.append(f"C{out:.1f},{y0 + reach:.1f} {into:.1f},{y1 - reach:.1f} {x1:.1f},{y1:.1f}")
+        # Between two vertical ends a longer control arm gives a rounder curve.
+        arm = (y1 - y0) / (2 if slopes[i] == slopes[i + 1] == 0 else 3)
+        out, into = x0 + slopes[i] * arm, x1 - slopes[i + 1] * arm
+        path.append(f"C{out:.1f},{y0 + arm:.1f} {into:.1f},{y1 - arm:.1f} {x1:.1f},{y1:.1f}")
     return " ".join(path)
 
 
@@ -216,8 +216,8 @@ def svg(model: Model, name: str) -> str:
             text = f"{text}, {link.gradient}"
         labelled[link.source] = labelled.get(link.source, 0) + 1
         # A tensor with many users is labelled once; leaves say their shape themselves.
-        told = model.vertices[link.source].kind in ("leaf", "parameter")
-        show = not told and (users[link.source] <= 3 or labelled[link.source] == 1)
+        leaf = model.vertices[link.source].kind in ("leaf", "parameter")
+        show = not leaf and (users[link.source] <= 3 or labelled[link.source] == 1)
         show = show or link.gradient is not None
         # The line runs through the middle of its label's space, the text stands on the right.
         size = (2 * (text_width(text, _SMALL) + 6), _SMALL * 1.25) if show else None

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from genesis import _C
 from genesis._C import Node
-from genesis.debug._trace import dtype_name, look_at
+from genesis.debug._trace import dtype_name, node_info
 from genesis.profiler._averages import align, bytes_text
 
 
@@ -95,22 +95,22 @@ def get_tape() -> Tape:
     tape = Tape()
     kept: dict[int, int] = {}
     for node in _leaves_first(_C._live_nodes()):
-        look = look_at(node)
-        for saved in look.saved:
+        info = node_info(node)
+        for saved in info.saved:
             kept[saved.storage] = max(kept.get(saved.storage, 0), saved.nbytes)
         sources = [source for source, _ in node.next_functions]
         tape.append(
             Entry(
                 number=node._sequence_nr(),
-                op=look.op,
+                op=info.op,
                 name=node.name(),
-                shape=look.shape,
-                dtype=look.dtype,
+                shape=info.shape,
+                dtype=info.dtype,
                 inputs=tuple(None if s is None else s._sequence_nr() for s in sources),
-                saved=look.saved_bytes,
-                released=look.released,
-                module=look.module,
-                place=look.place,
+                saved=info.saved_bytes,
+                released=info.released,
+                module=info.module,
+                place=info.place,
             )
         )
     tape.saved = sum(kept.values())

@@ -41,7 +41,7 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Look:
+class NodeInfo:
     """All that can be said of a node."""
 
     op: str
@@ -57,9 +57,9 @@ class Look:
         return sum(s.nbytes for s in self.saved)
 
 
-def look_at(node: Node) -> Look:
+def node_info(node: Node) -> NodeInfo:
     """What a node is, keeps, and where it was recorded."""
-    op, dtype, shape, released, origin, saved = _C._look_at(node)
+    op, dtype, shape, released, origin, saved = _C._node_info(node)
     module = place = None
     if origin is not None:
         from genesis.autograd._anomaly import user_frame
@@ -69,7 +69,7 @@ def look_at(node: Node) -> Look:
         if frame is not None:
             here = os.path.join(os.getcwd(), "")
             place = f"{frame[0].co_filename.removeprefix(here)}:{frame[1]}"
-    return Look(
+    return NodeInfo(
         op=op.lstrip("_"),
         dtype=dtype,
         shape=shape,

@@ -81,8 +81,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                 again = functools.partial(with_hooks, self, *args, **kwargs)
                 return _host.repeated(self, self._step_again if plain else again)
         self._opt_called = True
-        if self._looks:
-            self._look_for_old_gradients()
+        if self._stale_checks:
+            self._warn_of_stale_gradients()
         if "_step_pre_hooks" not in self.__dict__:  # a subclass that does without our __init__
             self._make_hooks()
         if self._stepping or not (
@@ -133,7 +133,7 @@ class Optimizer:
 
     _stepping = False
     _opt_called = False
-    _looks = 2  # steps that are still to look for gradients of the step before
+    _stale_checks = 2  # steps in which to check for gradients that were not cleared
     _seen: tuple[Tensor, int] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -264,12 +264,12 @@ class Optimizer:
         """The parameters of all groups."""
         return [p for group in self.param_groups for p in group["params"]]
 
-    def _look_for_old_gradients(self) -> None:
+    def _warn_of_stale_gradients(self) -> None:
         """Warn if all that happened to a gradient since the last step is that more was added."""
-        self._looks -= 1
+        self._stale_checks -= 1
         seen, self._seen = self._seen, None
         grads = [p.grad for group in self.param_groups for p in group["params"]]
-        if self._looks:
+        if self._stale_checks:
             least = min((g for g in grads if g is not None), key=Tensor.numel, default=None)
             self._seen = None if least is None else (least, least._version)
         elif (
@@ -302,7 +302,7 @@ class Optimizer:
 
     def _step_again(self) -> None:
         """``step()`` in a replay of a compiled function, where most often nothing is special."""
-        special = self._looks or self._step_pre_hooks or self._step_post_hooks
+        special = self._stale_checks or self._step_pre_hooks or self._step_post_hooks
         if special or _global_pre_hooks or _global_post_hooks or "genesis.sparse" in sys.modules:
             self.step()
             return

@@ -212,14 +212,12 @@ class CrossMapLRN2d(Module):
                 f"CrossMapLRN2d: input must be (batch, channels, height, width), got "
                 f"{tuple(input.shape)}"
             )
-        reach = (self.size - 1) // 2
-        squares = F.pad(input.square(), (0, 0, 0, 0, reach, reach))
-        total = squares.unfold(1, 2 * reach + 1, 1).sum(-1)
+        half = (self.size - 1) // 2
+        squares = F.pad(input.square(), (0, 0, 0, 0, half, half))
+        total = squares.unfold(1, 2 * half + 1, 1).sum(-1)
         # PyTorch's running sum keeps the first channel where its window has moved on.
-        behind = squares[:, reach : reach + 1].expand(
-            -1, max(input.shape[1] - reach - 1, 0), -1, -1
-        )
-        total = total + F.pad(behind, (0, 0, 0, 0, min(reach + 1, input.shape[1]), 0))
+        behind = squares[:, half : half + 1].expand(-1, max(input.shape[1] - half - 1, 0), -1, -1)
+        total = total + F.pad(behind, (0, 0, 0, 0, min(half + 1, input.shape[1]), 0))
         return input * (self.k + self.alpha / self.size * total) ** -self.beta
 
     def extra_repr(self) -> str:
