@@ -1,4 +1,4 @@
-"""What this build is made of."""
+"""The configuration of this build."""
 
 from __future__ import annotations
 

@@ -72,9 +72,7 @@ def define(backends: Any) -> None:
         def einsum(self, pattern: str, *x: Tensor) -> Tensor:
             return _C.einsum(pattern, *x)
 
-    backends.GenesisBackend = (
-        GenesisBackend  # a class only remembers subclasses that somebody holds
-    )
+    backends.GenesisBackend = GenesisBackend  # a class only keeps weak references to its subclasses
 
 
 class _Loader:

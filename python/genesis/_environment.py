@@ -41,7 +41,7 @@ def _installed(package: str) -> str | None:
 
 
 def lapack() -> Path | None:
-    """The OpenBLAS beside the native module, for decompositions; products are our own."""
+    """The OpenBLAS next to the native module, for decompositions; products use our own kernels."""
     folder = Path(os.path.realpath(str(_C.__file__))).parent / "lib"
     return next(iter(sorted(folder.glob("*openblas*"))), None)
 

@@ -70,7 +70,7 @@ def _unary_(name: str) -> Callable[[Sequence[Tensor]], None]:
 
 
 def _operands(operator: str, self: Sequence[Tensor], other: Any) -> Any:
-    """maximum and minimum of numbers: the operators want tensors."""
+    """maximum and minimum of numbers: the operators require tensors."""
     if operator not in ("maximum", "minimum") or isinstance(other, Tensor):
         return other
     if not isinstance(other, (list, tuple)):

@@ -36,7 +36,7 @@ __all__ = [
 
 
 class _TypedTensor(type):
-    """The class of FloatTensor and its kin: they make plain tensors and recognise them by dtype."""
+    """The class of FloatTensor etc.: creates plain tensors and recognizes them by dtype."""
 
     dtype: _C.dtype
 
@@ -51,7 +51,7 @@ class _TypedTensor(type):
 
     @property
     def name(cls) -> str:
-        """The name of the dtype: the class can be given wherever a dtype is expected."""
+        """The name of the dtype: the class is accepted wherever a dtype is expected."""
         return cls.dtype.name
 
     def __repr__(cls) -> str:
@@ -152,7 +152,7 @@ sparse_bsc: layout = layout("sparse_bsc")
 
 
 def cuda_available() -> bool:
-    """Whether tensors can live on a CUDA device: no.
+    """Whether tensors can be on a CUDA device: no.
 
     >>> cuda_available()
     False

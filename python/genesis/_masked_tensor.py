@@ -100,7 +100,7 @@ def as_masked_tensor(data: Tensor, mask: Tensor) -> MaskedTensor:
     tensor([1., 0.])
     """
     _check(data, mask)
-    if data.requires_grad:  # what is not specified has no gradient, not even NaN
+    if data.requires_grad:  # masked-out elements have no gradient, not even NaN
         data = _C.where(mask, data, data.detach())
     return _made(data.clone(), mask.clone())
 

@@ -72,7 +72,7 @@ class AbsentMember:
 
 
 def explain(module: dict[str, Any]) -> None:
-    """Give a module, by its ``globals()``, a ``__getattr__`` that says what is missing."""
+    """Give a module, by its ``globals()``, a ``__getattr__`` that explains missing names."""
     place = module["__name__"]
 
     def __getattr__(name: str) -> NoReturn:

@@ -12,7 +12,7 @@ from genesis import _C
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMBER = (int, float, _C.Tensor)
-# What a value may be, where an annotation says it; a NumPy array and its numbers are taken too.
+# Accepted types for an annotation; NumPy arrays and scalars are accepted too.
 _KINDS: dict[str, tuple[type, ...]] = {
     "Tensor": (_C.Tensor,),
     "int": (int, _C.Tensor),
@@ -34,13 +34,13 @@ def named(f: types.FunctionType) -> types.FunctionType:
             raise
 
     explained = explain
-    # The globals are those of f: tools that ask where a function comes from find its own module.
+    # The globals are those of f, so that tools that inspect a function find its own module.
     here = types.FunctionType(call.__code__, f.__globals__, f.__name__, None, call.__closure__)
     return functools.wraps(f)(here)  # type: ignore[return-value]
 
 
 def name_errors(names: Iterable[str], namespace: dict[str, Any]) -> None:
-    """Replace the functions of these names by what `named` makes of them."""
+    """Replace the functions with these names by their wrappers from `named`."""
     for name in names:
         if isinstance(function := namespace.get(name), types.FunctionType):
             namespace[name] = named(function)

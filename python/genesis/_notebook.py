@@ -1,6 +1,6 @@
 """What notebooks show in place of a repr: small pieces of HTML, escaped, without scripts or styles.
 
-Imported when a notebook asks for the first time.
+Imported at the first request of a notebook.
 """
 
 from __future__ import annotations

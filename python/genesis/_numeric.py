@@ -1,4 +1,4 @@
-"""Operators that are made of others in Python: finite differences, histograms, segments."""
+"""Composite operators written in Python: finite differences, histograms, segments."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """How many points lie in each box of a grid; the last dimension holds coordinates.
+    """The number of points in each box of a grid; the last dimension contains coordinates.
 
     ``bins`` is a number of equal bins, one for each coordinate, or their edges.
 

@@ -2,7 +2,7 @@
 
 Ufuncs come through ``__array_ufunc__``, other functions through ``__array_function__``. Those that
 have a counterpart here are sent to it. Others get arrays, if no gradient would be lost; if one
-would, the error says so. This file is read when NumPy first meets a tensor.
+would, the error says so. This file is imported when NumPy first encounters a tensor.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _stored(result: Any, out: Any, what: str) -> Any:
 
 
 def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What ``ufunc`` makes of ``inputs``, of which at least one is a tensor."""
+    """The result of ``ufunc`` for ``inputs``, at least one of which is a tensor."""
     what = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     outs = kwargs.pop("out", None) or ()
     operands = [_operand(x) for x in inputs]
@@ -418,7 +418,7 @@ def _with_arrays(function: Any, what: str, args: Any, kwargs: dict[str, Any]) ->
 
 
 def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function of NumPy makes of arguments among which there is a tensor."""
+    """The result of a NumPy function whose arguments include a tensor."""
     module = str(getattr(func, "__module__", "")).removeprefix("numpy").removeprefix(".")
     name = f"{module}.{func.__name__}" if module == "linalg" else func.__name__
     ours = _FUNCTIONS.get(name) if module in ("", "linalg") else None

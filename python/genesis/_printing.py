@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PLAIN = ("Tensor", "Parameter")  # any other class is a user's, and shows its own name
 _HALF = ("float16", "bfloat16")
-_INFERRED = ("int64", "bool")  # what `tensor(...)` infers by itself, beside the default dtype
+_INFERRED = ("int64", "bool")  # inferred by `tensor(...)`, besides the default dtype
 
 
 @dataclass
@@ -109,14 +109,14 @@ def tensor_str(t: Tensor) -> str:
         text = "[]"
         if len(t.shape) != 1:
             suffixes.append(f"size={tuple(t.shape)}")
-        if dtype != default:  # an empty list says nothing about its type
+        if dtype != default:  # an empty list has no dtype
             suffixes.append(f"dtype={t.dtype}")
     else:
         summarize = t.numel() > _options.threshold
         values = _shown(t.detach(), 0, dtype in _HALF, summarize)
         style = style_of(t, values)
         text = _layout(values, len(t.shape), len(prefix), style)
-        if not _options.edgeitems:  # "[...]" alone says nothing
+        if not _options.edgeitems:  # "[...]" alone is ambiguous
             suffixes.append(f"size={tuple(t.shape)}")
         inferred = str(get_default_dtype().to_complex()).rpartition(".")[2]
         if dtype not in (default, inferred, *_INFERRED):
@@ -163,7 +163,7 @@ class _Style:
 
     def __init__(self, values: list[Any], floating: bool) -> None:
         self.spec = ""
-        self.point = ""  # what marks a whole number as floating
+        self.point = ""  # marks an integer as floating point
         self.width = 1
         if not floating:
             self.width = max(len(f"{v}") for v in values) if values else 1
@@ -187,7 +187,7 @@ class _Style:
 
 
 class _ComplexStyle:
-    """The same for complex numbers: each part has a style of its own."""
+    """The same for complex numbers: each part has its own style."""
 
     def __init__(self, values: list[complex]) -> None:
         self.real = _Style([v.real for v in values], True)

@@ -13,7 +13,7 @@ __all__ = ["TreeSpec", "tree_flatten", "tree_leaves", "tree_map", "tree_paths", 
 
 
 class TreeSpec:
-    """The shape of a tree: its kind of container, the keys of a dict, and what it contains.
+    """The structure of a tree: its kind of container, the keys of a dict, and its children.
 
     >>> tree_flatten({"a": 1, "b": (2, 3)})[1]
     {'a': *, 'b': (*, *)}

@@ -1,6 +1,6 @@
 """Which module is running: names that observers (profiler, checks, debug) give to operations.
 
-While somebody observes, a call of a module runs inside ``scope(module)``, which names it by its
+While an observer is active, a call of a module runs inside ``scope(module)``, which names it by its
 path from the outermost module that is running in this thread, e.g. ``Net.encoder.0``.
 """
 

@@ -225,7 +225,7 @@ def _dropping(name: str, inplace: bool) -> Callable[..., Any]:
 
     def drop(input: Tensor, p: float, train: bool) -> Tensor:
         function = getattr(_functional(), source)
-        if source == "dropout2d":  # whole channels, of any number of dimensions
+        if source == "dropout2d":  # entire channels, with any number of dimensions
             if not train or p == 0:
                 result = input if inplace else input.clone()
             else:

@@ -1,4 +1,4 @@
-"""PyTorch's second names: functions of ``torch`` that other functions of Genesis stand for.
+"""PyTorch's second names: functions of ``torch`` that are other functions of Genesis.
 
 PyTorch binds many operators under ``torch`` as well as in ``nn.functional`` or as methods,
 sometimes with other parameters: copies of views, for one, end in ``_copy``. Those of functions of
@@ -108,7 +108,7 @@ def is_signed(input: Tensor) -> bool:
 
 @_public
 def is_distributed(input: Tensor) -> bool:
-    """Whether the tensor lies on several processes in PyTorch's old sense: no."""
+    """Whether the tensor is distributed over processes in PyTorch's old sense: no."""
     return False
 
 
@@ -218,7 +218,7 @@ def range(start: float = 0, end: Any = None, step: float = 1, **options: Any) ->
 
 @_public
 def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
-    """New memory in which the dimensions lie in the order ``physical_layout``, outermost first."""
+    """New memory with the dimension order ``physical_layout``, outermost first."""
     if sorted(physical_layout) != [*builtins.range(len(size))]:
         raise ValueError(
             f"empty_permuted: physical_layout must name each of {len(size)} dimensions once, got "
@@ -269,7 +269,7 @@ def cond(
 def while_loop(
     cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any
 ) -> Any:
-    """Calls ``body_fn`` on what it returned last, as long as ``cond_fn`` of that is true."""
+    """Call ``body_fn`` on its last result as long as ``cond_fn`` of it is true."""
     values = tuple(carried_inputs)
     while cond_fn(*values):
         result = body_fn(*values)
@@ -299,7 +299,7 @@ def lobpcg(
 ) -> tuple[Tensor, Tensor]:
     """The k largest (or smallest) eigenvalues of a symmetric A, or of A x = e B x, and vectors.
 
-    They come from a whole decomposition, so there is no iteration to direct: ``X`` only gives k.
+    They are computed by a full decomposition, without iterations: ``X`` only determines k.
 
     >>> values, vectors = genesis.lobpcg(genesis.diag(genesis.tensor([1.0, 5.0, 3.0])), k=2)
     >>> values

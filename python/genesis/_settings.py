@@ -1,4 +1,4 @@
-"""Switches of PyTorch that hold for a whole process."""
+"""Process-wide switches of PyTorch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic results were asked for."""
+    """Whether deterministic results were requested."""
     return _deterministic
 
 

@@ -44,7 +44,7 @@ def _map_of(x: Tensor) -> _Map | None:
 
 
 def is_shared(x: Tensor) -> bool:
-    """Whether other processes see what is written to the memory of ``x``."""
+    """Whether other processes see writes to the memory of ``x``."""
     return bool(_maps) and _map_of(x) is not None
 
 

@@ -73,7 +73,7 @@ def kaiser_window(
 
 
 def _window(op: str, window: Tensor | None, win_length: int, n_fft: int, like: Tensor) -> Tensor:
-    """The window in the middle of n_fft values, zero beside it."""
+    """The window in the middle of n_fft values, padded with zeros."""
     if not 0 < win_length <= n_fft:
         raise ValueError(f"{op}: win_length must be from 1 to n_fft={n_fft}, got {win_length}")
     if window is None:
@@ -102,7 +102,7 @@ def stft(
 ) -> Tensor:
     """The Fourier transforms of overlapping pieces of a signal: (..., frequencies, pieces).
 
-    Pieces of ``n_fft`` samples begin ``hop_length`` apart (a quarter of n_fft if not given) and are
+    Frames of ``n_fft`` samples start ``hop_length`` apart (a quarter of n_fft by default) and are
     multiplied by ``window``. With ``center`` the signal is padded so that pieces have their middle
     at multiples of hop_length. ``onesided`` keeps the first half of the frequencies, which is all
     that a real signal has.

@@ -1,6 +1,6 @@
 """What Tensor can do as a Python object: copy, pickle, format. Attached to the native type.
 
-These are Python's protocols, called seldom; everything on the way of a computation is native.
+These are Python's protocols, which are called rarely; computations are native.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def _rebuild(
     attributes: dict[str, Any],
 ) -> Tensor:
     memory = memoryview(data)
-    if memory.readonly or not memory.nbytes:  # memory of no bytes may lie anywhere
+    if memory.readonly or not memory.nbytes:  # memory of size zero may be anywhere
         values = _C._from_bytes(bytes(memory), dtype, shape)
-    else:  # memory that the pickle brought along, or that lies beside it (protocol 5)
+    else:  # memory in the pickle, or out of band (protocol 5)
         values = _C.frombuffer(memory, dtype=dtype).reshape(shape)
     tensor = _C._make_subclass(cls, values, requires_grad, parameter)
     tensor.__dict__.update(attributes)
@@ -105,7 +105,7 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
         kind = type(self), self.requires_grad, self._is_parameter(), self.__dict__
         return _rebuild_meta, (self.dtype, tuple(self.shape), tuple(self.stride()), *kind)
     data: Any
-    if protocol >= 5:  # who wants to can pass the memory on without a copy
+    if protocol >= 5:  # allows passing the memory on without a copy
         flat = self.detach().contiguous().reshape(-1)
         data = pickle.PickleBuffer(flat.view(dtype=_C.uint8))
     else:
@@ -134,7 +134,7 @@ def _repr_html(self: Tensor) -> str:
 
 
 def _cuda(self: Tensor, device: Any = None) -> Tensor:
-    """The tensor on a CUDA device. This build has none: the error says what to do instead."""
+    """The tensor on a CUDA device. This build has none: the error suggests an alternative."""
     return self.to(_C.device("cuda" if device is None else device))
 
 
@@ -183,11 +183,11 @@ def _to_dtype(self: Tensor, dtype: Any) -> Tensor:
 
 
 def _free(self: Tensor) -> None:
-    """Does nothing: memory is given back when nobody holds the tensor."""
+    """Does nothing: memory is released when the last reference is dropped."""
 
 
 def _apply_hooks(self: Tensor, grad: Tensor) -> Tensor:
-    """What the hooks of this tensor make of a gradient."""
+    """Apply the hooks of this tensor to a gradient."""
     for hook in self.hooks:
         changed = hook(grad)
         grad = grad if changed is None else changed
@@ -263,13 +263,13 @@ def _share_memory(self: Tensor) -> Tensor:
 
 
 def _is_shared(self: Tensor) -> bool:
-    """Whether other processes see what is written to the tensor's memory."""
+    """Whether other processes see writes to the tensor's memory."""
     module = sys.modules.get("genesis._shared_memory")
     return module is not None and module.is_shared(self)
 
 
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
-    """The tensor itself; of a sparse tensor, the dense one that it stands for."""
+    """The tensor itself; for a sparse tensor, the equivalent dense one."""
     return self if dtype is None else self.to(dtype)
 
 
@@ -339,7 +339,7 @@ def _only_sparse(name: str) -> Callable[..., Any]:
 
 
 def _apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replaces each element by what a function of Python makes of it, in place. Slow."""
+    """Replace each element by the result of a Python function, in place. Slow."""
     return _map_elements("apply_", self, (self,), callable)
 
 
@@ -409,7 +409,7 @@ def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 
 def _dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions in the order in which they lie in memory, outermost first."""
+    """The dimensions in memory order, outermost first."""
     strides = tuple(self.stride())
     return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
 
@@ -600,7 +600,7 @@ setattr(Tensor, "__array_priority__", 1000.0)  # noqa: B010
 
 
 class _Finder:
-    """Finds modules that nobody else can: see `genesis._einops` and `genesis._beside`."""
+    """Finds modules that no other finder finds: see `genesis._einops` and `genesis._beside`."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name == _EINOPS:

@@ -40,7 +40,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-# PyTorch's. Each asks for something that every plan has: little overhead, or what was fastest.
+# PyTorch's. Each requests a property that every plan has: low overhead, or the fastest choice.
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 _BACKENDS = ("tiles", "inductor", "aot_eager", "eager")
 _OPTIONS = ("fuse", "max_plans")
@@ -100,11 +100,11 @@ def compile(
 ) -> Any:
     """A function that is captured in its first call and replayed in later ones; also a decorator.
 
-    ``fn`` (PyTorch: ``model``) is a function, for example a whole training step, or a module. A
+    ``fn`` (PyTorch: ``model``) is a function, for example an entire training step, or a module. A
     call runs as usual while the kernels that it calls are recorded; the next call with such
     arguments checks the recording against the function, bit by bit; from then on the recording is
     replayed, without Python, with pointwise operations fused. What cannot be repeated (reading
-    values, printing, hooks) is a graph break: the function then runs as it is, or raises with
+    values, printing, hooks) is a graph break: the function then runs eagerly, or raises with
     ``fullgraph=True``.
 
     ``backend`` is ``"tiles"``, or a name of PyTorch: ``"inductor"`` means the same, ``"aot_eager"``
@@ -163,7 +163,7 @@ def compile(
 
 
 def explain(fn: Any, *args: Any, **kwargs: Any) -> Explanation:
-    """Calls a function once under capture; says what was captured, and why it was broken off.
+    """Call a function once under capture; report what was captured, and why it was interrupted.
 
     >>> print(genesis.compiler.explain(lambda x: x.exp().item(), genesis.ones(())).breaks[0].reason)
     the value of a tensor is read
@@ -174,7 +174,7 @@ def explain(fn: Any, *args: Any, **kwargs: Any) -> Explanation:
 
 
 def disable(fn: Any = None, recursive: bool = True, **kwargs: Any) -> Any:
-    """``fn`` as it is: a capture that meets it is broken off; also a decorator with options."""
+    """``fn`` itself: it interrupts a capture; also a decorator with options."""
     if fn is None:
         return disable
     import functools
@@ -234,7 +234,7 @@ def list_backends(exclude_tags: Any = ()) -> list[str]:
 
 @contextlib.contextmanager
 def set_stance(stance: str = "default", **kwargs: Any) -> Iterator[None]:
-    """A block in which compiled functions run as they are, with "force_eager"."""
+    """A block in which compiled functions run eagerly, with "force_eager"."""
     from genesis._compile import compiled as _compiled
 
     if stance not in ("default", "force_eager") or kwargs:

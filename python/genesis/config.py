@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass
 class ShardConfig:
-    """Along which axis tensors are cut, and among which workers; or whole on each of them."""
+    """The axis along which tensors are split, and the workers; or replicated on each of them."""
 
     axis: int = 0
     workers: list[int] | None = None

@@ -47,7 +47,7 @@ all_dtypes = [float32, float16, float64, bfloat16, int32, int64, int16, int8, ui
 
 
 def get_dtype(obj: Any) -> DType:
-    """The dtype that a name, a NumPy dtype, another library's dtype or None (float32) stands for.
+    """The dtype for a name, a NumPy dtype, another library's dtype or None (float32).
 
     >>> get_dtype("float16"), get_dtype(None)
     (genesis.float16, genesis.float32)
@@ -77,7 +77,7 @@ def is_floating_point(dtype: Any) -> Any:
 
 
 def is_integer(dtype: Any) -> Any:
-    """Whether a dtype is one of whole numbers; bool is none.
+    """Whether a dtype is an integer dtype; bool is not.
 
     >>> is_integer("uint8"), is_integer("bool")
     (True, False)

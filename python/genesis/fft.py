@@ -129,7 +129,7 @@ def _given(out: Tensor | None, result: Tensor) -> Tensor:
 def _lengths(
     op: str, x: Tensor, s: int | Sequence[int] | None, dim: _Dims
 ) -> tuple[list[int], list[int]]:
-    """The dimensions of an n-d transform, and the lengths that were asked for (-1: as it is)."""
+    """The dimensions of an n-d transform, and the requested lengths (-1: unchanged)."""
     sizes = None if s is None else [s] if isinstance(s, int) else list(s)
     if dim is None:
         count = x.dim() if sizes is None else len(sizes)
@@ -448,7 +448,7 @@ def fftfreq(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies of a transform of ``n`` samples, ``d`` apart.
+    """The frequencies of a transform of ``n`` samples with spacing ``d``.
 
     >>> genesis.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])

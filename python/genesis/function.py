@@ -1,4 +1,4 @@
-"""Operations written in Python, and casts of whatever holds tensors."""
+"""Operations written in Python, and casts of objects that contain tensors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AccumulateGrad:
         self.tensor = tensor
 
     def apply_grad(self, grad: Tensor) -> None:
-        """Add ``grad``, of the shape of the tensor, to what is there."""
+        """Add ``grad``, which has the shape of the tensor, to the existing gradient."""
         with _C.no_grad():
             grad = self.tensor.apply_hooks(grad.detach())
             self.tensor.grad = grad.clone() if self.tensor.grad is None else self.tensor.grad + grad

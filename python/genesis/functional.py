@@ -78,7 +78,7 @@ def tril(a: Tensor, k: int = 0, device: Any = None) -> Tensor:
 def empty(
     *shape: Any, device: Any = None, dtype: Any = _C.float32, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor of new memory, with whatever values are in it.
+    """A tensor of uninitialized memory.
 
     >>> empty(2, 3).shape
     genesis.Size([2, 3])

@@ -42,7 +42,7 @@ class Future(Generic[T]):
         return self.value()
 
     def value(self) -> T:
-        """The value, which must be there."""
+        """The value, which must be available."""
         if not self._done:
             raise RuntimeError("Future.value: there is no value yet; call wait()")
         if self._error is not None:

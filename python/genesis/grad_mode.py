@@ -1,4 +1,4 @@
-"""Whether operations are recorded: the names of ``genesis`` in a module of their own."""
+"""Grad modes: the names of ``genesis`` in a separate module."""
 
 from genesis._C import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 

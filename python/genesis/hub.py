@@ -57,7 +57,7 @@ def _refuse(what: str, url: str, target: str) -> NoReturn:
 def download_url_to_file(
     url: str, dst: str, hash_prefix: str | None = None, progress: bool = True
 ) -> None:
-    """Copies a file:// URL to ``dst``; for any other it says what to do."""
+    """Copy a file:// URL to ``dst``; for any other URL, raise with instructions."""
     parts = urlparse(url)
     if parts.scheme != "file":
         _refuse("download_url_to_file", url, dst)
@@ -160,7 +160,7 @@ def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", **kwa
 
 
 def help(repo_or_dir: str, model: str, source: str = "github", **kwargs: Any) -> str | None:
-    """What the function ``model`` of ``hubconf.py`` says about itself."""
+    """The docstring of the function ``model`` of ``hubconf.py``."""
     text: str | None = _entry("help", _hubconf("help", repo_or_dir, source), model).__doc__
     return text
 

@@ -129,7 +129,7 @@ def full(
 def empty(
     *shape: Any, device: Any = None, dtype: Any = _C.float32, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor of new memory, with whatever values are in it."""
+    """A tensor of uninitialized memory."""
     return _C.empty(*shape, device=device, dtype=dtype, requires_grad=requires_grad)
 
 

@@ -1,4 +1,4 @@
-"""Operators of one's own, by name: ``custom_op``, ``Library`` and what is said about them.
+"""Custom operators by name: ``custom_op``, ``Library`` and their properties.
 
 An operator is called as ``torch.ops.namespace.name(...)`` or by the object that ``custom_op``
 returns. Its gradient is what ``register_autograd`` gives; without one its results are constants.
@@ -321,7 +321,7 @@ class Library:
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> None:
-    """Marks an operator without a function of its own; it cannot be called."""
+    """Marks an operator without its own function; it cannot be called."""
     raise NotImplementedError("fallthrough_kernel: this is a mark and cannot be called")
 
 

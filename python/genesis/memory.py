@@ -23,7 +23,7 @@ def peak() -> int:
 
 
 def reset_peak() -> None:
-    """Begin a new ``peak()`` at what is allocated now."""
+    """Reset ``peak()`` to the memory allocated now."""
     _C._memory_reset_peak()
 
 

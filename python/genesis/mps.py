@@ -8,7 +8,7 @@ __all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "synchr
 
 
 def is_available() -> bool:
-    """Whether tensors can live on such a device: no."""
+    """Whether tensors can be on such a device: no."""
     return False
 
 

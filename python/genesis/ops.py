@@ -62,7 +62,7 @@ class OpOverloadPacket:
         return overload
 
     def overloads(self) -> list[str]:
-        """The names of overloads that were asked for."""
+        """The names of the requested overloads."""
         return [n for n, value in vars(self).items() if isinstance(value, OpOverload)]
 
     def __repr__(self) -> str:

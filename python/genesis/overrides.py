@@ -74,7 +74,7 @@ _OBJECT = {"__delattr__", "__getattribute__", "__hash__", "__init__", "__setattr
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode, or the class of one of the arguments, takes over.
+    """Whether a mode, or the class of one of the arguments, overrides.
 
     >>> has_torch_function((genesis.ones(1), 3))
     False
@@ -111,7 +111,7 @@ def handle_torch_function(
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether an object is a tensor, or of a class that can stand for one.
+    """Whether an object is a tensor, or of a class that can replace one.
 
     >>> is_tensor_like(genesis.ones(1)), is_tensor_like([1.0])
     (True, False)
@@ -191,7 +191,7 @@ def enable_reentrant_dispatch() -> Iterator[None]:
 
 
 class TorchFunctionMode:
-    """A block in which ``__torch_function__`` of this object is asked about every call.
+    """A block in which ``__torch_function__`` of this object is called for every call.
 
     It is asked before the classes of the arguments, and not about the calls that it makes itself:
     those go to the mode around it.
@@ -347,7 +347,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 
 
 def _get_overloaded_args(relevant_args: Iterable[Any]) -> list[Any]:
-    """One object of each class that overrides, in the order in which they are asked."""
+    """One object of each class that overrides, in the order in which they are called."""
     return _C._overloaded(tuple(relevant_args))
 
 

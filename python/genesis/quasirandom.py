@@ -67,7 +67,7 @@ class SobolEngine:
         return self.draw(n, out, dtype)
 
     def reset(self) -> SobolEngine:
-        """Begin anew."""
+        """Start again."""
         self._engine.reset()
         self.num_generated = 0
         return self

@@ -96,7 +96,7 @@ class UntypedStorage:
         return False
 
     def is_shared(self) -> bool:
-        """Whether processes that this one starts see what is written to the memory."""
+        """Whether child processes see writes to the memory."""
         shared: Any = self._bytes
         return bool(shared.is_shared())
 

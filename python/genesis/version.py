@@ -1,4 +1,4 @@
-"""What PyTorch says about its build; here that of Genesis, which is for CPUs."""
+"""PyTorch's information about its build; here that of Genesis, which is for CPUs."""
 
 from genesis._version import __version__ as __version__
 

@@ -1,1 +1,1 @@
-"""What genesis.compile is made of: guards, captures, replays, and how plans are shown."""
+"""The implementation of genesis.compile: guards, captures, replays, and printing of plans."""

@@ -152,7 +152,7 @@ class _Call:
 
 
 class _Replay(genesis.autograd.Function):
-    """A replayed call with a backward pass of its own."""
+    """A replayed call with its own backward pass."""
 
     @staticmethod
     def forward(ctx: Any, call: _Call, *inputs: Tensor) -> Any:
@@ -172,7 +172,7 @@ class _Replay(genesis.autograd.Function):
 
 
 class _Output:
-    """Standard output while a function is captured: what it prints cannot be repeated."""
+    """Standard output during a capture: printed text cannot be repeated."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

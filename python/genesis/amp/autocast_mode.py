@@ -98,7 +98,7 @@ def is_autocast_enabled(device_type: str = "cpu") -> bool:
 
 
 def get_autocast_dtype(device_type: str = "cpu") -> _C.dtype:
-    """What ``autocast`` casts to here, or would if it said nothing.
+    """The dtype that ``autocast`` casts to here, or its default.
 
     >>> get_autocast_dtype("cpu")
     genesis.bfloat16
@@ -209,7 +209,7 @@ def custom_fwd(
     device_type: str = "cpu",
     cast_inputs: _C.dtype | None = None,
 ) -> Callable[..., Any]:
-    """For ``forward`` of a ``Function``: the precision that it wants.
+    """For ``forward`` of a ``Function``: the precision that it requires.
 
     Inside a block, floating arguments are cast to ``cast_inputs``, if given, and nothing is cast
     in forward. Without this decorator a Function gets float32.

@@ -100,7 +100,7 @@ def backward(
 ) -> None:
     """Add the gradients of ``sum(t * g)`` over tensors and grad_tensors to the ``grad`` of leaves.
 
-    A ``g`` of None stands for 1 and needs a tensor of one element. With ``inputs``, only those
+    A ``g`` of None means 1 and requires a tensor of one element. With ``inputs``, only those
     leaves receive a gradient. ``retain_graph`` is ``create_graph`` unless given. ``grad_variables``
     is an old name of ``grad_tensors``.
 

@@ -86,7 +86,7 @@ class Statistics:
 
 
 def statistics(x: Tensor) -> Statistics:
-    """Counts of NaN and Inf, and the range of what is finite.
+    """Counts of NaN and Inf, and the range of the finite values.
 
     >>> print(statistics(genesis.tensor([1.0, 3.0, float("nan")])))
     float32 (3,), 1 of 3 NaN, the finite ones: min 1, max 3, mean 2
@@ -230,7 +230,7 @@ def _set_anomaly(mode: bool, check_nan: bool) -> tuple[bool, bool]:
 
 
 class detect_anomaly:
-    """While on, a gradient that is NaN stops the backward pass and says which operation made it.
+    """While on, a NaN gradient stops the backward pass with an error that names the operation.
 
     Every operation notes the Python line that ran it, so errors of a backward pass (NaN, a second
     backward, a saved tensor that was changed in place) show that line. The forward pass must be
@@ -255,7 +255,7 @@ class detect_anomaly:
 
 
 class set_detect_anomaly:
-    """Turn anomaly detection on or off, for good or, as a context manager, for a while.
+    """Turn anomaly detection on or off, permanently or as a context manager.
 
     >>> with set_detect_anomaly(True):
     ...     is_anomaly_enabled()

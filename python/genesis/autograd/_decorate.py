@@ -1,4 +1,4 @@
-"""Grad modes as decorators: the function runs inside a mode of its own, entered at each call."""
+"""Grad modes as decorators: the function runs inside a new mode, entered at each call."""
 
 from __future__ import annotations
 

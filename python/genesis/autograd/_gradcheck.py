@@ -181,7 +181,7 @@ class _Function:
             return wide.requires_grad_(arg.requires_grad)
 
         inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
-        # a module has tensors of its own, which are to be as exact as the inputs
+        # a module has its own tensors, which must be as exact as the inputs
         module: Any = func
         is_module = hasattr(module, "state_dict")
         self.func: Callable[..., Any] = copy.deepcopy(module).double() if is_module else func
@@ -326,7 +326,7 @@ def _check_undefined(
             "gradient that is None for zeros"
         ) from error
     for i, a, b in zip(f.grad_inputs, without, with_zeros, strict=True):
-        # zero times an infinite derivative is nan, which says nothing
+        # zero times an infinite derivative is nan, which is not informative
         off = float(np.max(np.abs(a - b), initial=0.0, where=np.isfinite(b)))
         if not off <= max(tolerance, 1e-9 * np.max(np.abs(a), initial=1.0)):
             raise GradcheckError(

@@ -206,7 +206,7 @@ def _vectorized(
     create_graph: bool,
     strict: bool,
 ) -> Any:
-    """What a transform of :mod:`genesis.func`, which computes all rows at once, makes of func."""
+    """Apply a transform of :mod:`genesis.func`, which computes all rows at once, to func."""
     if strict:
         raise RuntimeError(
             f"{name}: strict=True and vectorize=True cannot be combined; pass one of them"
@@ -261,10 +261,10 @@ class _Call:
         return several
 
     def tracked(self, *others: Tensor) -> bool:
-        """Whether what is computed from the outputs and ``others`` is to be recorded."""
+        """Whether computations with the outputs and ``others`` must be recorded."""
         if not self.create_graph:
             return False
-        # check_derivatives() must see the dependence on the inputs even if nobody else will
+        # check_derivatives() must detect the dependence on the inputs in any case
         return self.strict or self.level.seen_outside(*self.outputs, *others)
 
     def vector(self, v: Tensors | None, like: Sequence[Tensor], what: str) -> list[Tensor]:

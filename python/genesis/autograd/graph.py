@@ -66,7 +66,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 class saved_tensors_hooks:
-    """While active, what operations save for backward is what ``pack_hook`` makes of it.
+    """While active, operations save the results of ``pack_hook`` for backward.
 
     ``pack_hook(tensor)`` returns any object; ``unpack_hook(object)`` returns a tensor of the same
     shape and dtype when backward needs it. The hooks run outside the graph, and gradients of any

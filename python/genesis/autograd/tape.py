@@ -1,4 +1,4 @@
-"""Tape: gradients of whatever was computed while it recorded, returned rather than stored."""
+"""Tape: gradients of the operations that it recorded, returned rather than stored."""
 
 from __future__ import annotations
 

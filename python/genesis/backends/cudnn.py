@@ -22,7 +22,7 @@ def is_available() -> bool:
 
 
 def version() -> int | None:
-    """The version of cuDNN: None, as it is not there."""
+    """The version of cuDNN: None, because it is not available."""
     return None
 
 

@@ -18,7 +18,7 @@ def is_available() -> bool:
 
 
 def get_opt_einsum() -> None:
-    """The package opt_einsum: None, as it is not used."""
+    """The package opt_einsum: None, because it is not used."""
 
 
 def flags(enabled: bool | None = None, strategy: str | None = None) -> AbstractContextManager[None]:

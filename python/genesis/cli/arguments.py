@@ -1,4 +1,4 @@
-"""Command lines: options that say what they expected, and failures that are told in a line."""
+"""Command lines: options whose errors state what was expected, in one line."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def number(least: int) -> Callable[[str], int]:
-    """For ``type=``: a whole number from ``least``.
+    """For ``type=``: an integer of at least ``least``.
 
     >>> number(1)("12")
     12

@@ -128,7 +128,7 @@ def measure(libraries: dict[str, Any], only: str, seconds: float) -> dict[str, d
 
 
 def _pytorch(console: Console) -> dict[str, Any]:
-    """PyTorch by its name, or a line that says why it is not measured."""
+    """PyTorch by its name, or a line that explains why it is not measured."""
     if importlib.util.find_spec("torch") is None:
         console.line("PyTorch is not installed here: Genesis is timed alone.", "yellow")
         return {}

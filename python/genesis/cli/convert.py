@@ -71,7 +71,7 @@ def _load(source: Path) -> Any:
 
 
 def _part(value: Any, key: str | None, source: Path) -> Any:
-    """What is under a key: of the whole key first, then step by step at its dots."""
+    """The value of a key: of the entire key first, then step by step at its dots."""
     rest = key
     while rest:
         if not isinstance(value, Mapping):

@@ -241,7 +241,7 @@ def _look(group: str, name: str, check: Callable[[], Any]) -> Check:
 
 
 def checks() -> Iterator[Check]:
-    """All of them, each done when it is asked for."""
+    """All checks, each run on demand."""
     for name, check in {
         "values": _values,
         "same bits for any number of threads": _threads,

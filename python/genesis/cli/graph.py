@@ -18,7 +18,7 @@ _FORMATS = {"text": ".txt", "svg": ".svg", "dot": ".dot", "mermaid": ".mmd", "ht
 
 
 def main(arguments: list[str]) -> int:
-    """Run something and draw what it recorded."""
+    """Run something and draw the recorded graph."""
     parser = Parser(
         "genesis graph",
         "Draw the computation graph of a function or model. It runs once and is not trained.",
@@ -119,7 +119,7 @@ def _input(text: str) -> genesis.Tensor:
 
 
 def _run(name: str, function: Any, *arguments: Any, **options: Any) -> Any:
-    """Code of the user; what goes wrong in it is told in a line."""
+    """Runs user code; errors in it are reported in one line."""
     try:
         return function(*arguments, **options)
     except Exception as error:

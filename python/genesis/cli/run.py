@@ -225,7 +225,7 @@ class _Job:
 
 
 def _pass_on(source: IO[bytes], target: IO[str]) -> None:
-    """Copy lines as they come, with "[rank]" in front whatever the implementation writes there."""
+    """Copy lines as they arrive, prefixed with "[rank]" for every MPI implementation."""
     for line in source:
         text = line.decode(errors="replace")
         with contextlib.suppress(ValueError, OSError):  # our own output may be closed
@@ -234,7 +234,7 @@ def _pass_on(source: IO[bytes], target: IO[str]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Leave no process behind: mpiexec ends its ranks when asked, and is killed if it does not."""
+    """Leave no process behind: terminate mpiexec, which ends its ranks, or kill it."""
     if process.poll() is None:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -31,7 +31,7 @@ class Settings:
 
 
 class Rounds:
-    """A number of rounds for tasks whose data are made on the spot; goes on where it was saved.
+    """A number of rounds for tasks with generated data; resumes where it was saved.
 
     >>> rounds = Rounds(3)
     >>> list(rounds), list(rounds)
@@ -84,7 +84,7 @@ class Task:
 
     @classmethod
     def add_arguments(cls, parser: Parser) -> None:
-        """Options of its own; their values come as ``settings.extra``."""
+        """Additional options; their values are in ``settings.extra``."""
 
     def loss(self, batch: Any) -> tuple[Tensor, dict[str, float]]:
         """The loss of a batch, and measures to be averaged over an epoch."""

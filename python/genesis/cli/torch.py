@@ -1,4 +1,4 @@
-"""`genesis torch`: Genesis under the name torch in a whole environment."""
+"""`genesis torch`: Genesis under the name torch in an entire environment."""
 
 from __future__ import annotations
 

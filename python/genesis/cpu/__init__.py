@@ -33,7 +33,7 @@ def set_device(device: Any) -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Nothing: work is done when it is asked for."""
+    """Does nothing: work is done synchronously."""
 
 
 class _CallableModule(ModuleType):

@@ -1,4 +1,4 @@
-"""CUDA devices: this build has none. Code that asks first gets an honest answer.
+"""CUDA devices: this build has none, and queries say so.
 
 What only waits, counts or frees has nothing to do and does nothing. What needs a device raises.
 The module can be called: ``genesis.cuda()`` names a device, whether or not there is one.
@@ -85,7 +85,7 @@ class OutOfMemoryError(RuntimeError):
 
 
 class Stream:
-    """A queue of work on a device; without one, work is done when it is asked for."""
+    """A queue of work on a device; without one, work is done synchronously."""
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         self.device = device
@@ -209,7 +209,7 @@ class graph:
 
 
 def is_available() -> bool:
-    """Whether tensors can live on a CUDA device: no."""
+    """Whether tensors can be on a CUDA device: no."""
     return False
 
 

@@ -10,20 +10,20 @@ __all__ = ["mark", "range", "range_pop", "range_push"]
 
 
 def mark(msg: str) -> None:
-    """Nothing: nobody looks."""
+    """Does nothing: there is no profiler."""
 
 
 def range_push(msg: str) -> int:
-    """Nothing: nobody looks."""
+    """Does nothing: there is no profiler."""
     return 0
 
 
 def range_pop() -> int:
-    """Nothing: nobody looks."""
+    """Does nothing: there is no profiler."""
     return 0
 
 
 @contextlib.contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A block that nobody looks at."""
+    """A block without effect."""
     yield

@@ -25,7 +25,7 @@ def _has_tensor_dtype(x: Any) -> bool:
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays in a nested structure as tensors; everything else as it is.
+    """NumPy arrays in a nested structure as tensors; other values are unchanged.
 
     What a `DataLoader` does with single samples, when ``batch_size`` is None.
 

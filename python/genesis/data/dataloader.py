@@ -222,7 +222,7 @@ class _Here(_BaseDataLoaderIter):
         self.epoch = epoch
         self.fetcher = Fetcher(loader.recipe, epoch.seed, 0, isolate=True)
         if loader.recipe.iterable:
-            for _ in range(epoch.delivered):  # what comes next is known only after what came before
+            for _ in range(epoch.delivered):  # the next task is known only after the previous one
                 self.fetcher.fetch(0, None)
                 next(epoch.tasks)
 

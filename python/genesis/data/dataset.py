@@ -1,4 +1,4 @@
-"""Datasets: where samples come from."""
+"""Datasets: sources of samples."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _samples(dataset: Any, indices: Sequence[int]) -> Any:
     if callable(getattr(dataset, "__getitems__", None)):
         found = dataset.__getitems__(list(indices))
         if not isinstance(found, (list, tuple)):
-            return found  # a batch already; collate_fn knows what it is
+            return found  # a batch already; collate_fn handles it
         if len(found) != len(indices):
             raise ValueError(
                 f"{type(dataset).__name__}.__getitems__ returned {len(found)} samples for "
@@ -235,7 +235,7 @@ def random_split(
             if not 0 <= fraction <= 1:
                 raise ValueError(f"random_split: a fraction must be in 0..1, got {fraction}")
         sizes = [math.floor(total * fraction) for fraction in lengths]
-        for i in range(total - sum(sizes)):  # what is left goes round
+        for i in range(total - sum(sizes)):  # distribute the remainder
             sizes[i % len(sizes)] += 1
         for i, n in enumerate(sizes):
             if n == 0:

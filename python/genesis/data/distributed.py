@@ -12,7 +12,7 @@ __all__ = ["DistributedSampler", "GlobalBatchSampler"]
 
 
 class GlobalBatchSampler(Sampler[list[int]]):
-    """Batches of the whole job, of which each process gets its part in one piece.
+    """Batches of the entire job, of which each process gets a contiguous part.
 
     ``batch_size`` counts the samples of all processes. The batches are the same for any number of
     processes, and the part of a process is a slice of them; what is left over at the end is left

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Epoch:
-    """The tasks of a pass in order, and a record of what was delivered.
+    """The tasks of a pass in order, and a record of the delivered ones.
 
     The order of a pass follows from the random state in which it began. To go on in the middle,
     that state is put back, the sampler runs again, and what was delivered is left out.
@@ -82,7 +82,7 @@ class Epoch:
 
 
 def _draws_at_once(sampler: Any) -> bool:
-    """Whether a sampler draws from the default generators when it begins, and then no more."""
+    """Whether a sampler draws from the default generators only when it starts."""
     while type(sampler) is BatchSampler:
         sampler = sampler.sampler
     kinds = (SequentialSampler, RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
@@ -90,7 +90,7 @@ def _draws_at_once(sampler: Any) -> bool:
 
 
 def _words(state: dict[str, Any]) -> list[int]:
-    """A few numbers that tell the states of Python's and NumPy's generators apart."""
+    """A few numbers that identify the states of Python's and NumPy's generators."""
     words = [*state["python"][1][:2], state["python"][1][-1]]
     if "numpy" in state:
         words += [int(state["numpy"][1][0]), state["numpy"][2]]
@@ -98,7 +98,7 @@ def _words(state: dict[str, Any]) -> list[int]:
 
 
 def _apart(indices: Iterator[Any], seed: int) -> Iterator[Any]:
-    """``indices`` of a sampler that may draw at any time, with random streams of its own.
+    """``indices`` of a sampler that may draw at any time, with its own random streams.
 
     Else its draws and those of training would mix, and the order could not be found again.
     """

@@ -24,7 +24,7 @@ END = object()
 
 @dataclass
 class Recipe:
-    """What a loader does, apart from the order; goes to the workers."""
+    """The configuration of a loader, without the order; sent to the workers."""
 
     dataset: Any
     iterable: bool

@@ -32,7 +32,7 @@ Init = Callable[[int], None] | None
 
 
 class ProcessPool:
-    """Worker processes, each at the end of its own pipe.
+    """Worker processes, each connected by its own pipe.
 
     No thread and no lock stands between: a worker that dies, at whatever moment, leaves nothing in
     a state that others wait for, and its end of the pipe closes.
@@ -88,12 +88,12 @@ class ProcessPool:
             transfer.send(self.pipes[worker], message, self.limit)
         except (BrokenPipeError, ConnectionResetError):
             pass  # receive() finds out who died
-        except BaseException:  # Ctrl-C in the middle: what is in the pipe is of no use any more
+        except BaseException:  # interrupted by Ctrl-C: discard the contents of the pipe
             self.stop()
             raise
 
     def _read(self, worker: int) -> bool:
-        """Take the next answer of a worker; False if it died before it was whole."""
+        """Receive the next answer of a worker; False if it died before it was complete."""
         try:
             self.arrived.append(transfer.receive(self.pipes[worker]))
         except (EOFError, OSError):
@@ -153,7 +153,7 @@ def _stop_processes(
     if os.getpid() != owner:
         return
     selector.close()
-    for pipe in pipes:  # a worker finishes its batch, finds nobody to give it to, and ends
+    for pipe in pipes:  # a worker finishes its batch, finds the pipe closed, and ends
         pipe.close()
     _join(processes, IMPATIENCE if _interrupted() else PATIENCE)
     for end in ("terminate", "kill"):

@@ -193,7 +193,7 @@ class BatchSampler(Sampler[list[int]]):
 
 
 def place_in_group(name: str, num_replicas: int | None, rank: int | None) -> tuple[int, int]:
-    """How many processes there are and which one this is; asked of `genesis.distributed`."""
+    """The number of processes and the index of this one, from `genesis.distributed`."""
     if num_replicas is None or rank is None:
         from genesis import distributed
 

@@ -16,7 +16,7 @@ __all__ = ["CSVDataset", "CharacterDataset", "TextLines", "TokenDataset"]
 
 
 class CSVDataset(Dataset[Any]):
-    """A table in a CSV file: features as float32 and, with ``target``, what is to be foretold.
+    """A table in a CSV file: features as float32 and, with ``target``, the values to predict.
 
     ``target`` is the name or the number of a column, and ``columns`` those of the features (all
     others by default). Without a ``header`` columns are numbered. Columns of words become numbers
@@ -82,7 +82,7 @@ class CSVDataset(Dataset[Any]):
         raise ValueError(f"CSVDataset: {self.path} has no column {column!r}; it has {self.names}")
 
     def _values(self, rows: Any, i: int, missing: float | None) -> tuple[list[float], bool]:
-        """The numbers of a column, and whether they are whole: labels, rather than measures."""
+        """The numbers of a column, and whether they are integers, and thus labels."""
         cells = [row[i].strip() for row in rows]
         if missing is None and "" in cells:
             raise ValueError(

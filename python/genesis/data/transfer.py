@@ -25,7 +25,7 @@ _maps = 0
 
 
 def send(connection: Connection, message: Any, limit: int) -> None:
-    """Send a message; what is larger than ``limit`` bytes goes through memory."""
+    """Send a message; if it is larger than ``limit`` bytes, through shared memory."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
     parts = [memoryview(head), *(buffer.raw() for buffer in buffers)]

@@ -25,7 +25,7 @@ from genesis.utils import random_state
 
 __all__ = ["WorkerInfo", "get_worker_info"]
 
-ORPHAN_CHECK = 1.0  # seconds after which a worker looks whether its parent still lives
+ORPHAN_CHECK = 1.0  # seconds between checks whether the parent process still exists
 
 
 @dataclass
@@ -54,7 +54,7 @@ _of_thread = threading.local()
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker of a `DataLoader`, what it is; elsewhere None.
+    """Information about this worker of a `DataLoader`; None elsewhere.
 
     >>> get_worker_info() is None
     True
@@ -64,7 +64,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 @dataclass
 class Job:
-    """What a worker is told at its start."""
+    """The arguments of a worker."""
 
     id: int
     num_workers: int
@@ -202,7 +202,7 @@ def run_process(job: Job, pipe: Connection, inherited: list[Connection]) -> None
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is gone, whatever the dataset is doing."""
+    """End this process when its parent has ended, whatever the dataset is doing."""
     parent, starter = multiprocessing.parent_process(), os.getppid()
     assert parent is not None
     # Siblings may hold the other end of the sentinel; the process that started us may be a server.

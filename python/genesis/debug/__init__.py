@@ -1,4 +1,4 @@
-"""Looking at what autograd recorded, and at what a model is made of.
+"""Inspecting the recorded graph, and the structure of models.
 
 >>> x = genesis.ones(2, 3, requires_grad=True)
 >>> loss = (x * 2).sum()

@@ -66,7 +66,7 @@ class GradientFlow:
         return {name: list(values) for name, values in self._norms.items()}
 
     def remove(self) -> None:
-        """Stop recording; what was recorded stays."""
+        """Stop recording; the recorded data is kept."""
         self._finish()
         for handle in self._handles:
             handle.remove()

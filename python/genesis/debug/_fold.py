@@ -11,7 +11,7 @@ _FIXED = ("leaf", "parameter", "output")
 
 
 def _cycles(model: Model, group: dict[int, str]) -> set[str]:
-    """The groups that would lie on a cycle if each became one vertex."""
+    """The groups that would be on a cycle if each became one vertex."""
     names = [group.get(key, f"\0{key}") for key in model.vertices]
     of = dict(zip(model.vertices, names, strict=True))
     targets: dict[str, set[str]] = {name: set() for name in names}
@@ -124,7 +124,7 @@ def _adopt(model: Model) -> Model:
 def _by_module(model: Model, depth: int) -> Model:
     """Operations whose module has the same first ``depth`` names become one.
 
-    Those of the outermost module itself stay: its name would stand for everything.
+    Those of the outermost module itself stay: its name would represent everything.
     """
     group = {
         key: ".".join(v.module.split(".")[:depth])

@@ -65,7 +65,7 @@ class Graph:
 
     @property
     def saved_bytes(self) -> int:
-        """Bytes that the whole graph keeps for backward, shared memory counted once.
+        """Bytes that the graph keeps for backward, with shared memory counted once.
 
         >>> x = genesis.ones(10, requires_grad=True)
         >>> graph(x.exp().sin()).saved_bytes

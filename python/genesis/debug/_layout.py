@@ -36,7 +36,7 @@ class Box:
     below: list[int] = field(default_factory=list)
     pull: dict[int, float] = field(
         default_factory=dict
-    )  # how much it wants to stand at another's x
+    )  # how strongly it is attracted to another's x
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Line:
 
 @dataclass
 class Layout:
-    """Boxes (the first ones are the vertices, in their order), lines, and the size of it all."""
+    """Boxes (the first ones are the vertices, in their order), lines, and the total size."""
 
     boxes: list[Box]
     lines: list[Line]

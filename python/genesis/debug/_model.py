@@ -1,4 +1,4 @@
-"""A graph as data: vertices, and edges that carry tensors; what is drawn."""
+"""The data of a drawing: vertices, and edges that carry tensors."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Model:
 
 
 def sort(model: Model) -> Model:
-    """The same graph, with vertices ordered by what they need, then by the time of recording."""
+    """The same graph, with vertices ordered by dependency, then by the time of recording."""
     waiting = {key: len(set(into)) for key, into in model.sources().items()}
     targets = {key: sorted(set(out)) for key, out in model.targets().items()}
     ready = sorted(
@@ -173,7 +173,7 @@ def leaf_names(
     unnamed = {id(t) for t in leaves if t._is_parameter() and id(t) not in known}
     if not unnamed:
         return found
-    # By type: isinstance asks objects of other libraries, which may answer with a warning.
+    # By type: isinstance queries objects of other libraries, which may cause warnings.
     owners = [m for m in gc.get_objects() if issubclass(type(m), Module)]
     inner = {id(child) for m in owners for child in m._modules.values()}
     roots = [m for m in owners if id(m) not in inner]
@@ -219,7 +219,7 @@ def model_of(
     vertices: dict[int, Vertex] = {}
     links: list[Link] = []
     shapes: dict[tuple[int, int], tuple[int, ...]] = {}
-    for node in nodes:  # what is known of outputs beyond the first: consumers may have saved them
+    for node in nodes:  # known shapes of outputs beyond the first: consumers may have saved them
         for (below, index), kept in zip(node.next_functions, node.inputs, strict=True):
             if below is not None and kept is not None:
                 shapes[number[id(below)], index] = tuple(kept.shape)

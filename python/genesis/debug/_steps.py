@@ -20,7 +20,7 @@ Grads = tuple[Tensor | None, ...]
 
 @dataclass(frozen=True)
 class Step:
-    """One node of a backward pass: what came in, and what it passes on.
+    """One node of a backward pass: its incoming and outgoing gradients.
 
     ``gradient`` is that of the node's result (of the first, if it has several: all are in
     ``incoming``); ``outgoing`` are the gradients of its inputs, in the order of ``targets``, the

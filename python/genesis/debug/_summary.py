@@ -1,4 +1,4 @@
-"""What a model is made of: shapes, parameters, operations and memory, module by module."""
+"""The structure of a model: shapes, parameters, operations and memory, module by module."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Row:
     type: str
     depth: int
     output_shapes: list[tuple[int, ...]]  # of the last call
-    parameters: int  # of its own, without those of modules below it
+    parameters: int  # its own, without those of submodules
     trainable: int
     flops: int
     saved_bytes: int
@@ -147,7 +147,7 @@ def _saved_by_module(outputs: list[Tensor], parameters: set[int]) -> dict[str, i
 
 
 def summary(model: Module, *inputs: Any, depth: int | None = None, **kwargs: Any) -> Summary:
-    """Run ``model(*inputs, **kwargs)`` once and tell of each module what it gave and took.
+    """Run ``model(*inputs, **kwargs)`` once and report the inputs and outputs of each module.
 
     The model is as before afterwards: buffers and the random state are put back. FLOPs count a
     multiplication and an addition as two; those of elementwise operations are included, and

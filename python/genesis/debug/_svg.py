@@ -48,7 +48,7 @@ _WIDE = dict.fromkeys("mwMW@%\u2026\u2192\u00d7", 1.0)
 
 
 def text_width(text: str, size: float) -> float:
-    """An upper bound of the width of ``text`` in the fonts that are asked for."""
+    """An upper bound for the width of ``text`` in the requested fonts."""
     return size * sum(
         _NARROW.get(c) or _WIDE.get(c) or (0.78 if c.isupper() else 0.64) for c in text
     )

@@ -1,4 +1,4 @@
-"""The live graph of this thread as a list: what backward() could still run through."""
+"""The live graph of this thread as a list: the nodes that backward() could still run."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class NodeInfo:
-    """All that can be said of a node."""
+    """The properties of a node."""
 
     op: str
     dtype: _C.dtype

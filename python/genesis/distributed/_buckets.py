@@ -1,4 +1,4 @@
-"""Gradients in buckets: which parameters lie together, and when a bucket is sent."""
+"""Gradients in buckets: which parameters share a bucket, and when a bucket is sent."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def divide(params: Sequence[Tensor], order: Sequence[int], cap: int) -> list[Gra
 
 
 def _small_tail(params: Sequence[Tensor], members: list[int]) -> int:
-    """Where to cut the last bucket, so that what is ready last is at most ``SMALL`` bytes."""
+    """Where to split the last bucket, so that the last part is at most ``SMALL`` bytes."""
     cut, size = len(members), 0
     while cut > 0 and (cut == len(members) or size + params[members[cut - 1]].nbytes <= SMALL):
         cut -= 1
@@ -188,7 +188,7 @@ class Reducer:
             record = _call.record("broadcast", numbers.dtype, numbers.shape, root=0)
             Work(self.group.queue, record, self.group.broadcast(numbers, 0, record)).wait()
         if numbers.tolist() != [i for b in self.buckets for i in b.numbers]:
-            for i, p in enumerate(self.params):  # gradients must not lie in the old buckets
+            for i, p in enumerate(self.params):  # gradients must not be in the old buckets
                 if p.grad is not None and p.grad.data_ptr() == self.place[i][1].data_ptr():
                     p.grad = p.grad.clone()
             self._use(divide(self.params, numbers.tolist(), self.cap))
@@ -299,7 +299,7 @@ class Reducer:
             bucket.flat.div_(self.shards)
 
     def send_nothing(self) -> None:
-        """The part of a rank that has no more inputs: zeros, in the same order."""
+        """The contribution of a rank without further inputs: zeros, in the same order."""
         works = []
         for bucket in self.buckets:
             bucket.flat.zero_()

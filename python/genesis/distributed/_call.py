@@ -92,7 +92,7 @@ class CollectiveError(RuntimeError, ValueError):
 
 
 def mismatch(records: Sequence[bytes], ranks: Sequence[int]) -> CollectiveError:
-    """The error that every rank raises: it says which rank passed what."""
+    """The error that every rank raises: it lists what each rank passed."""
     groups: dict[bytes, list[int]] = {}
     for rank, packed in zip(ranks, records, strict=True):
         groups.setdefault(bytes(packed), []).append(rank)

@@ -286,7 +286,7 @@ class DistributedDataParallel(Module):
 
 
 class _Join:
-    """Keeps the ranks in step while some of them have no more inputs."""
+    """Keeps the ranks synchronized while some of them have no further inputs."""
 
     def __init__(self, ddp: DistributedDataParallel, by_world: bool, throw: bool) -> None:
         self.ddp = ddp

@@ -22,7 +22,7 @@ _TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 
 @dataclass(frozen=True)
 class Position:
-    """The numbers of a process in its job; local ones are -1 where no launcher says them."""
+    """The rank and size of a process in its job; local ones are -1 if no launcher sets them."""
 
     rank: int
     size: int
@@ -32,7 +32,7 @@ class Position:
 
 
 def _number(text: str | None, default: int) -> int:
-    """A whole number; Slurm writes "2(x3)" for two tasks on each of three nodes."""
+    """An integer; Slurm writes "2(x3)" for two tasks on each of three nodes."""
     digits = ""
     for letter in text or "":
         if not letter.isdigit():

@@ -77,7 +77,7 @@ class ProcessGroup:
         return self.mpi.buffer.fromaddress(tensor.data_ptr(), tensor.nbytes)
 
     def _comm(self, checked: bool) -> Any:
-        """The communicator for data: the first thing an operation starts has one of its own."""
+        """The communicator for data: the first request of an operation uses a separate one."""
         return self.later if checked else self.first
 
     # ---- agreement ------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class ProcessGroup:
             raise _call.mismatch(rows, self.ranks)
 
     def late_ranks(self, seconds: float) -> list[int]:
-        """A barrier at rank 0 of the group: who has not come to it when the time is over."""
+        """A barrier at rank 0 of the group: returns the ranks that have not reached it in time."""
         here = [0] if self._rank else [r for r in range(1, self._size)]
         end = time.monotonic() + seconds
         if self._rank:
@@ -230,7 +230,7 @@ class ProcessGroup:
         yield [self.later.Iallgatherv(self.mpi.IN_PLACE, spec)]
 
     def bounds(self, count: int) -> list[tuple[int, int]]:
-        """Which elements of ``count`` each rank reduces: equal parts, in whole cache lines."""
+        """The elements of ``count`` that each rank reduces: equal parts, full cache lines."""
         step = -(-count // self._size)
         step = -(-step // 64) * 64
         edges = [min(i * step, count) for i in range(self._size + 1)]
@@ -345,7 +345,7 @@ class ProcessGroup:
     def all_to_all(
         self, into: Tensor, counts_in: list[int], out: Tensor, counts_out: list[int], record: bytes
     ) -> Steps:
-        """Part i of ``out`` goes to rank i; ``into`` has a part of each; counts are elements."""
+        """Send part i of ``out`` to rank i; ``into`` gets a part of each; counts are elements."""
         yield from self.agree(record)
         item = out.itemsize
         if self._size == 1:
@@ -389,7 +389,7 @@ class ProcessGroup:
         yield [self.later.Igather(self.memory(whole), target, root)]
 
     def scatter(self, tensor: Tensor, parts: Tensor | None, root: int, record: bytes) -> Steps:
-        """Row i of ``parts`` on ``root`` goes to rank i."""
+        """Send row i of ``parts`` on ``root`` to rank i."""
         yield from self.agree(record)
         whole = tensor.detach().contiguous()
         if self._size == 1:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 INSTALL = "pip install 'genesis-autograd[mpi]'"
 
-# Which library mpi4py loads is decided at run time, so a process of its own has to load it.
+# The library that mpi4py loads is determined at run time, so a separate process loads it.
 _PROBE = """
 import mpi4py
 mpi4py.rc.initialize = False
@@ -25,12 +25,12 @@ for line in open("/proc/self/maps"):
 
 
 class MPINotFound(Exception):
-    """There is no usable MPI; the text says what to install."""
+    """There is no usable MPI; the message says what to install."""
 
 
 @dataclass(frozen=True)
 class MPI:
-    """An MPI implementation: "mpich" or "openmpi", what it calls itself, and its mpiexec."""
+    """An MPI implementation: "mpich" or "openmpi", its own name, and its mpiexec."""
 
     kind: str
     version: str

@@ -46,7 +46,7 @@ def _recv_steps(
     group: ProcessGroup, tensor: Tensor, source: int | None, tag: int, sender: list[int]
 ) -> Steps:
     mpi = group.mpi
-    if source is None:  # any rank: the record says which one, and its data follows from there
+    if source is None:  # any rank: the record identifies it, and its data follows from there
         status = mpi.Status()
         group.direct.Probe(mpi.ANY_SOURCE, 2 * tag, status)
         source = status.Get_source()
@@ -55,7 +55,7 @@ def _recv_steps(
     if not whole.is_contiguous():
         whole = _C.empty(tuple(tensor.shape), dtype=tensor.dtype)
     theirs = bytearray(HEAD)
-    with contextlib.suppress(mpi.Exception):  # more data than fits: the record says what was sent
+    with contextlib.suppress(mpi.Exception):  # more data than fits: the record describes it
         yield [
             group.direct.Irecv(theirs, source, 2 * tag),
             group.direct.Irecv(group.memory(whole), source, 2 * tag + 1),
@@ -73,7 +73,7 @@ def _recv_steps(
 
 
 def _own_queue(group: ProcessGroup) -> Queue:
-    """Messages have an order of their own: they do not wait for collective operations."""
+    """Messages have a separate order: they do not wait for collective operations."""
     return Queue(group.status, group.mpi)
 
 

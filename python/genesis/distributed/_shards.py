@@ -1,4 +1,4 @@
-"""What a parameter that is divided among ranks says about itself."""
+"""The description of a parameter that is sharded among ranks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rows_of(count: int, parts: int, number: int) -> tuple[int, int]:
 
 
 def gather_rows(group: ProcessGroup, local: Tensor, dim: int, count: int) -> Tensor:
-    """The whole tensor of which each rank has a part along ``dim``."""
+    """The full tensor, of which each rank has a part along ``dim``."""
     if group.size() == 1:
         return local
     step = -(-count // group.size())
@@ -37,7 +37,7 @@ def gather_rows(group: ProcessGroup, local: Tensor, dim: int, count: int) -> Ten
 
 @dataclass
 class ShardSpec:
-    """Where the values of a parameter lie in the whole one: one dimension is cut."""
+    """The position of a shard in the full parameter: one dimension is split."""
 
     group: ProcessGroup
     shape: tuple[int, ...]
@@ -47,12 +47,12 @@ class ShardSpec:
         return rows_of(self.shape[self.dim], self.group.size(), self.group.rank())
 
     def cut(self, whole: Tensor) -> Tensor:
-        """This rank's part of a whole tensor."""
+        """This rank's part of a full tensor."""
         begin, end = self.bounds()
         return whole.narrow(self.dim, begin, end - begin)
 
     def full(self, local: Tensor) -> Tensor:
-        """The whole tensor. All ranks of the group call it."""
+        """The full tensor. All ranks of the group call it."""
         return gather_rows(self.group, local, self.dim, self.shape[self.dim])
 
     def piece(self, local: Tensor) -> Piece:

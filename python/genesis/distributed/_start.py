@@ -22,7 +22,7 @@ def main() -> None:
     status = _status.Status(place.rank) if _status.VARIABLE in os.environ else None
     if status is not None:
         _status.current = status
-    for stream in (sys.stdout, sys.stderr):  # mpiexec puts the rank before what it gets at once
+    for stream in (sys.stdout, sys.stderr):  # mpiexec prefixes each piece of output with the rank
         stream.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr]
     arguments = sys.argv[1:]
     try:

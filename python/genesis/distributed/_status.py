@@ -69,7 +69,7 @@ class Status:
 
 
 class LimitedStatus:
-    """The slot of this rank as a group with a timeout of its own uses it."""
+    """The slot of this rank for a group with its own timeout."""
 
     def __init__(self, status: Status, seconds: float) -> None:
         self.status = status
@@ -118,5 +118,5 @@ def read(directory: str) -> dict[int, str]:
 
 
 def any_failed(directory: str) -> bool:
-    """Whether a rank says that the job has to end."""
+    """Whether a rank reports that the job must end."""
     return any(memory[0] in (FAILED, TIMED_OUT) for memory in _slots(directory).values())

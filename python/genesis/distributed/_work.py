@@ -186,7 +186,7 @@ class Future:
         return self._known or self._ready is None or self._ready()
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """The future of what ``callback`` makes of this one."""
+        """The future of the result of ``callback`` for this one."""
         return Future(lambda: callback(self), self.done)
 
 

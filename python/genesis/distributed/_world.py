@@ -352,7 +352,7 @@ def get_local_rank() -> int:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The rank among those on the same host, as ``LOCAL_RANK`` says."""
+    """The rank among those on the same host, from ``LOCAL_RANK``."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     return get_local_rank() if fallback_rank is None else fallback_rank

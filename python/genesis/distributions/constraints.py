@@ -99,7 +99,7 @@ class _Dependent(Constraint):
     def __call__(
         self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
     ) -> _Dependent:
-        """The same with what is known statically."""
+        """The same with statically known properties."""
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
@@ -114,7 +114,7 @@ def is_dependent(constraint: Constraint) -> bool:
 
 
 class _DependentProperty(property, _Dependent):
-    """A property whose value is a constraint; on the class it stands for an unknown constraint."""
+    """A property whose value is a constraint; on the class, it is an unknown constraint."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The support of a mixture: what is valid for every component."""
+    """The support of a mixture: values that are valid for every component."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         self.base_constraint = base_constraint

@@ -30,7 +30,7 @@ class Distribution:
     has_rsample: bool = False
     has_enumerate_support: bool = False
     _validate_args: bool = __debug__
-    # Attributes that are no parameters and that expand() hands on unchanged.
+    # Attributes that are not parameters and that expand() copies unchanged.
     _kept: ClassVar[tuple[str, ...]] = ()
 
     @staticmethod
@@ -166,7 +166,7 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of what is at most `value`."""
+        """The probability of values up to `value`."""
         raise NotImplementedError(f"{type(self).__name__} has no cdf in closed form")
 
     def icdf(self, value: Tensor) -> Tensor:

@@ -499,7 +499,7 @@ def _lowrank_mvn(p: LowRankMultivariateNormal, q: MultivariateNormal) -> Tensor:
     )
 
 
-# ---- distributions made of others ----
+# ---- composite distributions ----
 
 
 @register_kl(Independent, Independent)

@@ -17,7 +17,7 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of ``transforms(x)``, where x comes from ``base_distribution``.
+    """The distribution of ``transforms(x)``, where x is drawn from ``base_distribution``.
 
     The density follows from the base's by the determinant of the Jacobian.
     """
@@ -131,7 +131,7 @@ class TransformedDistribution(Distribution):
         return x
 
     def _flip(self, probability: Tensor) -> Tensor:
-        """The probability of what is above instead of below, where the transforms decrease."""
+        """The probability of larger instead of smaller values, for decreasing transforms."""
         sign = self._sign()
         if isinstance(sign, int) and sign == 1:
             return probability

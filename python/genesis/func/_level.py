@@ -1,4 +1,4 @@
-"""One differentiation inside another: what every transform of this package is made of.
+"""One differentiation inside another: the basis of every transform of this package.
 
 A transform calls its function with stand-ins for the inputs. Where an input is already part of a
 graph (a parameter, or the stand-in of a transform further out), its stand-in is a view of it: the
@@ -26,7 +26,7 @@ _finished: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionar
 
 
 class Level:
-    """The inputs of one transform, flat, and the leaves that stand for them."""
+    """The inputs of one transform, flat, and their substitutes."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -85,7 +85,7 @@ class Level:
             return function(*args, **kwargs)
 
     def seen_outside(self, *tensors: Tensor) -> bool:
-        """Whether somebody outside may differentiate a result computed from these."""
+        """Whether a result computed from these may be differentiated outside."""
         if not (_C.is_grad_enabled() and self._tracked):
             return False
         own = [*self._own, *_finished.values()] if _finished else self._own

@@ -259,7 +259,7 @@ def _out_places(func: Any, out_dims: Any, spec: TreeSpec) -> list[int | None]:
 
 
 def _leave(func: Any, x: Tensor, batched: bool, dim: int | None, size: int) -> Tensor:
-    """An output with its mapped dimension where ``out_dims`` wants it."""
+    """An output with its mapped dimension at the position given by ``out_dims``."""
     if dim is None:
         if batched:
             raise ValueError(
@@ -290,7 +290,7 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """``func`` as it is: operations in place are recorded like all others.
+    """``func`` itself: in-place operations are recorded like all others.
 
     PyTorch rewrites them for its compilers; the results are the same. ``remove`` is
     ``"mutations"`` or ``"mutations_and_views"``.

@@ -1,4 +1,4 @@
-"""A program as a list of nodes, and the Python that it stands for."""
+"""A program as a list of nodes, and the equivalent Python code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["CodeGen", "Graph", "PythonCode"]
 
 @dataclass
 class PythonCode:
-    """Source text, and the objects that its names stand for."""
+    """Source text, and the objects that its names refer to."""
 
     src: str
     globals: dict[str, Any]
@@ -73,7 +73,7 @@ class Graph:
         name: str | None = None,
         type_expr: Any = None,
     ) -> Node:
-        """A new node, at the end or where a block of ``inserting_before`` says."""
+        """A new node, at the end or at the position of a block of ``inserting_before``."""
         node = Node(
             self, self._unique(name or _suggestion(op, target)), op, target, args or (),
             kwargs or {}, type_expr,
@@ -149,7 +149,7 @@ class Graph:
         return self._inserting(self._root if n is None else n._next)
 
     def erase_node(self, to_erase: Node) -> None:
-        """Remove a node that nobody uses."""
+        """Remove a node without users."""
         if to_erase.users:
             raise RuntimeError(
                 f"erase_node: {to_erase} is used by {list(to_erase.users)}; replace its uses first"
@@ -159,7 +159,7 @@ class Graph:
         to_erase._erased = True
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Remove nodes whose results nobody uses; whether there were any."""
+        """Remove nodes whose results are not used; return whether there were any."""
         found = False
         for node in reversed(list(self.nodes)):
             impure = (is_impure_node or Node.is_impure)(node)
@@ -178,7 +178,7 @@ class Graph:
     def graph_copy(
         self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False
     ) -> Any:
-        """Copy all nodes of another graph; what it would return."""
+        """Copy all nodes of another graph; return its output."""
         for node in g.nodes:
             if node in val_map:
                 continue

@@ -38,14 +38,14 @@ def _copy_attr(from_module: Module, to_module: Module, target: str) -> None:
 
 
 class GraphModule(Module):
-    """A module made of a graph: its ``forward`` is the Python that the graph stands for.
+    """A module made from a graph: its ``forward`` is the Python code of the graph.
 
     ``root`` is a module, or a dict of names and values, that has what the graph refers to. After a
     change of the graph, ``recompile()`` makes a new ``forward``.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
-        # A class of its own for each: forward belongs to the class.
+        # A separate class for each: forward belongs to the class.
         made = type("GraphModule", (cls,), {"__module__": cls.__module__})
         return object.__new__(made)
 
@@ -95,7 +95,7 @@ class GraphModule(Module):
         return str(self._code)
 
     def recompile(self) -> Any:
-        """Make ``forward`` anew from the graph."""
+        """Recreate ``forward`` from the graph."""
         code = self._graph.python_code("self")
         self.__dict__["_code"] = code.src
         file = f"<genesis.fx {next(_numbers)}>"

@@ -18,7 +18,7 @@ _side_effects: set[Any] = {builtins.print}
 
 
 def has_side_effect(fn: Any) -> Any:
-    """Keep calls of ``fn`` in a graph also if nobody uses their result."""
+    """Keep calls of ``fn`` in a graph even if their result is not used."""
     _side_effects.add(fn)
     return fn
 
@@ -152,7 +152,7 @@ class Node:
         return changed
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Whether the step matters even if nobody uses its result."""
+        """Whether the step has an effect even if its result is not used."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_method":

@@ -1,4 +1,4 @@
-"""Stand-ins for values: what is done with them is recorded."""
+"""Stand-ins for values that record the operations on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TraceError(ValueError):
 
 
 class TracerBase:
-    """Records what is done with proxies in ``self.graph``."""
+    """Records operations on proxies in ``self.graph``."""
 
     graph: Graph
     record_stack_traces = False
@@ -115,7 +115,7 @@ class Proxy:
         import dis
         import sys
 
-        # `a, b = proxy` says how many items there are.
+        # `a, b = proxy` determines how many items there are.
         frame = sys._getframe(1)
         code = list(dis.get_instructions(frame.f_code))
         at = next(i for i, step in enumerate(code) if step.offset == frame.f_lasti)

@@ -25,7 +25,7 @@ _wrapped: list[tuple[dict[str, Any], str]] = []
 
 
 def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
-    """Record calls of a function of this module as one node, instead of what it does.
+    """Record calls of a function of this module as one node, instead of its operations.
 
     Called at the top level of a module with the name of a function, or as its decorator.
     """
@@ -50,7 +50,7 @@ class ProxyableClassMeta(type):
 
 
 class Tracer(TracerBase):
-    """Calls ``forward`` with stand-ins and records what is done with them.
+    """Calls ``forward`` with stand-ins and records the operations on them.
 
     Modules of ``genesis.nn`` are recorded as one call each (``is_leaf_module``), other modules by
     what they do.
@@ -84,7 +84,7 @@ class Tracer(TracerBase):
     def call_module(
         self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Called for the call of a submodule: records it, or what it does."""
+        """Called for the call of a submodule: records the call, or its operations."""
         path = self.path_of_module(m)
         if self.is_leaf_module(m, path):
             return self.create_proxy("call_module", path, args, kwargs)

@@ -1,4 +1,4 @@
-"""TorchScript's names. Genesis runs Python as it is: a function is its own compiled form.
+"""TorchScript's names. Genesis runs Python directly: a function is its own compiled form.
 
 ``script`` and ``trace`` return what they are given, decorators change nothing, and what needs a
 compiled program (saving one, looking at its graph) raises when it is called.

@@ -1,4 +1,4 @@
-"""Metrics over whole data sets, computed batch by batch.
+"""Metrics over entire data sets, computed batch by batch.
 
 A metric takes batches with ``update``, gives its value with ``compute`` and starts again with
 ``reset``. Partial results can be joined: ``a.merge(b)`` adds the data of ``b`` to ``a``, and

@@ -123,7 +123,7 @@ class R2(Metric):
         )
 
     def _merge_states(self, other: dict[str, Any]) -> None:
-        """Chan's formula: sums of squares around each mean would cancel if added as they are."""
+        """Chan's formula: adding sums of squares around each mean directly would cancel."""
         if not other["count"]:
             return
         if not self.count:

@@ -1,4 +1,4 @@
-"""ONNX files: Genesis does not write them. What asks first gets an honest answer."""
+"""ONNX files: Genesis does not write them, and queries say so."""
 
 from __future__ import annotations
 

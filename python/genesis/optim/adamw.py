@@ -1,4 +1,4 @@
-"""AdamW in a module of its own."""
+"""AdamW as a separate module."""
 
 from genesis.optim.adam import AdamW
 

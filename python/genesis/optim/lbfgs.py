@@ -177,7 +177,7 @@ def _strong_wolfe(
     def is_flat(point: _Point) -> bool:
         return abs(point.slope) <= -flat * start.slope
 
-    # Go on until a minimum lies between two points.
+    # Continue until a minimum is between two points.
     before, now, tries = start, at(t), 0
     while tries < most:
         if too_high(now) or (tries > 1 and now.loss >= before.loss):

@@ -181,7 +181,7 @@ class Optimizer:
     # --- groups
 
     def add_param_group(self, param_group: ParamGroup) -> None:
-        """Add parameters with options of their own."""
+        """Add parameters with their own options."""
         name = type(self).__name__
         if not isinstance(param_group, dict) or "params" not in param_group:
             raise TypeError(

@@ -15,7 +15,7 @@ from genesis.optim.optimizer import Optimizer, ParamGroup
 class SparseAdam(Optimizer):
     r"""Adam whose step changes only the elements that the sparse gradient stores.
 
-    Moments of other elements stay as they are: they do not decay.
+    Moments of other elements are unchanged: they do not decay.
 
     >>> table = genesis.nn.Embedding(3, 2, sparse=True)
     >>> optimizer = SparseAdam(table.parameters())

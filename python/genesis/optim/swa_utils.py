@@ -171,7 +171,7 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the running statistics of batch norms anew, from one pass over ``loader``.
+    """Recompute the running statistics of batch norms with one pass over ``loader``.
 
     Items may be inputs, or lists and tuples that begin with them.
 
@@ -235,7 +235,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: float) -> float:
-        """How much of the way is done after so many steps."""
+        """The fraction completed after this many steps."""
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 

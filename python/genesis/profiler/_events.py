@@ -94,7 +94,7 @@ class Event:
 
 
 def events_of(rows: Iterable[tuple[Any, ...]]) -> list[Event]:
-    """The rows of the native recording as events that know what is inside what."""
+    """The rows of the native recording as nested events."""
     events: list[Event] = []
     open_: dict[int, list[Event]] = {}
     origin: int | None = None

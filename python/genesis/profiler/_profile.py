@@ -35,7 +35,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a schedule says of a step.
+    """The action of a schedule for a step.
 
     >>> schedule(wait=1, warmup=0, active=1)(0)
     <ProfilerAction.NONE: 0>
@@ -144,7 +144,7 @@ class profile:
             self._events = []
 
     def step(self) -> None:
-        """One step of training is done: record or pause, as the schedule says.
+        """Mark the end of a training step: record or pause, according to the schedule.
 
         >>> ready = []
         >>> plan = schedule(wait=1, warmup=0, active=1, repeat=1)

@@ -49,7 +49,7 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.5 ui-monospace,monos
 
 @dataclass(frozen=True)
 class Figure:
-    """A part of a report: HTML or SVG under a title, and a sentence on what it shows."""
+    """A part of a report: HTML or SVG under a title, and a sentence that describes it."""
 
     title: str
     body: str
@@ -245,7 +245,7 @@ def _timing(step: Callable[[], object], repeat: int) -> Figure:
 
 
 def _setting(value: Any) -> str:
-    """A setting as text; of a dict, what is not off."""
+    """A setting as text; for a dict, the settings that are not off."""
     if isinstance(value, Mapping):
         return ", ".join(f"{label(k)} {v}" for k, v in value.items() if v is not False)
     if isinstance(value, (list, tuple)):

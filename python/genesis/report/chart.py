@@ -23,7 +23,7 @@ STYLE = """
 
 
 def standalone(svg: str) -> str:
-    """A chart as a file of its own.
+    """A chart as a separate file.
 
     >>> standalone('<svg class="chart"></svg>')[:27]
     '<svg class="chart"><style>\\n'
@@ -33,7 +33,7 @@ def standalone(svg: str) -> str:
 
 
 def on_white(svg: str) -> str:
-    """A chart as a file for a page that shows pictures on white, whatever its theme is.
+    """A chart as a file for a page that shows pictures on white, for any theme.
 
     >>> "dark" in on_white('<svg class="chart"></svg>')
     False

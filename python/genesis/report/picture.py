@@ -124,7 +124,7 @@ def field(
 
 
 def scale_strip(ends: tuple[str, str], right: float, y: float, paint: Any) -> list[str]:
-    """A strip of the colours from 0 to 1, between what the ends stand for."""
+    """A strip of the colours from 0 to 1, between labels of the ends."""
     wide = 90.0
     strip = _image(png([[paint(k / 40) for k in range(41)]]), right - wide, y, wide, 10, True)
     low, high = ends

@@ -90,7 +90,7 @@ def _read(source: Source, file: IO[bytes], where: str, size: int) -> Tensor:
         version = npy.read_magic(file)
         if version not in ((1, 0), (2, 0), (3, 0)):
             raise ValueError(f"its version is {version}")
-        # Later versions differ in how the header is measured and encoded, not in what it says.
+        # Later versions differ in the size and encoding of the header, not in its contents.
         header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = header(file)
     except Exception as error:

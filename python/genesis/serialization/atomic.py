@@ -1,4 +1,4 @@
-"""Files that are either the old or the new, whole, whatever happens while they are written."""
+"""Atomic writes: a file is either the complete old or the complete new one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
             os.replace(
                 made[-1], target
-            )  # before the lock goes with the descriptor: the file is not stale
+            )  # before the lock is released with the descriptor: the file is not stale
     except BaseException as error:
         for temporary in made:
             with contextlib.suppress(OSError):

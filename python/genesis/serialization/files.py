@@ -70,7 +70,7 @@ def _torch_writer(obj: Any, protocol: int) -> Callable[[IO[bytes]], None]:
 
 
 def _writer(obj: Any, path: str, metadata: Mapping[str, str] | None) -> Callable[[IO[bytes]], None]:
-    """What writes ``obj``; whatever is wrong with it is found before a file is touched."""
+    """The writer for ``obj``; errors are found before a file is touched."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix in (".npy", ".npz", ".pt", ".pth") and metadata:
         raise ValueError(f"save: a {suffix} file has no place for metadata; use .safetensors")
@@ -134,7 +134,7 @@ def _check_location(location: Any) -> None:
     if location is None or callable(location):
         return
     for device in location.values() if isinstance(location, dict) else [location]:
-        _C.empty(0, device=device)  # says so if there is no such device
+        _C.empty(0, device=device)  # raises if there is no such device
 
 
 def _read(source: Source, foreign: bool | torch_file.Executing) -> Any:

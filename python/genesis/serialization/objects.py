@@ -1,4 +1,4 @@
-"""Namespaces, dataclasses, enums and paths: what files hold of them, and how they come back.
+"""Namespaces, dataclasses, enums and paths: how files store them, and how they are restored.
 
 A file names a class; it never brings one along, and nothing of the class runs when it is read. A
 dataclass or an enum comes back as itself if the program has loaded its module. If it has not, a
@@ -46,7 +46,7 @@ def fields_of(x: Any) -> dict[str, Any] | None:
 
 
 def head_of(x: Any) -> tuple[str, str]:
-    """The kind, and for a dataclass the name of its class, of what `fields_of` takes apart."""
+    """The kind, and for a dataclass the name of its class, of an object for `fields_of`."""
     if _is_namespace(x):
         return type(x).__name__, ""
     return "dataclass", _name_of(type(x))

@@ -192,7 +192,7 @@ def read_array(source: Source, item: Item) -> np.ndarray[Any, Any]:
 def save_file(
     tensors: Mapping[str, Tensor], filename: PathLike, metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write named tensors and nothing else, each with memory of its own.
+    """Write only named tensors, each with its own memory.
 
     >>> save_file({"w": genesis.ones(2)}, "w.safetensors", metadata={"by": "me"})
     >>> load_file("w.safetensors")
@@ -217,7 +217,7 @@ def load_file(filename: PathLike, device: Any = "cpu") -> dict[str, Tensor]:
     >>> list(load_file("w.safetensors"))
     ['w']
     """
-    _C.empty(0, device=device)  # says so if there is no such device
+    _C.empty(0, device=device)  # raises if there is no such device
     with Source(filename) as source:
         _, items = read_header(source)
         return {name: read_tensor(source, item) for name, item in items.items()}

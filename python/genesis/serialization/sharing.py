@@ -22,7 +22,7 @@ class Extent:
 
 
 def overlapping(tensors: list[tuple[str, Tensor]]) -> tuple[list[Entry], list[Any]]:
-    """Entries to be written, and for each tensor the row that says where its values are.
+    """Entries to be written, and for each tensor the row with the location of its values.
 
     Parts of one storage that do not overlap are written apart: nobody could tell the difference.
     """

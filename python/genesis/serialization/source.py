@@ -1,4 +1,4 @@
-"""Where the bytes come from: a file, a map of it in memory, or an object with read().
+"""The source of the bytes: a file, a memory map of it, or an object with read().
 
 Every read is checked against the size first, so that a damaged length in a file can neither reach
 outside it nor ask for more memory than the file holds.

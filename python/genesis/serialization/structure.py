@@ -1,4 +1,4 @@
-"""What lies around tensors (dicts, lists, numbers) as JSON, and which tensors share memory.
+"""The structure around tensors (dicts, lists, numbers) as JSON, and which tensors share memory.
 
 `encode` turns an object into a tree and a list of entries to be written; `decode` is its inverse.
 In the tree, None, bool, int, str, finite floats and lists stand for themselves; everything else is
@@ -29,7 +29,7 @@ class Encoder:
     def __init__(self) -> None:
         self.tensors: list[
             tuple[str, Tensor]
-        ] = []  # by number, each with the name it was met under
+        ] = []  # by number, each with the name under which it was found
         self.numbers: dict[int, int] = {}
         self.arrays: list[Entry] = []
         self.names: set[str] = {METADATA}
@@ -196,7 +196,7 @@ def encode(x: Any) -> tuple[list[Entry], dict[str, Any] | None]:
 
 
 class Decoder:
-    """Every step checks what it finds; a wrong type anywhere is an error of the file."""
+    """Every step checks its input; a wrong type anywhere is an error in the file."""
 
     def __init__(self, source: Source, items: dict[str, Item], table: list[Any]) -> None:
         self.source = source

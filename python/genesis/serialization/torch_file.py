@@ -43,7 +43,7 @@ _STORAGES = {
     "torch.storage.UntypedStorage": _C.uint8,
 }
 _NO_COUNTERPART = ["complex32", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"]
-# Tensors of these refer to bytes, and name their dtype beside them.
+# Tensors of these refer to bytes, and store their dtype separately.
 _BY_NAME = (_C.uint16, _C.uint32, _C.uint64, _C.float8_e4m3fn, _C.float8_e5m2)
 _VALUES: dict[str, Any] = {
     **{f"torch.{d.name}": d for d in (*_STORAGES.values(), *_BY_NAME)},
@@ -136,7 +136,7 @@ def _rebuild_parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = N
 
 
 def _empty_of(kind: type[Any]) -> Any:
-    """What OrderedDict() and its like make: empty, since items follow as opcodes of their own."""
+    """The result of OrderedDict() etc.: empty, since items follow as separate opcodes."""
 
     def make(pairs: Any = ()) -> Any:
         found = kind()
@@ -213,7 +213,7 @@ _CALLS: dict[str, Any] = {
     "__builtin__.bytearray": _bytearray,
     **pickled_objects.CALLS,
 }
-# A factory is only a name, so a defaultdict comes back as a dict.
+# A factory is only a name, so a defaultdict is restored as a dict.
 _VALUES.update(pickled_objects.VALUES)
 _VALUES.update(
     {f"{m}.{n}": n for m in ("builtins", "__builtin__") for n in ("dict", "list", "int")}

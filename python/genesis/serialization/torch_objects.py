@@ -28,7 +28,7 @@ class _Storage:
 class _Pickler(pickle.Pickler):
     def __init__(self, file: IO[bytes], protocol: int) -> None:
         super().__init__(file, protocol)
-        self.tensors: list[Tensor] = []  # each is written as a storage of its own
+        self.tensors: list[Tensor] = []  # each is written as a separate storage
 
     def reducer_override(self, obj: Any) -> Any:
         if not isinstance(obj, Tensor):

@@ -37,10 +37,10 @@ _STORAGE = {
 class Pickler:
     def __init__(self, entries: list[Entry], table: list[Any]) -> None:
         self.entries = {entry.name: entry for entry in entries}
-        self.storages: list[Entry] = []  # that tensors lie in; NumPy's arrays are in the pickle
+        self.storages: list[Entry] = []  # of tensors; NumPy's arrays are in the pickle
         self.keys: dict[str, str] = {}
         self.table = table
-        self.memo: dict[int, int] = {}  # of tensors, so that one met twice is one again
+        self.memo: dict[int, int] = {}  # of tensors, so that repeated ones are written once
         self.out = bytearray(b"\x80\x02")
 
     def name(self, module: str, name: str) -> None:
@@ -329,6 +329,6 @@ def _record(archive: zipfile.ZipFile, file: IO[bytes], name: str, data: memoryvi
     large = data.nbytes >= 1 << 31
     start = file.tell() + 30 + len(info.filename) + 20 * large + 4
     padding = -start % ALIGN
-    info.extra = struct.pack("<HH", 0x4246, padding) + bytes(padding)  # an id that nobody uses
+    info.extra = struct.pack("<HH", 0x4246, padding) + bytes(padding)  # an unused id
     with archive.open(info, "w", force_zip64=large) as record:
         record.write(data)

@@ -223,7 +223,7 @@ class Machine:
 
 
 def _drop(_: Any) -> None:
-    """The end of a step whose value nobody takes."""
+    """The end of a step whose value is discarded."""
 
 
 def _protocol(number: int) -> None:
@@ -239,7 +239,7 @@ def _push(make: Callable[[Machine], Any]) -> Callable[[Machine], None]:
 
 
 def _to_top(change: Callable[[Machine, Any, Any], None], take: Callable[[Machine], Any]) -> Any:
-    """A step that takes values from the stack and changes what then lies on top."""
+    """A step that pops values from the stack and changes the one below."""
 
     def step(m: Machine) -> None:
         values = take(m)

@@ -21,7 +21,7 @@ class _Embedding(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
         rows, size = ctx.index.reshape(-1).long(), ctx.size
-        values = grad.reshape(-1, *size[1:]).clone()  # memory of its own: .grad may be changed
+        values = grad.reshape(-1, *size[1:]).clone()  # its own memory: .grad may be changed
         if ctx.scale:
             values = values / _C.bincount(rows, minlength=size[0])[rows].unsqueeze(-1)
         if ctx.padding is not None:

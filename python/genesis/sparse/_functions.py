@@ -147,7 +147,7 @@ def zeros_like(x: SparseTensor, *, dtype: Any = None, **_: Any) -> SparseTensor:
 
 @_define("to_dense")
 def to_dense(x: SparseTensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
-    """The dense tensor that a sparse one stands for."""
+    """The dense equivalent of a sparse tensor."""
     result = dense(x)
     return result if dtype is None else result.to(dtype)
 

@@ -35,7 +35,7 @@ class SparseTensor(Tensor):
         copied = self.detach().clone()
         return copied if dtype is None else copied.to(dtype)
 
-    # ---- what it is made of
+    # ---- components
 
     @property
     def is_sparse(self) -> bool:  # type: ignore[override]
@@ -330,7 +330,7 @@ def unraveled(numbers: Tensor, size: Sequence[int]) -> Tensor:
 
 
 def dense(x: SparseTensor) -> Tensor:
-    """The dense tensor that x stands for."""
+    """The dense equivalent of x."""
     values = values_of(x)
     sparse = x.sparse_dim()
     rest = tuple(x.shape)[sparse:]

@@ -14,7 +14,7 @@ from genesis.torch.finder import SITE
 
 __all__ = ["Refusal", "Status", "disable", "enable", "status"]
 
-# Wheels cannot hold a *.dist-info of another package, so its files lie in an *.egg-info.
+# Wheels cannot contain a *.dist-info of another package, so its files are in an *.egg-info.
 _STORED = SITE / "torch.egg-info"
 _DATA = f"torch-{TORCH_VERSION}.dist-info"
 

@@ -54,7 +54,7 @@ _OURS_ONLY = {"cli", "debug", "memory", "torch"}
 
 @functools.cache
 def home(name: str) -> str | None:
-    """The module of Genesis that ``torch.*`` stands for; None if there is none."""
+    """The module of Genesis for ``torch.*``; None if there is none."""
     if name in _ELSEWHERE:
         return _ELSEWHERE[name]
     for old, new in _MOVED.items():
@@ -148,7 +148,7 @@ _FINDER = Finder()
 
 
 def is_ours(module: ModuleType) -> bool:
-    """Whether a module named ``torch`` is this one, or the package that stands for it on disk."""
+    """Whether a module named ``torch`` is this one, or its package on disk."""
     origin = getattr(module.__spec__, "origin", None) or ""
     try:
         text = Path(origin).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Names that a package asked for and Genesis does not have: the error, and the report at exit."""
+"""Names that a package requested and Genesis lacks: the error, and the report at exit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ADVICE = (
     "you need in an issue of Genesis; `genesis run-torch --report` lists everything that is missing"
 )
 
-# For each missing name: the places in the code that asked for it.
+# For each missing name: the places in the code that requested it.
 _seen: dict[str, set[str]] = {}
 _reporting = False
 
@@ -35,7 +35,7 @@ def error(module: str, name: str, known: Iterable[str]) -> MissingName:
 
 
 def note(name: str) -> None:
-    """Remember, for the report, that ``name`` was asked for, and by which line."""
+    """Record, for the report, that ``name`` was requested, and by which line."""
     if _reporting:
         _seen.setdefault(name, set()).add(_caller())
 
@@ -46,7 +46,7 @@ def note_module(name: str) -> None:
 
 
 def _caller() -> str:
-    """File and line of the code that asked: the first frame outside the import system and us."""
+    """File and line of the request: the first frame outside the import system and this package."""
     frame = sys._getframe(1)
     here = os.path.dirname(__file__)
     while frame is not None:
@@ -87,7 +87,7 @@ def watch(module: ModuleType, alias: str | None = None) -> None:
         if not name.startswith("__") and hasattr(module, "__path__"):
             from genesis.torch import finder
 
-            if finder.home(f"{shown}.{name}") is not None:  # a submodule nobody imported yet
+            if finder.home(f"{shown}.{name}") is not None:  # a submodule that is not imported yet
                 return importlib.import_module(f"{shown}.{name}")
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {shown!r} has no attribute {name!r}", name=name)
@@ -122,7 +122,7 @@ def elsewhere(shown: str, name: str) -> Any:
 
 
 def start_report() -> None:
-    """Print at exit what was missing. An exception that nobody caught is part of it."""
+    """Print at exit what was missing. An uncaught exception is part of it."""
     global _reporting
     if _reporting:
         return

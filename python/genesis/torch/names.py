@@ -100,12 +100,12 @@ def _difference(full: str) -> str:
 
 
 def why_absent(full: str) -> Absent | None:
-    """The rule that says why Genesis does not have a name."""
+    """The rule that explains why Genesis lacks a name."""
     return next((rule for rule in ABSENT if _matches(full, rule.names)), None)
 
 
 def answer(full: str) -> str | None:
-    """What to tell someone who asks for a name that is absent; None if PyTorch has no such name."""
+    """An explanation for a name that is absent; None if PyTorch has no such name."""
     owner, _, name = full.rpartition(".")
     if name not in known().get(owner, ()) and not any(
         module == full or module.startswith(f"{full}.") for module in known()

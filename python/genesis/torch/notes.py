@@ -1,4 +1,4 @@
-"""What Genesis does differently from PyTorch, and why it lacks what it lacks.
+"""What Genesis does differently from PyTorch, and why names are absent.
 
 A name that exists in Genesis never reaches a rule of ``ABSENT``, so a rule whose names have been
 added since does no harm.

@@ -16,7 +16,7 @@ _HIDDEN = {"Tape", "debug", "enable_autocast", "memory", "torch"}
 
 
 class _Torch(ModuleType):
-    """``torch``; what is looked up here for the first time is taken from ``genesis``."""
+    """``torch``; names are taken from ``genesis`` at the first access."""
 
     def __getattr__(self, name: str) -> Any:
         value = _find(name)

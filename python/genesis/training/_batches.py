@@ -22,7 +22,7 @@ from genesis.utils import random_state
 
 
 def loader(name: str, data: Any, batch_size: int, training: bool, job: Job) -> Any:
-    """An iterable of batches from what was passed as ``name``."""
+    """An iterable of batches from the argument ``name``."""
     if isinstance(data, tuple) and data and all(_is_array(x) for x in data):
         data = TensorDataset(*(x if isinstance(x, Tensor) else _C.from_numpy(x) for x in data))
     if isinstance(data, Dataset):
@@ -84,7 +84,7 @@ def split(batch: Any) -> tuple[tuple[Any, ...], Any]:
 
 
 class Batches:
-    """An iterable of batches that can go on in the middle of a pass: it skips what was done.
+    """An iterable of batches that can resume in the middle of a pass: it skips what was done.
 
     The random state at the start of the pass is restored for that, so that an order that is drawn
     at the start is drawn again.

@@ -1,4 +1,4 @@
-"""What the arguments of a trainer stand for: optimizers and schedules."""
+"""Optimizers and schedules from the arguments of a trainer."""
 
 from __future__ import annotations
 

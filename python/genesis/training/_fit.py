@@ -37,7 +37,7 @@ def fit(
     ema: float | None = None,
     batch_size: int = 32,
 ) -> History:
-    """Train a model and return what was measured.
+    """Train a model and return the measured values.
 
     :param model: the module to train. Its weights are changed.
     :param data: a DataLoader, a Dataset, a tuple of tensors ``(x, y)``, or an iterable of batches

@@ -118,7 +118,7 @@ class Measures:
         return {name: total / max(self.samples, 1) for name, total in self.sums.items()}
 
     def result(self, job: Job, prefix: str = "") -> dict[str, float]:
-        """The measures over all ranks; every rank has to ask."""
+        """The measures over all ranks; every rank must call it."""
         sums: dict[str, float] = {}
         parts = job.gather((self.samples, self.sums))
         samples = sum(n for n, _ in parts)

@@ -18,7 +18,7 @@ _GAP = "  "
 
 
 def console_for(log: Any, main: bool = True) -> Console:
-    """The console that ``log`` stands for; ranks other than the first are silent."""
+    """The console for ``log``; ranks other than the first are silent."""
     if isinstance(log, Console):
         return log
     if log is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Interrupted(KeyboardInterrupt):
-    """Training was asked to stop by Ctrl-C or SIGTERM, after the step at hand.
+    """Training was interrupted by Ctrl-C or SIGTERM, after the current step.
 
     With ``checkpoint=`` the state is saved, and the same call resumes. It is a KeyboardInterrupt,
     so that ``except Exception`` does not catch it.

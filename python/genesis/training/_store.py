@@ -32,7 +32,7 @@ class Store:
         return time.monotonic() - self._saved
 
     def restore(self) -> bool:
-        """Go on with what is saved, on all ranks; False if there is nothing."""
+        """Resume from the saved state, on all ranks; False if there is none."""
         found: Any = None
         if self.trainer.is_main and self.checkpoint.steps():
             if not self.trainer.resume:

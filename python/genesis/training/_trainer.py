@@ -385,7 +385,7 @@ class Trainer:
         return None if steps is None else -(-steps // self.accumulate)
 
     def _save_if_asked(self, store: Store | None, signals: Signals, epoch: int) -> None:
-        """Save when it is time; stop when a rank was asked to."""
+        """Save when it is time; stop if a rank was interrupted."""
         due = store is not None and self.is_main and store.age() >= self.save_every
         number, save = self.job.largest([signals.number, int(due)])
         if store is not None and (number or save):
@@ -453,7 +453,7 @@ class Trainer:
     def report(self, title: str = "", summary: str = "", goal: str | None = None) -> Report:
         """A report of the run so far, with a graph and times of one step.
 
-        The model, the optimizer and the random state stay as they are.
+        The model, the optimizer and the random state are unchanged.
         """
         return make_report(self, title, summary, goal)
 

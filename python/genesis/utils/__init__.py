@@ -1,4 +1,4 @@
-"""What stands beside models: data, activation checkpoints, and the states of training runs."""
+"""Utilities: data, activation checkpoints, and the states of training runs."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ KeyEntry = SequenceKey | MappingKey | GetAttrKey
 
 
 class NodeDef(NamedTuple):
-    """How a type of container is taken apart and put together."""
+    """How a type of container is flattened and unflattened."""
 
     type: type[Any]
     flatten_fn: FlattenFunc
@@ -269,7 +269,7 @@ _get_node_type = _node_type
 
 
 def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether this is a leaf: no container, or one that ``is_leaf`` says is a leaf."""
+    """Whether this is a leaf: not a container, or one for which ``is_leaf`` is true."""
     return (is_leaf is not None and is_leaf(tree)) or _node_type(tree) not in SUPPORTED_NODES
 
 
@@ -454,7 +454,7 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Leaf = N
 
 
 def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Leaf = None) -> Any:
-    """Calls ``func`` with each leaf and returns the tree as it is."""
+    """Call ``func`` with each leaf and return the tree unchanged."""
     leaves, spec = tree_flatten(tree, is_leaf)
     deque(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)), maxlen=0)
     return tree
@@ -489,7 +489,7 @@ def tree_map_only(types: Any, func: Callable[[Any], Any], tree: Any, is_leaf: Le
 
 
 def tree_map_only_(types: Any, func: Callable[[Any], Any], tree: Any, is_leaf: Leaf = None) -> Any:
-    """Calls ``func`` with each leaf of these types and returns the tree as it is."""
+    """Call ``func`` with each leaf of these types and return the tree unchanged."""
     return tree_map_(map_only(types)(func), tree, is_leaf=is_leaf)
 
 

@@ -15,14 +15,14 @@ __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_conte
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The devices of these tensors beside the CPU, and the states of their generators: none."""
+    """The devices of these tensors besides the CPU, and the states of their generators: none."""
     return [], []
 
 
 def set_device_states(
     devices: list[int], states: list[Tensor], *, device_type: str | None = None
 ) -> None:
-    """Set the states of the generators of devices, of which there are none beside the CPU."""
+    """Set the states of the generators of devices, of which there are none besides the CPU."""
     if devices:
         raise RuntimeError(f"set_device_states: there are no devices beside the CPU, got {devices}")
 

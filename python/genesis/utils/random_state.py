@@ -56,7 +56,7 @@ def seed(number: int) -> None:
 
 @contextlib.contextmanager
 def seeded(number: int) -> Iterator[None]:
-    """Draws in the block come from a seed; those after it go on as if the block had not been.
+    """Draws in the block use a seed; those after it continue as if the block had not run.
 
     >>> with seeded(3):
     ...     x = genesis.rand(2)

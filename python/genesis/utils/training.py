@@ -1,4 +1,4 @@
-"""Checkpoints of training runs: everything that decides how a run goes on, in one file."""
+"""Checkpoints of training runs: everything that determines how a run continues, in one file."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Checkpoint:
         order of the steps."""
         try:
             return int(read_metadata(self.file(step)).get("serial", "-1"))
-        except (FileFormatError, ValueError):  # restore() says what is wrong with it
+        except (FileFormatError, ValueError):  # restore() reports what is wrong with it
             return -1
 
     def file(self, step: int) -> str:

@@ -1,4 +1,4 @@
-"""The handwritten digits that come with the package; whose they are, README.md here says."""
+"""The handwritten digits that are included in the package; README.md here states their source."""
 
 from __future__ import annotations
 

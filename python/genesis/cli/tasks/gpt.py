@@ -18,7 +18,7 @@ from genesis.training import warmup_cosine
 
 HEADS, KERNEL = 4, 5
 BATCH, ROUNDS = 32, 50
-ALPHABET = "alphabet.json"  # the characters of a run, beside its weights
+ALPHABET = "alphabet.json"  # the characters of a run, next to its weights
 
 
 class Block(nn.Module):

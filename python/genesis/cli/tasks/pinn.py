@@ -16,7 +16,7 @@ POINTS, ROUNDS = 512, 100
 
 
 class Solution(nn.Module):
-    """u(x, t) with u(x, 0) = -sin(pi x) and u(-1, t) = u(1, t) = 0, whatever the weights are.
+    """u(x, t) with u(x, 0) = -sin(pi x) and u(-1, t) = u(1, t) = 0 for any weights.
 
     >>> x = genesis.linspace(-1, 1, 3)
     >>> Solution()(x, genesis.zeros(3)).abs().max().item() < 1e-6

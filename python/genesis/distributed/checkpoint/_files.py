@@ -33,7 +33,7 @@ Box = tuple[tuple[int, ...], tuple[int, ...]]  # where it begins, and its sizes
 
 @dataclass
 class Piece:
-    """The part of a tensor that this rank has: its values, where they begin, and the whole shape.
+    """The part of a tensor on this rank: its values, their position, and the full shape.
 
     ``values`` is None on a rank whose part another rank writes.
     """
@@ -45,7 +45,7 @@ class Piece:
 
 
 def as_piece(x: Any) -> Piece | None:
-    """The piece that a value stands for; None for anything else."""
+    """The piece that a value represents; None for anything else."""
     if isinstance(x, Piece):
         return x
     make = getattr(x, "__checkpoint_piece__", None)
@@ -295,7 +295,7 @@ class _Reader:
 
 
 def read(checkpoint_id: str | os.PathLike[str]) -> Any:
-    """The whole state of a checkpoint, with whole tensors, on any number of ranks."""
+    """The complete state of a checkpoint, with full tensors, on any number of ranks."""
     with _Reader(os.fspath(checkpoint_id)) as reader:
         return reader.decode(reader.state)
 

@@ -1,4 +1,4 @@
-"""States of models and optimizers that are divided among ranks: in parts, or whole.
+"""States of models and optimizers that are sharded among ranks: in parts, or full.
 
 The names are those of ``torch.distributed.checkpoint.state_dict``. A part is a `Piece`, which
 `genesis.distributed.checkpoint.save` writes in parallel. All ranks call these functions.
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass
 class StateDictOptions:
-    """``full_state_dict``: whole tensors on every rank in place of parts. ``strict``: all names."""
+    """``full_state_dict``: full tensors on every rank instead of parts. ``strict``: all names."""
 
     full_state_dict: bool = False
     strict: bool = True
@@ -48,7 +48,7 @@ def _given(spec: ShardSpec, local: Tensor, full: bool) -> Any:
 def get_model_state_dict(
     model: Module, *, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
-    """The state of a model; parameters that are divided are `Piece` objects or whole.
+    """The state of a model; sharded parameters are `Piece` objects or full tensors.
 
     >>> list(get_model_state_dict(genesis.nn.Linear(2, 1)))
     ['weight', 'bias']
@@ -64,7 +64,7 @@ def get_model_state_dict(
 
 
 def _part(spec: ShardSpec | None, value: Any, local: Tensor | None = None) -> Any:
-    """What this rank needs of a value that is whole, or a part already."""
+    """This rank's part of a value that is full, or already a part."""
     if isinstance(value, Piece):
         return value.values
     if spec is None or not isinstance(value, Tensor) or tuple(value.shape) != spec.shape:
@@ -75,7 +75,7 @@ def _part(spec: ShardSpec | None, value: Any, local: Tensor | None = None) -> An
 def set_model_state_dict(
     model: Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
-    """Load a state with whole tensors or with parts into a model, divided or not."""
+    """Load a state with full tensors or with parts into a model, sharded or not."""
     strict = options is None or options.strict
     inner = _plain(model)
     specs = {n: spec_of(p) for n, p in inner.named_parameters(remove_duplicate=False)}
@@ -121,7 +121,7 @@ def numbered_state(optimizer: Optimizer, full: bool = False) -> StateDict:
 
 
 def load_numbered_state(optimizer: Optimizer, state: StateDict) -> None:
-    """Load what `numbered_state` returned, whole or in parts."""
+    """Load the result of `numbered_state`, full or in parts."""
     params = _params(optimizer)
     found: dict[Any, Any] = {}
     for number, values in state["state"].items():

@@ -1,4 +1,4 @@
-"""fully_shard: parameters lie in parts on the ranks, and whole only while they are used."""
+"""fully_shard: parameters are sharded among ranks, and gathered only while they are used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from genesis.distributed._world import member
 from genesis.nn.modules.module import Module
 from genesis.nn.parameter import Parameter
 
-_live: weakref.WeakSet[_Unit] = weakref.WeakSet()  # units whose parameters are whole now
+_live: weakref.WeakSet[_Unit] = weakref.WeakSet()  # units whose parameters are gathered now
 
 
 class FSDPModule:
@@ -31,7 +31,7 @@ class FSDPModule:
         self._fsdp_unit.attach(self._fsdp_unit.gather())
 
     def reshard(self) -> None:
-        """Free the whole parameters."""
+        """Free the full parameters."""
         self._fsdp_unit.detach()
         self._fsdp_unit.whole = None
 
@@ -86,7 +86,7 @@ class _Unit:
     # ---- moving ---------------------------------------------------------------------------------
 
     def gather(self) -> list[Tensor]:
-        """The whole parameters, outside of the graph."""
+        """The full parameters, outside of the graph."""
         if self.whole is not None:
             return self.whole
         flat = _C.zeros(self.total, dtype=self.dtype)
@@ -136,7 +136,7 @@ class _Unit:
         return parts
 
     def attach(self, whole: list[Tensor]) -> None:
-        """Let the modules see the whole parameters."""
+        """Make the full parameters visible to the modules."""
         for m, tensor in zip(self.members, whole, strict=True):
             for owner, name in m.places:
                 owner.__dict__[name] = tensor
@@ -193,7 +193,7 @@ class _Gather(Function):
 
 
 class _Saved:
-    """Stands for a view of a whole parameter that an operation saved for backward."""
+    """A placeholder for a view of a full parameter that an operation saved for backward."""
 
     def __init__(self, unit: _Unit, index: int, x: Tensor, offset: int) -> None:
         self.unit = unit

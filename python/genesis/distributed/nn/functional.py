@@ -164,7 +164,7 @@ def reduce_scatter(
 def all_to_all(
     output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
-    """Number i of the inputs goes to rank i. The outputs give the shapes."""
+    """Send input i to rank i. The outputs determine the shapes."""
     shapes = [tuple(t.shape) for t in output_tensor_list]
     return tuple(_AllToAll.apply(group, shapes, *input_tensor_list))
 

@@ -98,7 +98,7 @@ class ZeroRedundancyOptimizer(Optimizer):
             self.state = self.optim.state
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with options of their own; the shares are made anew at the start only."""
+        """Add parameters with their own options; the shares are only computed at the start."""
         if not self._building:
             raise RuntimeError(
                 "ZeroRedundancyOptimizer: pass all groups of parameters when it is made"
@@ -172,7 +172,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         }
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Collect the whole state on the rank ``to``, for `state_dict` there. All ranks call it."""
+        """Collect the full state on the rank ``to``, for `state_dict` there. All ranks call it."""
         group = self.process_group
         found: list[Any] = [None] * group.size() if group.ranks[group.rank()] == to else []
         _objects.gather_object(self.local_state_dict(), found or None, to, group)
@@ -187,7 +187,7 @@ class ZeroRedundancyOptimizer(Optimizer):
             }
 
     def state_dict(self) -> StateDict:
-        """The whole state, in the layout of any optimizer, after `consolidate_state_dict`."""
+        """The full state, in the layout of any optimizer, after `consolidate_state_dict`."""
         if self._full is None:
             if self.process_group.size() == 1:
                 return {"state": self.local_state_dict(), "param_groups": self._packed_groups()}
@@ -198,7 +198,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return self._full
 
     def sharded_state_dict(self) -> StateDict:
-        """The whole state, of which each rank holds its share. All ranks call it.
+        """The full state, of which each rank holds its share. All ranks call it.
 
         `genesis.distributed.checkpoint` writes it in parallel; what it reads is whole.
         """
@@ -225,7 +225,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return {"state": dict(sorted(state.items())), "param_groups": self._packed_groups()}
 
     def load_state_dict(self, state_dict: StateDict) -> None:
-        """Take this rank's share of a whole state, also of one from a plain optimizer."""
+        """Load this rank's share of a full state, also of one from a plain optimizer."""
         groups = state_dict["param_groups"]
         sizes = [len(g["params"]) for g in groups]
         own = [len(g["params"]) for g in self.param_groups]

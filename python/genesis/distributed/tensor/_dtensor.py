@@ -1,4 +1,4 @@
-"""DTensor: a tensor of which each rank holds a part, and operators that know where it lies."""
+"""DTensor: a tensor that is sharded among ranks, and operators on it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _normal(placements: Sequence[Placement] | None, mesh: DeviceMesh, ndim: int)
 
 
 class DTensor:
-    """A tensor of ``shape`` on the ranks of a mesh; each has a local tensor of its own.
+    """A tensor of ``shape`` on the ranks of a mesh; each rank has a local tensor.
 
     ``placements`` says for each dimension of the mesh whether its ranks divide the tensor
     (`Shard`), all have it (`Replicate`), or have parts of a sum (`Partial`). Matrix products,
@@ -136,7 +136,7 @@ class DTensor:
         return self._local_tensor
 
     def full_tensor(self) -> Tensor:
-        """The whole tensor, on every rank."""
+        """The full tensor, on every rank."""
         return self.redistribute(placements=[Replicate()] * self.device_mesh.ndim)._local_tensor
 
     def redistribute(
@@ -318,7 +318,7 @@ class DTensor:
         return self.sum(dim, keepdim) / count
 
     def _over_whole(self, dim: int, function: Callable[[Tensor], Tensor]) -> DTensor:
-        """An operator that needs a dimension whole."""
+        """An operator that requires a dimension that is not sharded."""
         d = dim % len(self.shape)
         x = self._whole_sums().redistribute(
             placements=[
@@ -383,7 +383,7 @@ def _placed(t: DTensor, result: Sequence[Placement], shape: Sequence[int]) -> Te
     for d, p in enumerate(result):
         if isinstance(p, Shard):
             own = p.dim - shift
-            if own < 0 or t.shape[own] == 1:  # broadcast along what is divided
+            if own < 0 or t.shape[own] == 1:  # broadcast along the sharded dimension
                 wanted.append(Replicate())
                 divided.append(d)
             else:

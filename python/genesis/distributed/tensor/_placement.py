@@ -1,4 +1,4 @@
-"""How a tensor lies on the ranks of one dimension of a mesh."""
+"""How a tensor is placed on the ranks of one dimension of a mesh."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Shard(Placement):
 
 @dataclass(frozen=True)
 class Replicate(Placement):
-    """Every rank has the whole tensor."""
+    """Every rank has the full tensor."""
 
 
 @dataclass(frozen=True)

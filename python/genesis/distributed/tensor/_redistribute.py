@@ -60,7 +60,7 @@ class _SumForward(Function):
 
 
 class _SumBackward(Function):
-    """A replicated operand of a divided computation: as it is; its gradient is summed."""
+    """A replicated operand of a sharded computation: unchanged; its gradient is summed."""
 
     @staticmethod
     def forward(ctx: Context, group: ProcessGroup, x: Tensor) -> Tensor:
@@ -135,7 +135,7 @@ def enter_divided(group: ProcessGroup, x: Tensor) -> Tensor:
 
 
 def join_for_divided(group: ProcessGroup, x: Tensor, dim: int, count: int) -> Tensor:
-    """`enter_divided` of the whole tensor; in backward one message less."""
+    """`enter_divided` of the full tensor, with one message less in backward."""
     result: Tensor = _JoinSumScatter.apply(group, x, dim, count)
     return result
 

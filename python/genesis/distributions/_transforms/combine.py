@@ -1,4 +1,4 @@
-"""Transforms made of other transforms, and changes of shape."""
+"""Transforms composed of other transforms, and changes of shape."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def to(call: Call) -> Any:
     x, others = call.args[0], [dtype_of(a) for a in call.args[1:]]
     options = {k: dtype_of(v) for k, v in call.kwargs.items() if k != "memory_format"}
     options = {"dtype" if k == "other" else k: v for k, v in options.items()}
-    if type(x) is not BatchedTensor:  # only the dtype comes from a mapped tensor
+    if type(x) is not BatchedTensor:  # only the dtype is that of a mapped tensor
         return x.to(*others, **options)
     return call.result(x._value.to(*others, **options))
 

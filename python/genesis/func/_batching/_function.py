@@ -23,7 +23,7 @@ from genesis.func._batching._tensor import (
 
 
 class VmapInfo(NamedTuple):
-    """What the ``vmap`` static method of a Function is told."""
+    """The first argument of the ``vmap`` static method of a Function."""
 
     batch_size: int
     randomness: str
@@ -45,7 +45,7 @@ def apply(call: Call) -> Any:
             f"{cls.__name__}: has both a vmap static method and generate_vmap_rule=True; keep one"
         )
     if not written and not generate:
-        if level.replicas:  # a Jacobian, for which the user did not ask for vmap
+        if level.replicas:  # a Jacobian, for which the user did not request vmap
             return looped(call)
         raise RuntimeError(
             f"vmap: {cls.__name__} cannot be mapped over; write its vmap static method, "

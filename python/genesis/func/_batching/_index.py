@@ -178,7 +178,7 @@ def masked_scatter(call: Call) -> Any:
 
 
 def _as_tensor(item: Any) -> Any:
-    """Lists and arrays as tensors; what is basic stays."""
+    """Lists and arrays as tensors; basic indices are unchanged."""
     if item is None or item is Ellipsis or isinstance(item, (slice, Tensor)):
         return item
     if isinstance(item, bool):
@@ -189,7 +189,7 @@ def _as_tensor(item: Any) -> Any:
 
 
 def _width(item: Any) -> int:
-    """The number of dimensions that an item stands for."""
+    """The number of dimensions that an item indexes."""
     if item is None or item is Ellipsis:
         return 0
     if isinstance(item, Tensor) and item.dtype == _C.bool:
@@ -310,7 +310,7 @@ def setitem(call: Call) -> Any:
         return x
     where, rank, to = _advanced(x, places, level)
     if isinstance(value, Tensor):
-        # places come first in the batch, so a value that has dimensions before them is moved
+        # places are first in the batch, so a value with dimensions before them is moved
         shape = target.select(0, 0)[
             tuple(
                 slice(None) if p is None else (p._value[0] if is_at(p, level) else p)

@@ -1,4 +1,4 @@
-"""Rules of random numbers: ``randomness`` of the vmap says whether elements share them."""
+"""Rules of random numbers: ``randomness`` of the vmap decides whether elements share them."""
 
 from __future__ import annotations
 

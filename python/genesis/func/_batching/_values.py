@@ -55,7 +55,7 @@ def values(call: Call) -> Any:
 
 @rule("_needs_grad")
 def needs_grad(call: Call) -> Any:
-    """Whether the whole batch takes part in what is recorded."""
+    """Whether the entire batch takes part in the recording."""
     with left(call.level):
         return call.op.func(call.args[0]._value)
 

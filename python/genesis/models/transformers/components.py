@@ -19,7 +19,7 @@ __all__ = [
 def _yarn(
     rates: Tensor, scaling: dict[str, Any], dim: int, base: float, context: int
 ) -> tuple[Tensor, float]:
-    """YaRN: slow angles as in 'linear', fast ones as they are, a ramp between them."""
+    """YaRN: slow angles as in 'linear', fast ones unchanged, a ramp between them."""
     factor = float(scaling["factor"])
     context = scaling.get("original_max_position_embeddings") or context
 
@@ -32,7 +32,7 @@ def _yarn(
         attention = scale(weight) / scale(over_all) if weight and over_all else scale(1.0)
 
     def place(turns: float) -> float:
-        """Which rate makes so many turns within the context of the training."""
+        """The rate that makes this many rotations within the context of the training."""
         return dim * math.log(context / (turns * 2 * math.pi)) / (2 * math.log(base))
 
     low = place(scaling.get("beta_fast") or 32.0)
@@ -152,7 +152,7 @@ def apply_rotary_pos_emb(
         cos, sin = cos[position_ids.long()], sin[position_ids.long()]
     if cos.ndim == 3:
         cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
-    elif unsqueeze_dim == 2:  # (sequence, dim) beside (batch, sequence, heads, dim)
+    elif unsqueeze_dim == 2:  # (sequence, dim) next to (batch, sequence, heads, dim)
         cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
     return q * cos + rotate_half(q) * sin, k * cos + rotate_half(k) * sin
 

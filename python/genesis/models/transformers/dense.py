@@ -1,4 +1,4 @@
-"""Dense decoders: Qwen, and what is built like it."""
+"""Dense decoders: Qwen, and models with the same structure."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FeedForward(DenseFFN):
 
 
 class TransformerBlock(nn.Module):
-    """Attention and a feed-forward layer, each after a norm and beside a residual connection."""
+    """Attention and a feed-forward layer, each after a norm and with a residual connection."""
 
     def __init__(self, config: TransformerConfig, layer_idx: int | None = None) -> None:
         super().__init__()

@@ -139,7 +139,7 @@ class MoEGate(nn.Module):
 
 
 class _WithLoss(genesis.Function):
-    """Returns x as it is; going back, a loss that nothing else refers to gets the gradient 1."""
+    """Return x; in backward, a loss without other references gets the gradient 1."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, loss: Tensor) -> Tensor:
@@ -153,7 +153,7 @@ class _WithLoss(genesis.Function):
 
 
 class MoELayer(nn.Module):
-    """Each token is the sum of what its experts make of it, weighted by a `MoEGate`.
+    """The sum of the outputs of a token's experts, weighted by a `MoEGate`.
 
     Shared experts, one `MoEExpert` of ``num_shared_experts`` times the width unless
     ``shared_intermediate_size`` is given, see all tokens; ``shared_expert_gate`` scales them by a

@@ -13,7 +13,7 @@ __all__ = ["SDPBackend", "fused_attention", "scaled_dot_product_attention", "sdp
 
 
 class SDPBackend(IntEnum):
-    """Kernels of ``scaled_dot_product_attention``; on the CPU there is one, whatever is chosen."""
+    """Kernels of ``scaled_dot_product_attention``; on the CPU there is one, for any choice."""
 
     ERROR = -1
     MATH = 0

@@ -8,7 +8,7 @@ __all__ = ["fused_attention", "scaled_dot_product_attention"]
 
 
 def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, is_causal: bool = True) -> Tensor:
-    """``softmax(q @ k.mT / sqrt(dim)) @ v``, causal unless told otherwise.
+    """``softmax(q @ k.mT / sqrt(dim)) @ v``, causal by default.
 
     >>> q = genesis.zeros(1, 1, 2, 4)
     >>> scaled_dot_product_attention(q, q, genesis.tensor([[[[1.0], [2.0]]]]))

@@ -85,7 +85,7 @@ def create_mask(
     mod_fn: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
     device: Any = "cpu",
 ) -> Tensor:  # fmt: skip
-    """The whole mask, (B, H, Q_LEN, KV_LEN) of bools.
+    """The full mask, (B, H, Q_LEN, KV_LEN) of bools.
 
     The function is called once, with tensors of all positions that broadcast.
     """
@@ -94,7 +94,7 @@ def create_mask(
 
 
 class BlockMask:
-    """A mask for ``flex_attention``. It is kept whole; blocks are counted for ``sparsity``."""
+    """A mask for ``flex_attention``. It is stored in full; blocks are counted for ``sparsity``."""
 
     def __init__(self, mask: Tensor, mask_mod: MaskMod, block: tuple[int, int]) -> None:
         self._mask = mask

@@ -1,4 +1,4 @@
-"""The operations that layers are made of, as functions; a file for each family.
+"""The operations of layers as functions; a file for each family.
 
 All operators of the package can be reached here too (``F.exp``), as earlier programs expect.
 """

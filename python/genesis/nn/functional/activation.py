@@ -1,4 +1,4 @@
-"""Activation functions made of others."""
+"""Composite activation functions."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _widened(mask: Tensor | None, by: int) -> Tensor | None:
 def _project(
     query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor | None], bias: Tensor | None
 ) -> tuple[Tensor, ...]:
-    """q, k and v, by one product for those that come from one tensor."""
+    """q, k and v, with one product for those that are computed from one tensor."""
     packed, *separate = weights
     size = query.shape[-1]
     if packed is None:

@@ -1,4 +1,4 @@
-"""Random zeros, of whole channels or in a way that keeps mean and variance of SELU."""
+"""Dropout of elements or channels, also preserving mean and variance for SELU."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _expect_dims(name: str, input: Tensor, dims: int) -> None:
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of (N, C, L) or (C, L) with probability p, and scale the others up.
+    """Zero entire channels of (N, C, L) or (C, L) with probability p, and scale the others up.
 
     >>> x = genesis.ones(1, 100, 3)
     >>> sorted(set(dropout1d(x).sum(-1).flatten().tolist()))
@@ -67,7 +67,7 @@ def dropout1d(
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of (N, C, H, W) with probability p, and scale the others up.
+    """Zero entire channels of (N, C, H, W) with probability p, and scale the others up.
 
     As in PyTorch, a tensor of three dimensions is taken for (N, C, L), and one of another number
     than three or four gets a warning: channels are then dimension 1.
@@ -88,7 +88,7 @@ def dropout2d(
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W) with probability p.
+    """Zero entire channels of (N, C, D, H, W) or (C, D, H, W) with probability p.
 
     >>> sorted(set(dropout3d(genesis.ones(100, 1, 2, 2)).sum((1, 2, 3)).tolist()))
     [0.0, 8.0]
@@ -127,7 +127,7 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """``alpha_dropout`` of whole channels of (N, C, ...).
+    """``alpha_dropout`` of entire channels of (N, C, ...).
 
     >>> y = feature_alpha_dropout(genesis.zeros(2, 50, 3), training=True)
     >>> bool((y == y[:, :, :1]).all())

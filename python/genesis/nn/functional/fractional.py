@@ -134,7 +134,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima of windows that lie at random, to a given size or part of the size (Graham, 2014).
+    """Maxima of random windows, to a given size or part of the size (Graham, 2014).
 
     >>> fractional_max_pool2d(genesis.arange(4.0).reshape(1, 2, 2), 2, output_ratio=0.5)
     tensor([[[3.]]])

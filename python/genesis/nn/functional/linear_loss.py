@@ -144,7 +144,7 @@ def linear_cross_entropy(
     from genesis.autograd import checkpoint  # here: importing nn stays cheap
 
     dtype = options.dtype_for(input.dtype)
-    if options.acc_policy != "compact":  # gradients of all parts meet in that dtype
+    if options.acc_policy != "compact":  # gradients of all parts are summed in that dtype
         flat_weight = flat_weight.to(dtype)
         flat_bias = None if flat_bias is None else flat_bias.to(dtype)
 

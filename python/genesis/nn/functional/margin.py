@@ -1,4 +1,4 @@
-"""Losses that ask for a margin between what should be near and what should be far.
+"""Losses that require a margin between what should be near and what should be far.
 
 ``reduction`` and its older names are as in ``loss``.
 """
@@ -56,7 +56,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -y (x1 - x2) + margin): y = 1 wants x1 larger, y = -1 wants x2 larger.
+    """max(0, -y (x1 - x2) + margin): for y = 1, x1 should be larger, for y = -1, x2.
 
     >>> one = genesis.ones(2)
     >>> margin_ranking_loss(genesis.tensor([2.0, 1.0]), genesis.tensor([1.0, 3.0]), one)

@@ -30,8 +30,8 @@ def _check_size(mode: str, input: Tensor, dim: int, before: int, after: int) -> 
 
 
 def _source(mode: str, size: int, before: int, after: int, device: _C.device) -> Tensor:
-    """Where each element of a padded dimension comes from."""
-    if mode == "circular":  # of what is left when elements have been cut off
+    """The source of each element of a padded dimension."""
+    if mode == "circular":  # of the remaining elements after cropping
         first, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
         index = _C.arange(-max(before, 0), kept + max(after, 0), device=device)
         return index % max(kept, 1) + first

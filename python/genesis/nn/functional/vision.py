@@ -12,7 +12,7 @@ __all__ = ["affine_grid", "grid_sample"]
 
 
 def _positions(size: int, align_corners: bool, like: Tensor) -> Tensor:
-    """Where the pixels of a line lie, the line going from -1 to 1."""
+    """The positions of the pixels of a line from -1 to 1."""
     if size == 1:
         return _C.zeros(1, dtype=like.dtype, device=like.device)
     edge = 1.0 if align_corners else 1.0 - 1.0 / size
@@ -38,7 +38,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     if min(size) <= 0:
         raise ValueError(f"affine_grid: sizes must be positive, got {tuple(size)}")
     sides = [_positions(n, bool(align_corners), theta) for n in size[2:]]
-    axes = list(reversed(_C.meshgrid(sides, indexing="ij")))  # x comes first
+    axes = list(reversed(_C.meshgrid(sides, indexing="ij")))  # x is first
     points = _C.stack([*axes, _C.ones(*size[2:], dtype=theta.dtype, device=theta.device)], -1)
     moved = points.reshape(1, -1, spatial + 1) @ theta.transpose(1, 2)
     return moved.reshape(size[0], *size[2:], spatial)

@@ -33,7 +33,7 @@ def _pass_gate(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any
 
 
 def _spread(grads: _Grads, at: list[int], size: int) -> _Grads:
-    """A gradient for each value, None for what is outside the graph."""
+    """A gradient for each value, None for values outside the graph."""
     spread: list[Tensor | None] = [None] * size
     for i, grad in zip(at, grads, strict=True):
         spread[i] = grad

@@ -96,7 +96,7 @@ class ModuleConvert:
         return self._cast(dtype)
 
     def _move(self, device: Any) -> None:
-        meta = _C.empty(0, device=device).is_meta  # says so if there is no such device
+        meta = _C.empty(0, device=device).is_meta  # raises if there is no such device
         modules: Any = self.modules()  # type: ignore[attr-defined]
         kept = (t for m in modules for t in (*m._parameters.values(), *m._buffers.values()))
         if any(t is not None and t.is_meta != meta for t in kept):
@@ -130,7 +130,7 @@ class ModuleConvert:
         return self
 
     def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
-        """Give all parameters and buffers new memory, with whatever values are in it.
+        """Give all parameters and buffers new, uninitialized memory.
 
         >>> net = genesis.nn.Linear(2, 3, device="meta").to_empty(device="cpu")
         >>> net.weight.device
@@ -139,7 +139,7 @@ class ModuleConvert:
         return self._apply(lambda t: _C.empty_like(t, device=device), recurse)
 
     def cuda(self, device: Any = None) -> Self:
-        """Move to a CUDA device. This build has none: the error says what to do instead."""
+        """Move to a CUDA device. This build has none: the error suggests an alternative."""
         return self.to(_C.device("cuda" if device is None else device))
 
     def cpu(self) -> Self:

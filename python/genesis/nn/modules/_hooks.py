@@ -63,7 +63,7 @@ class RemovableHandle:
 
 
 class _Everywhere:
-    """Hooks of every module. ``active`` says whether there are any, for the quick way out."""
+    """Hooks of every module. ``active`` says whether there are any, for the fast path."""
 
     def __init__(self) -> None:
         self._active = False

@@ -108,7 +108,7 @@ def _hints(module: Module, keys: _IncompatibleKeys, given: Mapping[str, Any]) ->
 
 
 def _as_state_dict(value: Any) -> str:
-    """How to get a state dict of what was given instead of one."""
+    """How to get a state dict from the object that was passed instead of one."""
     if isinstance(value, ModuleState):
         return "use its module.state_dict()"
     if isinstance(value, (str, bytes, os.PathLike)):
@@ -183,7 +183,7 @@ class ModuleState:
         return state  # type: ignore[return-value]
 
     def get_extra_state(self) -> Any:
-        """What a class keeps in the state_dict beside tensors; to be defined with its setter."""
+        """Data of a class in the state_dict besides tensors; to be defined with its setter."""
         raise RuntimeError(
             f"{type(self).__name__}.get_extra_state: not defined, though the state_dict has extra "
             "state; define get_extra_state and set_extra_state together"

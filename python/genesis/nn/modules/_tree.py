@@ -190,7 +190,7 @@ class ModuleTree:
         return self._get_member("buffer", target)  # type: ignore[no-any-return]
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put a module at a path. With ``strict``, one must be there already.
+        """Put a module at a path. With ``strict``, a module must exist there.
 
         >>> model = genesis.nn.Sequential(genesis.nn.Linear(2, 2))
         >>> model.set_submodule("0", genesis.nn.Identity())

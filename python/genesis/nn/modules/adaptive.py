@@ -75,7 +75,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reinitialize all weights."""
         self.head.reset_parameters()
         for layer in self.tail.modules():
             if isinstance(layer, Linear):

@@ -102,7 +102,7 @@ class _Conv(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew, uniform in plus or minus 1 / sqrt(inputs of one output)."""
+        """Reinitialize weight and bias, uniform in plus or minus 1 / sqrt(inputs of one output)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in = math.prod(self.weight.shape[1:])
@@ -111,7 +111,7 @@ class _Conv(Module):
                 init.uniform_(self.bias, -bound, bound)
 
     def _continued(self, input: Tensor) -> Tensor:
-        """`input` padded as padding_mode says."""
+        """`input` padded according to padding_mode."""
         if self.padding == "valid":
             return input
         amounts: list[int] = []  # from the last dimension on

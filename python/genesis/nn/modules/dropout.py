@@ -46,7 +46,7 @@ class Dropout(_Dropout):
 
 
 class Dropout1d(_Dropout):
-    """Zeroes whole channels of (N, C, L) or (C, L).
+    """Zeroes entire channels of (N, C, L) or (C, L).
 
     >>> sorted(set(Dropout1d()(genesis.ones(1, 100, 3)).sum(-1).flatten().tolist()))
     [0.0, 6.0]
@@ -57,7 +57,7 @@ class Dropout1d(_Dropout):
 
 
 class Dropout2d(_Dropout):
-    """Zeroes whole channels of (N, C, H, W).
+    """Zeroes entire channels of (N, C, H, W).
 
     >>> sorted(set(Dropout2d()(genesis.ones(1, 100, 2, 2)).sum((2, 3)).flatten().tolist()))
     [0.0, 8.0]
@@ -68,7 +68,7 @@ class Dropout2d(_Dropout):
 
 
 class Dropout3d(_Dropout):
-    """Zeroes whole channels of (N, C, D, H, W) or (C, D, H, W).
+    """Zeroes entire channels of (N, C, D, H, W) or (C, D, H, W).
 
     >>> sorted(set(Dropout3d()(genesis.ones(100, 1, 2, 2)).sum((1, 2, 3)).tolist()))
     [0.0, 8.0]
@@ -90,7 +90,7 @@ class AlphaDropout(_Dropout):
 
 
 class FeatureAlphaDropout(_Dropout):
-    """AlphaDropout of whole channels.
+    """AlphaDropout of entire channels.
 
     >>> FeatureAlphaDropout()(genesis.ones(2, 3, 4)).shape
     genesis.Size([2, 3, 4])

@@ -43,7 +43,7 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """Maxima of windows that lie at random: an image shrinks by any factor (Graham, 2014).
+    """Maxima of random windows: an image shrinks by any factor (Graham, 2014).
 
     >>> FractionalMaxPool2d(2, output_ratio=0.7)(genesis.zeros(1, 3, 10, 10)).shape
     genesis.Size([1, 3, 7, 7])

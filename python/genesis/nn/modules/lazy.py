@@ -74,7 +74,7 @@ class _Lazy(Module):
                 setattr(self, name, kind(dtype=value.dtype))
 
     def reset_parameters(self) -> None:
-        """Draw parameters anew, if they have their shapes."""
+        """Reinitialize parameters, if they have their shapes."""
         if not self._new() and not self.has_uninitialized_params():
             super().reset_parameters()  # type: ignore[misc]
 
@@ -87,7 +87,7 @@ class _Lazy(Module):
         raise TypeError(f"{type(self).__name__} does not say what its shapes are")
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Give parameters and buffers the shapes that this input asks for."""
+        """Give parameters and buffers the shapes that this input requires."""
         shapes = self._find(input)
         waiting = dict(self._missing())
         for name, value in waiting.items():

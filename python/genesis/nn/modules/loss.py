@@ -360,7 +360,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """-log of the probability that frames spell the targets, whatever the timing.
+    """-log of the probability that frames produce the targets, over all alignments.
 
     >>> frames = genesis.zeros(4, 1, 3).log_softmax(2)
     >>> CTCLoss()(frames, genesis.tensor([[1, 2]]), [4], [2])

@@ -126,7 +126,7 @@ def _mentions_getattr(cls: type) -> bool:
 
 
 class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
-    """A function with parameters: a layer, or a model made of layers.
+    """A function with parameters: a layer, or a model composed of layers.
 
     A subclass calls ``super().__init__()``, assigns parameters and other modules to attributes, and
     defines ``forward``. Calling the module calls ``forward``, and the hooks around it.
@@ -207,7 +207,7 @@ class Module(ModuleState, ModuleConvert, ModuleTree, _C._ModuleBase):
             f"{name}.forward(self, ...)"
         )
 
-    # An attribute, not a method: a subclass may define forward with whatever parameters it likes.
+    # An attribute, not a method: a subclass may define forward with any parameters.
     forward: Callable[..., Any] = _forward_unimplemented
 
     def _register(self, hooks: Any, hook: Any, *also: Any, first: bool = False) -> RemovableHandle:

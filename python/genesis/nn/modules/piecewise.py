@@ -1,4 +1,4 @@
-"""Activation functions that are made of straight pieces."""
+"""Piecewise linear activation functions."""
 
 from __future__ import annotations
 

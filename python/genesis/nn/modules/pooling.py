@@ -342,7 +342,7 @@ class _AdaptiveMaxPool(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """Maxima of windows of about equal size, as many as ``output_size`` says.
+    """Maxima of ``output_size`` windows of about equal size.
 
     >>> AdaptiveMaxPool1d(4)(genesis.ones(1, 4, 9)).shape
     genesis.Size([1, 4, 4])
@@ -353,7 +353,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Maxima of windows of about equal size, as many as ``output_size`` says.
+    """Maxima of ``output_size`` windows of about equal size.
 
     >>> AdaptiveMaxPool2d(4)(genesis.ones(1, 4, 9, 9)).shape
     genesis.Size([1, 4, 4, 4])
@@ -364,7 +364,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """Maxima of windows of about equal size, as many as ``output_size`` says.
+    """Maxima of ``output_size`` windows of about equal size.
 
     >>> AdaptiveMaxPool3d(4)(genesis.ones(1, 4, 9, 9, 9)).shape
     genesis.Size([1, 4, 4, 4, 4])
@@ -384,7 +384,7 @@ class _AdaptiveAvgPool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """Means of windows of about equal size, as many as ``output_size`` says.
+    """Means of ``output_size`` windows of about equal size.
 
     >>> AdaptiveAvgPool1d(4)(genesis.ones(1, 4, 9)).shape
     genesis.Size([1, 4, 4])
@@ -395,7 +395,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
-    """Means of windows of about equal size, as many as ``output_size`` says.
+    """Means of ``output_size`` windows of about equal size.
 
     >>> AdaptiveAvgPool2d(4)(genesis.ones(1, 4, 9, 9)).shape
     genesis.Size([1, 4, 4, 4])
@@ -406,7 +406,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """Means of windows of about equal size, as many as ``output_size`` says.
+    """Means of ``output_size`` windows of about equal size.
 
     >>> AdaptiveAvgPool3d(4)(genesis.ones(1, 4, 9, 9, 9)).shape
     genesis.Size([1, 4, 4, 4, 4])

@@ -97,7 +97,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew, uniform in plus or minus 1 / sqrt(hidden_size)."""
+        """Reinitialize all weights, uniform in plus or minus 1 / sqrt(hidden_size)."""
         bound = 1 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -108,7 +108,7 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._names]
 
     def flatten_parameters(self) -> None:
-        """Does nothing: weights are used where they lie. PyTorch users call it."""
+        """Does nothing: weights are used in place. For compatibility with PyTorch."""
 
     def extra_repr(self) -> str:
         said = f"{self.input_size}, {self.hidden_size}"
@@ -249,7 +249,7 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory over a sequence: gates decide what a cell keeps, takes in and shows.
+    """Long short-term memory over a sequence: gates control what a cell keeps, adds and outputs.
 
     The input is (steps, batch, input_size); (batch, steps, input_size) with ``batch_first``;
     (steps, input_size) without a batch; or a PackedSequence. ``hx`` is a pair of states, (layers *

@@ -51,7 +51,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew, uniform in plus or minus 1 / sqrt(hidden_size)."""
+        """Reinitialize all weights, uniform in plus or minus 1 / sqrt(hidden_size)."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)

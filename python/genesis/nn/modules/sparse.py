@@ -64,7 +64,7 @@ class _Table(Module):
             self.weight = Parameter(weight, not freeze)
 
     def reset_parameters(self) -> None:
-        """Draw the weight anew; the row ``padding_idx`` is zero."""
+        """Reinitialize the weight; the row ``padding_idx`` is zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with _C.no_grad():

@@ -47,7 +47,7 @@ def _causal_mask(size: int, dtype: _C.dtype | None = None, device: Any = None) -
 
 
 def _is_causal(mask: Tensor | None, said: bool | None) -> bool:
-    """Whether `mask` is the causal one: as said, or else by comparing."""
+    """Whether `mask` is the causal one: as declared, or else by comparison."""
     if said is not None:
         return said
     if mask is None or mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
@@ -395,7 +395,7 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: Any = None, dtype: _C.dtype | None = None
     ) -> Tensor:
-        """The causal mask: -inf where a key lies behind the query, else 0.
+        """The causal mask: -inf where a key is after the query, otherwise 0.
 
         >>> Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],

@@ -1,4 +1,4 @@
-"""The order in which the weights of convolutions lie in memory."""
+"""The memory format of the weights of convolutions."""
 
 from __future__ import annotations
 

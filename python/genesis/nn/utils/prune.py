@@ -58,7 +58,7 @@ def _without(mask: Tensor, elements: Tensor) -> Tensor:
 
 
 class BasePruningMethod:
-    """A rule that says what to prune. A subclass defines ``compute_mask`` and ``PRUNING_TYPE``:
+    """A pruning rule. A subclass defines ``compute_mask`` and ``PRUNING_TYPE``:
     "global", "unstructured" (single elements) or "structured" (slices along a dimension).
     """
 

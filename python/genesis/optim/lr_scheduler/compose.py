@@ -1,4 +1,4 @@
-"""Schedules made of others."""
+"""Composite schedules."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SequentialLR(_Composed):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # Each has made its first step when it was made; now only the first of them shall.
+        # Each made its first step when it was created; now only the first of them may.
         for group in optimizer.param_groups:
             set_rate(group, group["initial_lr"])
         _take_back_a_step(self)

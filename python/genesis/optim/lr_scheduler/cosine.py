@@ -117,7 +117,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self._get_lr_called_within_step = False
 
     def _find(self, epoch: float) -> None:
-        """The cycle that ``epoch`` lies in, and the place there."""
+        """The cycle that ``epoch`` is in, and the position there."""
         start, length = 0, self.T_0
         if self.T_mult == 1:
             start = int(epoch // length) * length

@@ -14,7 +14,7 @@ Factor = Callable[[int], float]
 
 
 class _Chainable(LRScheduler):
-    """A subclass says by how much the rate changes in this step, and what it is of the first."""
+    """A subclass defines the factor of this step, and the rate as a function of the initial one."""
 
     def _ratio(self) -> float:
         raise NotImplementedError(f"{type(self).__name__} does not define _ratio()")

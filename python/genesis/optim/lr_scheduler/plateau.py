@@ -13,7 +13,7 @@ from genesis.optim.optimizer import Optimizer
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies the rate by ``factor`` after more than ``patience`` steps without improvement.
 
-    ``step(metrics)`` is told a number, whose best value is the lowest (``mode="min"``) or the
+    ``step(metrics)`` takes a number, whose best value is the lowest (``mode="min"``) or the
     highest ("max"). It improves if it beats the best by ``threshold``, relatively ("rel") or
     absolutely ("abs"). After a reduction, ``cooldown`` steps are not counted. The rate does not
     go below ``min_lr``, nor change by less than ``eps``.

@@ -1,4 +1,4 @@
-"""Private and older names of PyTorch that packages ask for; seen as ``torch.*`` only."""
+"""Private and older names of PyTorch that packages use; visible as ``torch.*`` only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that packages import and ask about, and that raise when they are used."""
+"""Names that packages import and query, and that raise when they are used."""
 
 from __future__ import annotations
 

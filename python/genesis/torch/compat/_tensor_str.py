@@ -10,7 +10,7 @@ __all__ = ["PRINT_OPTS", "printoptions", "set_printoptions"]
 
 
 class _Options:
-    """The options as attributes, read when they are asked for."""
+    """The options as attributes, read on access."""
 
     def __getattr__(self, name: str) -> Any:
         options = get_printoptions()

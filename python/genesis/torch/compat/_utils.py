@@ -71,7 +71,7 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 
 
 class KeyErrorMessage(str):
-    """A message that a KeyError shows as it is."""
+    """A message that a KeyError shows without quotes."""
 
     __slots__ = ()
 

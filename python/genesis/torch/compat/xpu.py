@@ -1,4 +1,4 @@
-"""Functions of ``torch.xpu`` that ask about a device that is not there."""
+"""Functions of ``torch.xpu`` that query a device that does not exist."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def _tensorboardX(name: str) -> Any:
 
 
 def _array(value: Any) -> Any:
-    """Tensors as arrays of a dtype that NumPy has; other values as they are."""
+    """Tensors as arrays of a dtype that NumPy has; other values unchanged."""
     if not isinstance(value, Tensor):
         return value
     value = value.detach()
@@ -80,7 +80,7 @@ class SummaryWriter:
         return add
 
     def close(self) -> None:
-        """Write what is left and close the files."""
+        """Write the remaining data and close the files."""
         self._writer.close()
 
     def __enter__(self) -> SummaryWriter:

@@ -1,4 +1,4 @@
-"""Hooks for ``register_comm_hook``: the mean as it is, or in half the bytes."""
+"""Hooks for ``register_comm_hook``: the plain mean, or with half the bytes."""
 
 from __future__ import annotations
 

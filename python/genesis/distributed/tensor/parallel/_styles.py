@@ -45,7 +45,7 @@ def _output(mesh: DeviceMesh, x: Tensor, layout: Placement, local: bool) -> Any:
 
 
 def _input(x: Any, group: ProcessGroup, layout: Placement) -> tuple[Tensor, Placement]:
-    """The local tensor of an input and where it lies; a DTensor says so itself."""
+    """The local tensor of an input and its placement, which a DTensor provides itself."""
     if isinstance(x, DTensor):
         return x.to_local(), x.placements[0]
     return x, layout

@@ -93,7 +93,7 @@ Value = Node = ScriptMethod = ScriptModule = ScriptFunction = FunctionSchema = S
 
 
 class _NN:
-    """``torch._C._nn``: functions of ``nn`` that have no place of their own."""
+    """``torch._C._nn``: functions of ``nn`` without another module."""
 
     @staticmethod
     def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
@@ -178,7 +178,7 @@ def _get_default_device() -> str:
 
 
 def _get_accelerator(check: Any = None) -> Any:
-    """The accelerator of this machine: the CPU stands for none, as in PyTorch."""
+    """The accelerator of this machine: the CPU means none, as in PyTorch."""
     return _native.device("cpu")
 
 

@@ -6,4 +6,4 @@ __all__ = ["OptimizedModule"]
 
 
 class OptimizedModule(Module):
-    """What ``torch.compile`` makes of a module in PyTorch. Here it makes none."""
+    """The type that ``torch.compile`` returns for a module in PyTorch. Not used here."""

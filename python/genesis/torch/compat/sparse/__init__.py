@@ -1,4 +1,4 @@
-"""``torch.sparse.FloatTensor(indices, values, size)`` and its kin: the older constructors."""
+"""``torch.sparse.FloatTensor(indices, values, size)`` etc.: the older constructors."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class TorchDispatchMode:
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Whether a tensor is made of others by ``__tensor_flatten__``."""
+    """Whether a tensor is composed of others by ``__tensor_flatten__``."""
     return hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 

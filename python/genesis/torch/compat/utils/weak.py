@@ -10,7 +10,7 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(weakref.ref[Any]):
-    """A weak reference that is equal to others of the same object, whatever ``==`` says."""
+    """A weak reference that is equal to others of the same object, independently of ``==``."""
 
     __slots__ = ["_id"]
 
@@ -29,7 +29,7 @@ class WeakIdRef(weakref.ref[Any]):
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
-    """A dict whose keys are objects by identity; an entry goes with its key."""
+    """A dict whose keys are objects by identity; an entry is removed with its key."""
 
     def __init__(self, dict: Any = None, ref_type: type[WeakIdRef] = WeakIdRef) -> None:
         self.data: Any = {}

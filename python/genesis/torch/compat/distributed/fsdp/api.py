@@ -85,7 +85,7 @@ class StateDictConfig:
 
 @dataclass
 class FullStateDictConfig(StateDictConfig):
-    """Options of a whole state_dict."""
+    """Options of a full state_dict."""
 
     rank0_only: bool = False
 
@@ -110,7 +110,7 @@ class OptimStateDictConfig:
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Options of the whole state of an optimizer."""
+    """Options of the full state of an optimizer."""
 
     rank0_only: bool = False
 

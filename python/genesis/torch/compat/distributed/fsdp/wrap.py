@@ -54,7 +54,7 @@ def size_based_auto_wrap_policy(
     force_leaf_modules: Any = None,
     exclude_wrap_modules: Any = None,
 ) -> bool:
-    """Modules of at least so many parameters are units."""
+    """Modules with at least this many parameters are units."""
     from genesis import nn
 
     leaves = tuple(force_leaf_modules or {nn.MultiheadAttention})
@@ -87,7 +87,7 @@ class ModuleWrapPolicy(_Policy):
 
 
 class CustomPolicy(_Policy):
-    """A function says which modules are units."""
+    """A function selects the modules that are units."""
 
     def __init__(self, lambda_fn: Callable[[Module], Any]) -> None:
         self._lambda_fn = lambda_fn

@@ -16,5 +16,5 @@ context_parallel = absent_function(
 
 @contextlib.contextmanager
 def implicit_replication() -> Iterator[None]:
-    """A block in which plain tensors meet DTensors; they count as replicated everywhere here."""
+    """A block in which plain tensors and DTensors are combined; plain ones count as replicated."""
     yield

@@ -21,7 +21,7 @@ class LazyModuleMixin:
         )
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Give parameters the shapes that these inputs ask for."""
+        """Give parameters the shapes that these inputs require."""
         raise NotImplementedError(
             f"initialize_parameters is not implemented for {type(self).__name__}"
         )

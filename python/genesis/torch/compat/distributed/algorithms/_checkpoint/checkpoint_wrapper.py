@@ -104,7 +104,7 @@ def apply_activation_checkpointing(
     check_fn: Callable[[Module], bool] = lambda _: True,
     auto_wrap_policy: Callable[..., bool] | None = None,
 ) -> None:
-    """Wrap the parts of a model for which ``check_fn`` or the policy says so."""
+    """Wrap the parts of a model that ``check_fn`` or the policy selects."""
 
     def chosen(module: Module) -> bool:
         if auto_wrap_policy is None:
