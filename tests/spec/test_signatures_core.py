@@ -45,6 +45,11 @@ def test_bad_devices():
         genesis.device("cuda", "1")
 
 
+def _enter(device):
+    with genesis.device(device):
+        pass
+
+
 @pytest.mark.parametrize(
     "use",
     [
@@ -54,7 +59,7 @@ def test_bad_devices():
         lambda d: genesis.nn.Linear(2, 2).to(d),
         lambda d: genesis.nn.Linear(2, 2, device=d),
         lambda d: genesis.Generator(d),
-        lambda d: genesis.device(d).__enter__(),
+        _enter,
         lambda d: genesis.set_default_device(d),
     ],
 )
