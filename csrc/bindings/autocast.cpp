@@ -183,7 +183,7 @@ static const Family family([] {
              a.boolean(2, state.depth > 0 ? state.caching : caching_by_default), state.depth + 1, state.suspended};
     set_dispatch_bit(kAutocastBlock, true);
     return Object(before).release();
-  }>(kFunction | kTool, "Begins a block; returns what _autocast_exit() wants.");
+  }>(kFunction | kTool, "Begins a block; returns the argument for _autocast_exit().");
   def<"_autocast_exit(Any before) -> None", [](Args& a) -> PyObject* {
     int enabled, low, caching;
     if (!PyArg_ParseTuple(a[0], "iii", &enabled, &low, &caching)) throw_python();

@@ -97,7 +97,7 @@ PyObject* make_capsule(const Tensor& t, bool copied) {
   loan->storage = t->storage;
   Managed& m = loan->managed;
   std::memset(static_cast<void*>(&m), 0, sizeof(m));
-  capture::interrupt("the memory of a tensor is handed out");
+  capture::interrupt("the memory of a tensor is exposed");
   m.tensor = {t->data, {kCpu, 0}, t.dim(), dl_type(t.dtype()), loan->shape.data(), loan->strides.data(), 0};
   m.context = loan.get();
   m.deleter = give_back<Managed>;
@@ -205,7 +205,7 @@ Tensor from_dlpack(Args& a) {
     const auto* m = static_cast<Versioned*>(PyCapsule_GetPointer(capsule.get(), Versioned::name));
     if (m->major > 1)
       throw_buffer_error(
-          str("from_dlpack: the producer speaks DLPack ", m->major, ".", m->minor, "; genesis understands 1.x"));
+          str("from_dlpack: the producer uses DLPack ", m->major, ".", m->minor, "; genesis understands 1.x"));
     t = adopt<Versioned>(capsule.get(), !(m->flags & Versioned::kReadOnly));
   } else if (PyCapsule_IsValid(capsule.get(), Legacy::name)) {
     t = adopt<Legacy>(capsule.get(), true);
@@ -213,7 +213,7 @@ Tensor from_dlpack(Args& a) {
     const char* name = PyCapsule_CheckExact(capsule.get()) ? PyCapsule_GetName(capsule.get()) : nullptr;
     PyErr_Clear();
     fail("from_dlpack: ", name && std::strncmp(name, "used", 4) == 0
-                              ? "this capsule has been used already; ask for a new one"
+                              ? "this capsule has been used already; request a new one"
                               : "not a DLPack capsule");
   }
   return a.boolean(2, false) ? ops::clone(t) : t;

@@ -155,7 +155,7 @@ DType to_dtype(PyObject* o) {
   const Object text(PyObject_Repr(o));
   if (Py_TYPE(o) == DTypeType)
     throw_type_error(str(PyUnicode_AsUTF8(text.get()),
-                         ": Genesis knows this dtype by its name only and has no tensors of it; use a real dtype such "
+                         ": this dtype exists by name only and has no tensors; use a supported dtype such "
                          "as float32 or int64"));
   throw_type_error(
       str("not a dtype: ", PyUnicode_AsUTF8(text.get()), "; use e.g. genesis.float32, 'float32' or numpy.float32"));

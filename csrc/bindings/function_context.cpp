@@ -122,7 +122,7 @@ constexpr PyGetSetDef free_property() {
 
 PyGetSetDef getset[] = {
     {"saved_tensors", saved_tensors, nullptr, "What save_for_backward kept, checked for changes in place.", nullptr},
-    {"needs_input_grad", needs_input_grad, nullptr, "For each argument of forward, whether its gradient is wanted.",
+    {"needs_input_grad", needs_input_grad, nullptr, "For each argument of forward, whether its gradient is needed.",
      nullptr},
     {"materialize_grads", [](PyObject* o, void*) { return PyBool_FromLong(node_of_context(o).materialize); },
      set_materialize, "Whether gradients that did not arrive are zeros rather than None.", nullptr},
@@ -158,8 +158,7 @@ const Family family([] {
       {Py_tp_getset, getset},
       {Py_tp_methods, methods},
       {Py_tp_members, members},
-      {Py_tp_doc,
-       const_cast<char*>("What forward tells backward; the node of the graph that stands for one call of a Function.")},
+      {Py_tp_doc, const_cast<char*>("Passes data from forward to backward; the graph node of one call of a Function.")},
       {0, nullptr}};
   static PyType_Spec context_spec{"genesis.autograd.Context", sizeof(PyContext), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, context_slots};

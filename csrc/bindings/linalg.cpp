@@ -121,7 +121,7 @@ static void decomposing() {
   def<"linalg_householder_product(Tensor A, Tensor tau, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::linalg_householder_product("linalg.householder_product", a.tensor(0), a.tensor(1)); }>(
       kFunction,
-      "The first columns of a product of reflections I - tau v v.T, whose vectors lie below the diagonal of A.",
+      "The first columns of a product of reflections I - tau v v.T, whose vectors are below the diagonal of A.",
       {.autocast = Cast::AsIs});
   def<"orgqr(Tensor input, Tensor input2, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::linalg_householder_product("orgqr", a.tensor(0), a.tensor(1));
@@ -191,7 +191,7 @@ static void factoring() {
       "Tensor",
       [](Args& a) { return ops::linalg_lu_solve(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3), a.boolean(4)); }>(
       kFunction,
-      "X with A @ X = B (X @ A = B if not left; A.T in place of A if adjoint) from what lu_factor() makes of A.",
+      "X with A @ X = B (X @ A = B if not left; A.T instead of A if adjoint), from the result of lu_factor() for A.",
       {.autocast = Cast::AsIs});
   def<"lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True, *, Tensor[]? "
       "out=None) -> (Tensor P, Tensor L, Tensor U)",
@@ -199,7 +199,7 @@ static void factoring() {
         static PyTypeObject* const type = return_type("lu_unpack", {"P", "L", "U"});
         const ops::LU y = ops::lu_unpack(a.tensor(0), a.tensor(1), a.boolean(2), a.boolean(3));
         return named(type, {y.p, y.l, y.u});
-      }>(kFunction, "P, L and U of what linalg.lu_factor() returns; empty where they are not asked for.",
+      }>(kFunction, "P, L and U from the result of linalg.lu_factor(); empty if not requested.",
          {.autocast = Cast::AsIs});
 }
 

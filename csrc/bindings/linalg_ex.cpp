@@ -59,7 +59,7 @@ static void with_info() {
          "linalg.ldl_factor() that does not raise: info is 0, or where the first zero of D's diagonal is, from 1.");
   def<"linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::linalg_ldl_solve(a.tensor(0), a.tensor(1), a.tensor(2), a.boolean(3)); }>(
-      kFunction, "X with A @ X = B, from the factors that linalg.ldl_factor() makes of A. The gradient is that of B.");
+      kFunction, "X with A @ X = B, from the factors of A that linalg.ldl_factor() returns. Only B has a gradient.");
 }
 
 static void products() {
@@ -106,10 +106,10 @@ static void older_names() {
   }>(kBoth, "The same as linalg.cholesky().");
   def<"cholesky_solve(Tensor B, Tensor L, bool upper=False, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::cholesky_solve(a.tensor(0), a.tensor(1), a.boolean(2));
-  }>(kBoth, "X with A @ X = B, where L is the factor that linalg.cholesky() makes of A.");
+  }>(kBoth, "X with A @ X = B, where L is the Cholesky factor of A.");
   def<"cholesky_inverse(Tensor L, bool upper=False, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::cholesky_inverse(a.tensor(0), a.boolean(1));
-  }>(kBoth, "The inverse of A, where L is the factor that linalg.cholesky() makes of A.");
+  }>(kBoth, "The inverse of A, where L is the Cholesky factor of A.");
   def<"qr(Tensor input, bool some=True, *, Tensor[]? out=None) -> (Tensor Q, Tensor R)", [](Args& a) {
     static PyTypeObject* const type = return_type("qr", {"Q", "R"});
     const ops::QR y = ops::linalg_qr(a.tensor(0), a.boolean(1) ? ops::QrMode::Reduced : ops::QrMode::Complete);

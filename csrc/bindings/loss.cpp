@@ -27,7 +27,7 @@ struct Pair {
     const Dims shape = broadcast_shapes(op, x.shape(), y.shape());
     const std::string text =
         str(op, ": target is ", y.shape(), " and input is ", x.shape(), ", so both are broadcast to ", shape,
-            ", which is hardly ever meant; give them the same shape");
+            ", which is usually a mistake; give them the same shape");
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw_python();
     x = ops::expand(x, shape);
     y = ops::expand(y, shape);

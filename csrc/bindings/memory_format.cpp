@@ -28,11 +28,10 @@ ops::MemoryFormat memory_format(const Args& a, int i, ops::MemoryFormat absent) 
 
 void init_memory_format(PyObject* module) {
   static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
-  static PyType_Slot slots[] = {
-      {Py_tp_repr, reinterpret_cast<void*>(repr)},
-      {Py_tp_methods, methods},
-      {Py_tp_doc, const_cast<char*>("The order in which the elements of images lie in memory.")},
-      {0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
+                                {Py_tp_methods, methods},
+                                {Py_tp_doc, const_cast<char*>("The order of the elements of images in memory.")},
+                                {0, nullptr}};
   static PyType_Spec spec{"genesis.memory_format", sizeof(PyMemoryFormat), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   Type = reinterpret_cast<PyTypeObject*>(Object(PyType_FromSpec(&spec)).release());

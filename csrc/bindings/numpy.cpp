@@ -225,7 +225,7 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
       held->geometry[d] = t.size(d);
       held->geometry[n + d] = t.stride(d) * item;
     }
-    capture::interrupt("the memory of a tensor is handed out");
+    capture::interrupt("the memory of a tensor is exposed");
     view->buf = t->data;
     view->len = t.numel() * item;
     view->itemsize = item;
@@ -242,7 +242,7 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
     if ((c_only && !t.contiguous()) || (f_only && !PyBuffer_IsContiguous(view, 'F')) ||
         (any && !PyBuffer_IsContiguous(view, 'A'))) {
       ::operator delete(held);
-      throw_buffer_error("the tensor does not have the order of elements that was asked for; use contiguous()");
+      throw_buffer_error("the tensor does not have the requested order of elements; use contiguous()");
     }
     held->storage = t->storage;
     held->storage->retain();
@@ -300,7 +300,7 @@ static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
   def<"__array__(Tensor input, DType? dtype=None, bool? copy=None) -> ndarray", as_array>(kMethod);
   def<"from_numpy(Any array, Any device=None, DType? dtype=None, bool requires_grad=False) -> Tensor", from_numpy>(
       kFunction | kTool,
-      "A tensor that shares the memory of a NumPy array, unless another dtype is asked for. Lists and numbers are "
+      "A tensor that shares the memory of a NumPy array, unless another dtype is requested. Lists and numbers are "
       "copied.");
   def<"frombuffer(Any buffer, *, DType dtype, int count=-1, int offset=0, bool requires_grad=False) -> Tensor",
       [](Args& a) {
@@ -314,7 +314,7 @@ static const Family family({.kind = Kind::Create, .page = "creation"}, [] {
         require(offset >= 0 && room >= 0, "frombuffer: offset ", offset, " is outside a buffer of ", memory.numel(),
                 " bytes");
         require(count >= -1 && (count >= 0 || room % item == 0), "frombuffer: ", room,
-                " bytes are not a whole number of ", dtype, " elements");
+                " bytes are not a multiple of the size of ", dtype, " elements");
         const int64_t n = count >= 0 ? count : room / item;
         require(n <= room / item, "frombuffer: ", n, " elements of ", dtype, " need more than the ", room,
                 " bytes of the buffer");

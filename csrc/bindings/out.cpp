@@ -89,7 +89,7 @@ PyObject* Args::deliver(PyObject* computed) {
   }
   const Py_ssize_t n = PyTuple_Check(computed) ? PyTuple_GET_SIZE(computed) : 0;
   if (n == 0)
-    throw_type_error(str(sig_.name, "(): out= goes with results that are tensors, got ", Py_TYPE(computed)->tp_name));
+    throw_type_error(str(sig_.name, "(): out= requires results that are tensors, got ", Py_TYPE(computed)->tp_name));
   if (!is_list(out) || PySequence_Fast_GET_SIZE(out) != n) fail(sig_.out, str("a tuple of ", n, " tensors").c_str());
   const bool plain = PyTuple_CheckExact(computed);
   for (Py_ssize_t k = 0; k < n; ++k) check(sig_, PySequence_Fast_GET_ITEM(out, k), PyTuple_GET_ITEM(computed, k));

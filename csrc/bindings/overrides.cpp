@@ -282,7 +282,7 @@ static const Family family([] {
     if (class_overrides_on())
       for (PyObject* o : elements(list.get())) found.add(o);
     return ask_all(a[0], found, a[2], a[3]);
-  }>(kFunction | kTool, "A call of `function` handed to modes and to the classes of the relevant arguments.");
+  }>(kFunction | kTool, "Passes a call of `function` to modes and to the classes of the relevant arguments.");
   def<"_overloaded(Any relevant) -> list", [](Args& a) {
     Overloaded found;
     const Object list(PySequence_Fast(a[0], "expected a sequence")), result(PyList_New(0));
@@ -290,7 +290,7 @@ static const Family family([] {
     for (PyObject* o : found.list())
       if (PyList_Append(result.get(), o) < 0) throw_python();
     return Object(result);
-  }>(kFunction | kTool, "One object of each class that overrides, in the order in which they are asked.");
+  }>(kFunction | kTool, "One object of each class that overrides, in the order in which they are called.");
   def<"_set_overrides_off(bool classes, bool all) -> (bool, bool)", [](Args& a) {
     PyObject* before = PyTuple_Pack(2, state.classes_off ? Py_True : Py_False, state.all_off ? Py_True : Py_False);
     state.classes_off = a.boolean(0);

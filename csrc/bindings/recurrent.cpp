@@ -17,8 +17,7 @@ static const Family family({.kind = Kind::Recurrent, .autocast = Cast::Low, .pag
             {a.tensor(5), a.tensor(6), a.optional_tensor(7), a.optional_tensor(8), a.optional_tensor(9)},
             a.boolean(10));
         return std::vector<Tensor>{y.out, y.h, y.c};
-      }>(kFunction,
-         "One layer of an RNN, LSTM or GRU in one direction over a whole sequence: its output and last states.");
+      }>(kFunction, "One layer of an RNN, LSTM or GRU in one direction over a sequence: its output and last states.");
 });
 
 }  // namespace genesis::py

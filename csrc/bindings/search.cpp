@@ -39,7 +39,7 @@ static const Family family({.kind = Kind::Sort, .page = "comparison"}, [] {
       {.kind = Kind::Reduction, .page = "reduction"});
   def<"histc(Tensor input, int bins=100, float min=0, float max=0, *, Tensor? out=None) -> Tensor",
       [](Args& a) { return ops::histc(a.tensor(0), a.integer(1), a.number(2), a.number(3)); }>(
-      kBoth, "How many elements lie in each of `bins` equal parts of [min, max], or of the range of input.",
+      kBoth, "The number of elements in each of `bins` equal parts of [min, max], or of the range of input.",
       {.kind = Kind::Reduction, .flops = Flops::Output, .page = "reduction"});
 });
 

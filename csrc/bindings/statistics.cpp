@@ -120,7 +120,8 @@ static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
       {.autocast = Cast::Wide, .takes = Takes::Complex});
   def<"histogram(Tensor input, Tensor|int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False, "
       "Tensor[]? out=None) -> (Tensor hist, Tensor bin_edges)",
-      histogram>(kBoth, "How many elements lie in each bin, and the edges of the bins; bins is a number or the edges.");
+      histogram>(kBoth,
+                 "The number of elements in each bin, and the edges of the bins; bins is a number or the edges.");
   def<"dist(Tensor input, Tensor other, float p=2.0) -> Tensor", [](Args& a) {
     return ops::dist(a.tensor(0), a.tensor(1), a.number(2));
   }>(kBoth, "The p-norm of input - other.", {.autocast = Cast::Wide, .takes = Takes::Complex, .page = "matrix"});

@@ -7,7 +7,7 @@ namespace genesis::py {
 // A tensor over an entire storage, whose size must be a multiple of the element size.
 static Tensor on_storage(Storage* storage, DType dtype) {
   const auto item = static_cast<size_t>(itemsize(dtype));
-  require(storage->nbytes % item == 0, "storage: ", storage->nbytes, " bytes are no whole number of ", dtype,
+  require(storage->nbytes % item == 0, "storage: ", storage->nbytes, " bytes are not a multiple of the size of ", dtype,
           " elements");
   TensorImpl* impl = TensorImpl::create(storage, storage->data, dtype);
   impl->shape = {static_cast<int64_t>(storage->nbytes / item)};
@@ -19,7 +19,7 @@ static Tensor on_storage(Storage* storage, DType dtype) {
 static const Family family([] {
   def<"_whole_storage(Tensor input, DType dtype) -> Tensor", [](Args& a) {
     return on_storage(a.tensor(0)->storage, a.dtype(1));
-  }>(kFunction | kTool, "The whole memory that a tensor is a part of, as a flat tensor of a dtype.");
+  }>(kFunction | kTool, "The entire storage of a tensor, as a flat tensor of a dtype.");
   def<"_storage_ptr(Tensor input) -> int", [](Args& a) {
     const Storage* storage = a.tensor(0)->storage;
     return storage->meta ? int64_t{0} : static_cast<int64_t>(reinterpret_cast<intptr_t>(storage->data));

@@ -99,12 +99,12 @@ static const Family family({.kind = Kind::Move, .page = "settings"}, [] {
   def<"storage_offset(Tensor input) -> int", [](Args& a) { return a.tensor(0).offset(); }>(
       kMethod | kTool, "Where the tensor begins in its memory, in elements.");
   def<"data_ptr(Tensor input) -> int", [](Args& a) {
-    capture::interrupt("the memory of a tensor is handed out");
+    capture::interrupt("the memory of a tensor is exposed");
     return a.tensor(0).meta() ? int64_t{0} : static_cast<int64_t>(reinterpret_cast<intptr_t>(a.tensor(0)->data));
   }>(kMethod | kTool, "The address of the first element.");
   def<"is_contiguous(Tensor input, MemoryFormat? memory_format=None) -> bool", [](Args& a) {
     return ops::has_format(a.tensor(0), memory_format(a, 1, ops::MemoryFormat::Contiguous));
-  }>(kMethod | kTool, "Whether the elements lie one after another in memory.");
+  }>(kMethod | kTool, "Whether the elements are contiguous in memory.");
   def<"is_floating_point(Tensor input) -> bool", [](Args& a) { return is_floating(a.tensor(0).dtype()); }>(
       kBoth | kTool, "Whether the dtype is floating.");
   def<"is_complex(Tensor input) -> bool", [](Args& a) { return is_complex(a.tensor(0).dtype()); }>(

@@ -174,7 +174,7 @@ static const Family family({.kind = Kind::Pointwise, .page = "pointwise"}, [] {
   special<"erfcx", ops::special_erfcx>("exp(x**2) * erfc(x), which neither overflows nor vanishes for large x.");
   special<"ndtr", ops::special_ndtr>("The probability that a normal number is below x.");
   special<"log_ndtr", ops::special_log_ndtr>("log(ndtr(x)), exact for x far below 0.");
-  special<"ndtri", ops::special_ndtri>("The inverse of ndtr: below which number lies this part of the normal numbers.");
+  special<"ndtri", ops::special_ndtri>("The inverse of ndtr: the quantile function of the normal distribution.");
   special<"entr", ops::special_entr>("-x * log(x), 0 at 0 and -inf below.");
   special_pair<"xlog1py", ops::special_xlog1py>("input * log(1 + other), and 0 where input is 0.");
   special_pair<"zeta", ops::special_zeta>("Hurwitz's zeta function, the sum of (other + k)**-input over k = 0, 1, ...");

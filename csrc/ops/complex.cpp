@@ -114,8 +114,8 @@ static Tensor pairs_as_complex(const Tensor& x, bool view) {
     strides[d] /= 2;
   }
   require(even || x.numel() == 0,
-          "view_as_complex: pairs must lie next to each other in memory, at even places, but the strides are ",
-          x.strides(), " and the offset is ", x.offset(), "; use contiguous()");
+          "view_as_complex: pairs must be adjacent in memory, at even offsets, but the strides are ", x.strides(),
+          " and the offset is ", x.offset(), "; use contiguous()");
   Tensor y = reinterpret(x, complex_type(x.dtype()), shape, strides);
   if (view) link_view(y, x);
   return record("view_as_complex", std::move(y), inputs(x), save(),

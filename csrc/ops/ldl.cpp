@@ -53,7 +53,7 @@ Tensor linalg_ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b,
     const Tensor own_swaps = contiguous(pivots);
     for (int64_t i = 0; !on_meta && i < own_swaps.numel(); ++i) {
       const int64_t row = std::abs(int64_t{own_swaps.data<int32_t>()[i]});
-      require(row >= 1 && row <= n, op, ": pivots must lie in 1..", n, " or -", n, "..-1, got ",
+      require(row >= 1 && row <= n, op, ": pivots must be in 1..", n, " or -", n, "..-1, got ",
               own_swaps.data<int32_t>()[i], "; take those of linalg.ldl_factor()");
     }
     kernels::ldl_solve(expand(ld, with_sizes(batch, {n, n})).view(), swaps.view(),

@@ -31,7 +31,7 @@ Tensor row_order(const char* op, const Tensor& pivots, int64_t rows, bool invers
     std::iota(from.begin(), from.end(), 0);
     for (int64_t i = 0; i < k; ++i) {
       const int64_t other = swaps.data<int32_t>()[b * k + i];
-      require(other >= 1 && other <= rows, op, ": pivots must lie in 1..", rows, ", got ", other,
+      require(other >= 1 && other <= rows, op, ": pivots must be in 1..", rows, ", got ", other,
               "; take those of linalg.lu_factor()");
       std::swap(from[static_cast<size_t>(i)], from[static_cast<size_t>(other - 1)]);
     }

@@ -187,7 +187,7 @@ Tensor binomial(const Tensor& count, const Tensor& prob, Generator& g) {
   const Tensor n = parameters(expand(count, shape)), p = parameters(expand(prob, shape));
   require_each(
       n, [](double v) { return v >= 0 && std::isfinite(v) && v == std::floor(v); },
-      "binomial: every count must be a whole number and not negative, got ");
+      "binomial: every count must be a nonnegative integer, got ");
   require_each(p, [](double v) { return v >= 0 && v <= 1; }, "binomial: every prob must be between 0 and 1, got ");
   Tensor y = empty(shape, count.dtype());
   kernels::binomial(y.view(), n.view(), p.view(), {g.seed, g.reserve(static_cast<uint64_t>(y.numel()))});

@@ -86,7 +86,7 @@ Tensor quantile(const char* op, const Tensor& x, const Tensor& probability, std:
   if (!on_meta) {
     const WithGradMode off(false);
     const Tensor inside = all(logical_and(ge(q, 0), le(q, 1)), {}, false);
-    require(*inside.data<bool>(), op, ": every q must lie in [0, 1]");
+    require(*inside.data<bool>(), op, ": every q must be in [0, 1]");
   }
   const int d = dim ? wrap_dim(op, *dim, x.dim()) : 0;
   const Tensor lines = dim ? movedim(x, {d}, {-1}) : reshape(x, {-1});

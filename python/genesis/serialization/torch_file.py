@@ -106,7 +106,7 @@ def _rebuild_tensor_v3(
         name = dtype.text if isinstance(dtype, Name) else _shown(dtype)
         wrong(f"a tensor has dtype {name}, which has no counterpart; convert it before saving")
     if storage.numel() * storage.dtype.itemsize % dtype.itemsize:
-        wrong(f"{storage.numel()} bytes are no whole number of {dtype} elements")
+        wrong(f"{storage.numel()} bytes are not a multiple of the size of {dtype} elements")
     return _rebuild_tensor(storage.view(dtype=dtype), offset, size, stride, requires_grad)
 
 

@@ -140,7 +140,7 @@ OPS: list[Op] = [
        raises=[((_MATRIX, _PIVOTS, np.ones(2)), {}, ValueError, "B must have at least 2 dimensions"),
                ((_MATRIX, np.ones(3, np.int32), _MATRIX), {}, ValueError, r"pivots must have shape \(2,\)"),
                ((_MATRIX, np.ones(2, np.int64), _MATRIX), {}, TypeError, "pivots must be int32"),
-               ((_MATRIX, _PIVOTS + 7, _MATRIX), {}, ValueError, "pivots must lie in 1..2"),
+               ((_MATRIX, _PIVOTS + 7, _MATRIX), {}, ValueError, "pivots must be in 1..2"),
                ((_MATRIX, _PIVOTS, np.ones((3, 1))), {}, ValueError, "do not fit")]),
     Op("lu_unpack", _unpacked, **_WIDE,
        samples=lambda rng: [Sample(*_factors_of(rng, *s)) for s in ((3, 3), (2, 4, 2), (2, 2, 3))],
