@@ -1,4 +1,4 @@
-"""The table of docs/internals/platforms.md: where Genesis was built and tested, and what came out.
+"""The table of docs/internals/platforms.md: where Genesis was built and tested, with the results.
 
 tools/pythons and tools/arm call it with --record; nobody writes rows by hand.
 """

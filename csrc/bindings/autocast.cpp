@@ -1,7 +1,6 @@
 #include "bindings/autocast.h"
 
 #include <unordered_map>
-#include <utility>
 
 #include "autograd/meta.h"
 #include "bindings/module.h"
@@ -107,21 +106,46 @@ DType low_dtype(Args& a, int i) {
 bool autocast_on() { return dispatch_bit(kAutocast) && on(); }
 bool autocast_by_flag() { return dispatch_bit(kAutocastFlag) && state.depth == 0 && on(); }
 
-#if PY_VERSION_HEX < 0x030C0000
-void read_autocast_flag() {
-  AutocastFlag& f = autocast_flag;
-  PyObject* value = Py_XNewRef(PyDict_GetItemWithError(f.dict, f.name));
-  Py_XDECREF(std::exchange(f.value, value));
-  set_flag(value);
-}
-static void watch_flag(PyObject* dict) { autocast_flag = {.dict = Py_NewRef(dict), .name = flag_name()}; }
-#else
-static void watch_flag(PyObject* dict) {
+// genesis.enable_autocast is a variable of the module `package`; these report its assignments to set_flag().
+#if PY_VERSION_HEX >= 0x030C0000
+static void watch_flag(PyObject* package) {
   const int watcher = PyDict_AddWatcher([](PyDict_WatchEvent, PyObject*, PyObject* key, PyObject* value) {
     if (key && PyUnicode_Check(key) && PyUnicode_Compare(key, flag_name()) == 0) set_flag(value);
     return 0;
   });
-  if (watcher < 0 || PyDict_Watch(watcher, dict) < 0) throw_python();
+  if (watcher < 0 || PyDict_Watch(watcher, PyModule_GetDict(package)) < 0) throw_python();
+}
+#else
+// Before Python 3.12, dicts cannot be watched: the module gets a class of its own. The interpreter reads attributes of
+// plain modules faster than those of a subclass, so the class looks into the dict first.
+static PyObject* package_getattr(PyObject* package, PyObject* name) {
+  PyObject* found = PyDict_GetItemWithError(PyModule_GetDict(package), name);
+  if (found) return Py_NewRef(found);
+  return PyErr_Occurred() ? nullptr : PyModule_Type.tp_getattro(package, name);
+}
+static int package_setattr(PyObject* package, PyObject* name, PyObject* value) {
+  if (PyObject_GenericSetAttr(package, name, value) < 0) return -1;
+  if (PyUnicode_Compare(name, flag_name()) == 0) set_flag(value);
+  return 0;
+}
+// Pickled by name. Tools such as cloudpickle do the same for plain modules only.
+static PyObject* package_reduce(PyObject* package, PyObject*) {
+  return guarded([&] {
+    const Object importlib(PyImport_ImportModule("importlib")), name(PyModule_GetNameObject(package));
+    const Object import(PyObject_GetAttrString(importlib.get(), "import_module"));
+    return Py_BuildValue("O(O)", import.get(), name.get());
+  });
+}
+static void watch_flag(PyObject* package) {
+  static PyMethodDef methods[] = {{"__reduce__", package_reduce, METH_NOARGS, nullptr}, {}};
+  static PyType_Slot slots[] = {{Py_tp_getattro, reinterpret_cast<void*>(package_getattr)},
+                                {Py_tp_setattro, reinterpret_cast<void*>(package_setattr)},
+                                {Py_tp_methods, methods},
+                                {0, nullptr}};
+  static PyType_Spec spec{"genesis._C._Package", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  const Object bases(PyTuple_Pack(1, &PyModule_Type));
+  const Object type(PyType_FromSpecWithBases(&spec, bases.get()));
+  if (PyObject_SetAttrString(package, "__class__", type.get()) < 0) throw_python();
 }
 #endif
 
@@ -172,11 +196,11 @@ WithoutAutocast::~WithoutAutocast() {
 }
 
 static const Family family([] {
-  def<"_watch_autocast_flag(Any variables) -> None", [](Args& a) -> PyObject* {
-    if (!PyDict_Check(a[0])) a.fail(0, "a dict");
+  def<"_watch_autocast_flag(Any package) -> None", [](Args& a) -> PyObject* {
+    if (!PyModule_Check(a[0])) a.fail(0, "a module");
     watch_flag(a[0]);
     Py_RETURN_NONE;
-  }>(kFunction | kTool, "Where `enable_autocast` is a variable: a dict that lives as long as the process.");
+  }>(kFunction | kTool, "Makes assignments of `enable_autocast` in a module switch autocast on and off.");
   def<"_autocast_enter(bool enabled, DType? dtype=None, bool? cache_enabled=None) -> tuple", [](Args& a) -> PyObject* {
     const Object before(Py_BuildValue("(iii)", state.enabled, static_cast<int>(state.low), state.caching));
     state = {a.boolean(0), a.has(1) ? low_dtype(a, 1) : low_by_default,

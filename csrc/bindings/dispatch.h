@@ -30,24 +30,7 @@ uint32_t read_dispatch_word();
 void set_dispatch_bit(DispatchBit bit, bool on);             // for this thread
 void set_dispatch_bit_everywhere(DispatchBit bit, bool on);  // for all threads
 
-#if PY_VERSION_HEX < 0x030C0000
-// genesis.enable_autocast is a variable of a module. Python 3.12 and later notify us when the module's dict changes
-// (PyDict_Watch); for earlier versions, each call compares the value.
-struct AutocastFlag {
-  PyObject *dict = nullptr, *name = nullptr;
-  PyObject* value = nullptr;  // the last one seen, owned
-};
-inline AutocastFlag autocast_flag;
-void read_autocast_flag();
-inline bool anything_on() {
-  const AutocastFlag& f = autocast_flag;
-  if (f.dict && PyDict_GetItemWithError(f.dict, f.name) != f.value) [[unlikely]]
-    read_autocast_flag();
-  return dispatch_word != 0;
-}
-#else
 inline bool anything_on() { return dispatch_word != 0; }
-#endif
 // Whether a bit is set; for calls that are not operators.
 inline bool dispatch_bit(uint32_t bits) { return anything_on() && (read_dispatch_word() & bits); }
 constexpr uint32_t kAutocast = kAutocastBlock | kAutocastFlag;

@@ -379,7 +379,7 @@ newaxis = None  # x[newaxis] adds a dimension
 
 # Assignable: True casts as in an autocast block, in all threads, wherever no block says otherwise.
 enable_autocast = False
-_C._watch_autocast_flag(globals())
+_C._watch_autocast_flag(importlib.import_module(__name__))
 
 # PyTorch's other names of dtypes. They shadow builtins from here on, so they come last.
 half, float, double = float16, float32, float64

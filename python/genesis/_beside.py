@@ -14,8 +14,10 @@ from typing import Any
 
 
 class _RefusingOnce(ModuleType):
+    before: type[ModuleType] = ModuleType
+
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, "__class__", ModuleType)
+        object.__setattr__(self, "__class__", _RefusingOnce.before)
         if not (isinstance(value, ModuleType) and value.__name__ == f"genesis.{name}"):
             setattr(self, name, value)
 
@@ -30,7 +32,10 @@ class _Loader:
         module.__doc__ = contents.__doc__
         module.__dict__.update({key: getattr(contents, key) for key in contents.__all__})
         module.__dict__["__all__"] = contents.__all__
-        sys.modules["genesis"].__class__ = _RefusingOnce
+        package = sys.modules["genesis"]
+        if type(package) is not _RefusingOnce:
+            _RefusingOnce.before = type(package)
+        package.__class__ = _RefusingOnce
 
 
 def spec(name: str) -> ModuleSpec:
