@@ -81,7 +81,7 @@ def rows_of(sizes: tuple[int, int, int], kind: str, backward: bool) -> Make:
 def along(sizes: tuple[int, int], dim: int, kind: str, backward: bool) -> Make:
     arrays = [RNG.standard_normal(sizes, dtype="float32") for _ in range(2)]
     chosen = RNG.integers(0, sizes[dim], sizes)
-    # Plain scatter writes each place once: which of two writes wins is nobody's promise.
+    # Plain scatter writes each element once: which of two writes wins is not specified.
     unique = np.argsort(RNG.random(sizes), axis=dim)
 
     def make(lib: Any) -> compare.Run:

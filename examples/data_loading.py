@@ -23,7 +23,7 @@ Batch = tuple[Tensor, Tensor, Tensor]
 
 
 class Waves(Dataset[Sample]):
-    """Recording i, made when it is asked for: the same each time, whoever asks."""
+    """Recording i, generated on demand and the same for every access."""
 
     def __init__(self, n: int) -> None:
         self.n = n

@@ -1,6 +1,6 @@
 """The table of docs/internals/platforms.md: where Genesis was built and tested, with the results.
 
-tools/pythons and tools/arm call it with --record; nobody writes rows by hand.
+tools/pythons and tools/arm call it with --record; rows are not written by hand.
 """
 
 from __future__ import annotations
