@@ -1,8 +1,10 @@
 """Blocks of mixed precision: what is cast, what is cached, what gradients are like."""
 
+import pickle
 import subprocess
 import sys
 import threading
+import types
 
 import genesis
 import numpy as np
@@ -336,6 +338,18 @@ def test_the_flag_is_seen_as_a_truth_value(x):
         genesis.enable_autocast = value
         assert (x @ x.T).dtype == dtype
     genesis.enable_autocast = False
+
+
+def test_the_package_remains_an_ordinary_module():
+    assert isinstance(genesis, types.ModuleType)
+    if type(genesis) is not types.ModuleType:  # cloudpickle has its own way for plain modules
+        assert pickle.loads(pickle.dumps(genesis)) is genesis
+    with pytest.raises(AttributeError, match="no_such_name"):
+        genesis.no_such_name
+    genesis.another_name = 1
+    assert vars(genesis)["another_name"] == 1
+    del genesis.another_name
+    assert not hasattr(genesis, "another_name")
 
 
 def test_the_flag_gives_functions_float32(x, flag):
