@@ -93,29 +93,10 @@ static bool has_only_meaning(const Signature& sig, PyObject* key, PyObject* valu
   return false;
 }
 
-Args::Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
-    : op_(op), sig_(op.sig) {
-  const Signature& sig = op.sig;
-  int at = 0;
-  if (self) {
-    slot_[at++] = self;
-    overridden_ = type_overrides(Py_TYPE(self));
-  }
-  const int fixed = sig.variadic >= 0 ? sig.variadic : sig.positional;
-  Py_ssize_t i = 0;
-  for (; i < nargs && at < fixed; ++i, ++at) {
-    slot_[at] = args[i];
-    look_for_overrides(sig.param(at), args[i]);
-  }
-  if (i < nargs) take_rest(self, args, nargs, i);
-  if (kwnames) take_keywords(args, nargs, kwnames);
-  if (at < sig.checked) [[unlikely]]
-    check_all();
-}
-
 // Takes the positional arguments from args[i] on, which exceed the positional parameters: they belong to the variadic
 // parameter, or all arguments are in PyTorch's old order.
-void Args::take_rest(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py_ssize_t i) {
+[[gnu::always_inline]] inline void Args::take_rest(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+                                                   Py_ssize_t i) {
   if (sig_.variadic >= 0) {
     rest_ = args + i;
     num_rest_ = nargs - i;
@@ -135,7 +116,7 @@ void Args::take_rest(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
   }
 }
 
-void Args::take_keywords(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+[[gnu::always_inline]] inline void Args::take_keywords(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
   for (Py_ssize_t k = 0; k < n; ++k) {
     PyObject* key = PyTuple_GET_ITEM(kwnames, k);
@@ -157,7 +138,7 @@ void Args::take_keywords(PyObject* const* args, Py_ssize_t nargs, PyObject* kwna
 }
 
 // Raises if a required argument is missing, and looks for overrides in sequences of tensors.
-void Args::check_all() {
+inline void Args::check_all() {
   for (size_t p = 0; p < sig_.params.size(); ++p) {
     const Param& param = sig_.params[p];
     if (param.required && !slot_[p])
@@ -169,6 +150,26 @@ void Args::check_all() {
     if (param.variadic)
       for (PyObject* o : rest()) look_for_overrides(param, o);
   }
+}
+
+Args::Args(const Operator& op, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+    : op_(op), sig_(op.sig) {
+  const Signature& sig = op.sig;
+  int at = 0;
+  if (self) {
+    slot_[at++] = self;
+    overridden_ = type_overrides(Py_TYPE(self));
+  }
+  const int fixed = sig.variadic >= 0 ? sig.variadic : sig.positional;
+  Py_ssize_t i = 0;
+  for (; i < nargs && at < fixed; ++i, ++at) {
+    slot_[at] = args[i];
+    look_for_overrides(sig.param(at), args[i]);
+  }
+  if (i < nargs) take_rest(self, args, nargs, i);
+  if (kwnames) take_keywords(args, nargs, kwnames);
+  if (at < sig.checked) [[unlikely]]
+    check_all();
 }
 
 void Args::autocast() { autocast_arguments(op_, slot_, converted_); }
