@@ -32,14 +32,16 @@ using One = Tensor (*)(const Tensor&);
 using Dim = ops::WithIndices (*)(const Tensor&, int64_t, bool);
 
 static const Family family({.kind = Kind::Reduction, .page = "reduction"}, [] {
-  def<"max(Tensor input, Tensor|int[]? dim=None, bool keepdim=False, *, Operand? other=None, Tensor|Tensor[]? out=None) "
+  def<"max(Tensor input, Tensor|int[]? dim=None, bool keepdim=False, *, Operand? other=None, Tensor|Tensor[]? "
+      "out=None) "
       "-> "
       "Tensor|(Tensor values, Tensor indices)",
       [](Args& a) {
         static PyTypeObject* const type = return_type("max", {"values", "indices"});
         return extreme<static_cast<One>(ops::max), static_cast<Dim>(ops::max), ops::amax, ops::maximum>(a, type);
       }>(kBoth, "The largest element; with `dim`, (values, indices); with `axis`, values; max(x, y) is maximum(x, y).");
-  def<"min(Tensor input, Tensor|int[]? dim=None, bool keepdim=False, *, Operand? other=None, Tensor|Tensor[]? out=None) "
+  def<"min(Tensor input, Tensor|int[]? dim=None, bool keepdim=False, *, Operand? other=None, Tensor|Tensor[]? "
+      "out=None) "
       "-> "
       "Tensor|(Tensor values, Tensor indices)",
       [](Args& a) {
