@@ -163,7 +163,7 @@ PyObject* blocks(Args& a) {
 bool is_capturing() { return capturing != nullptr; }
 
 int64_t plan_modes() {
-  if (grad_mode.recorder || grad_mode.saved_hooks || dispatch_bit(kObserve | kModes)) return -1;
+  if (grad_mode.recorder || grad_mode.saved_hooks || dispatch_bit(kObserve | kModes) || meta_by_default()) return -1;
   return int64_t{grad_mode.enabled} | int64_t{grad_mode.inference} << 1 | int64_t{autocast_on()} << 2 |
          int64_t{exact_torch} << 3 | static_cast<int64_t>(default_dtype) << 4 | int64_t{get_num_threads()} << 12;
 }

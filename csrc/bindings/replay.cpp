@@ -68,7 +68,8 @@ struct Run {
       const External& e = c.externals[i];
       if (!concerned(e.source)) continue;
       const Tensor& t = c.tensor(e.source, arguments);
-      if (!t.defined() || t.dtype() != e.dtype || t.shape() != e.shape || requires_grad(t) != e.requires_grad)
+      if (!t.defined() || t.meta() || t.dtype() != e.dtype || t.shape() != e.shape ||
+          requires_grad(t) != e.requires_grad)
         return false;
       // Gradients are contiguous, but strides of dimensions of size 1 are arbitrary.
       if (second ? !t.contiguous() : t.strides() != e.strides) return false;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 from typing import Any
 
@@ -277,3 +279,51 @@ class TestBreaks:
         c = genesis.compile(lambda x: Double.apply(x) + 1)
         assert [c(genesis.ones(())).item() for _ in range(4)] == [3.0] * 4
         assert not plans(c)
+
+
+def test_devices() -> None:
+    f = genesis.compile(lambda x: x * 2)
+    made = genesis.compile(lambda: genesis.zeros(2) + 1)
+    for _ in range(4):
+        f(genesis.ones(2)), made()
+    assert f(genesis.ones(2, device="meta")).device.type == "meta"
+    with genesis.device("meta"):
+        assert made().device.type == "meta"
+    assert f(genesis.ones(2)).tolist() == [2, 2] and made().tolist() == [1, 1]
+
+
+@genesis.compile
+def doubled(x: Any) -> Any:
+    return x * 2
+
+
+def test_copies() -> None:
+    model = genesis.compile(nn.Linear(2, 2))
+    x = genesis.ones(1, 2)
+    for _ in range(3):
+        y = model(x)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert other._orig_mod.weight is not model._orig_mod.weight
+        for _ in range(3):
+            assert bits(other(x)) == bits(y)
+        with genesis.no_grad():
+            other._orig_mod.weight.zero_()
+        assert other(x).tolist() == [other._orig_mod.bias.tolist()]
+        assert bits(model(x)) == bits(y)
+    assert pickle.loads(pickle.dumps(doubled)) is doubled
+    assert copy.deepcopy(doubled)(x).tolist() == [[2, 2]]
+
+
+def test_a_break_does_not_hide_plans() -> None:
+    w = genesis.ones(2, requires_grad=True)
+
+    def f(x: Any) -> Any:
+        return (x * w).sum() * (x.sum().item() if len(x) == 3 else 1)
+
+    c = genesis.compile(f)
+    for _ in range(3):
+        c(genesis.ones(1, 2))
+    assert c(genesis.ones(3, 2)).item() == 36
+    (plan,) = plans(c)
+    before = plan.uses
+    assert c(genesis.ones(1, 2)).item() == 2 and plan.uses == before + 1

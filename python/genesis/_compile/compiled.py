@@ -221,6 +221,7 @@ class CompiledFunction:
     ) -> None:
         self.function = function
         self.roots = (function, module)
+        self._settings = dict(fullgraph=fullgraph, check=check, options=options, dynamic=dynamic)
         self.fullgraph = fullgraph
         self.check = check
         self.fuse = bool(options.get("fuse", True))
@@ -234,6 +235,14 @@ class CompiledFunction:
         self.refused: set[tuple[int, ...]] = set()  # numbers that cannot be symbols
         functools.update_wrapper(self, function, updated=())
         compiled_functions.add(self)
+
+    def __reduce__(self) -> Any:
+        """A copy, or what is read from a file, has no plans yet."""
+        name = getattr(self, "__qualname__", None)
+        if getattr(sys.modules.get(self.__module__), name or "", None) is self:
+            return name  # a decorated function of a module
+        function, module = self.roots
+        return _compiled_again, (None if module is not None else function, module, self._settings)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -272,6 +281,7 @@ class CompiledFunction:
         leaves, spec = _flatten(args, kwargs)
         if modes & 4:
             modes = (modes, genesis.get_autocast_dtype("cpu"))
+        broken = False
         for entry in self.entries:
             if (
                 entry.key[0] == modes
@@ -280,12 +290,15 @@ class CompiledFunction:
                 and _C._guards_fail(entry.guards) < 0
             ):
                 if entry.plan is None:
-                    return self.function(*args, **kwargs)
+                    broken = True  # for these tensors, unless a plan fits them
+                    continue
                 used, result = self._use(entry, leaves, spec)
                 if used:
                     return result
                 if result != "tensors":  # a check of values failed
                     return self.function(*args, **kwargs)
+        if broken:
+            return self.function(*args, **kwargs)
         return self._capture(modes, leaves, spec)
 
     # --- replay
@@ -466,6 +479,12 @@ class CompiledFunction:
         self.eager = None
         self.refused.add(symbols)
         return None, None
+
+
+def _compiled_again(function: Any, module: Any, settings: dict[str, Any]) -> CompiledFunction:
+    return CompiledFunction(
+        module.__call__ if function is None else function, module=module, **settings
+    )
 
 
 def _flatten(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
