@@ -435,7 +435,8 @@ Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   const int n = x.dim() + 1;
   const int a = wrap_dim("diag_embed", dim1, n), b = wrap_dim("diag_embed", dim2, n);
   require(a != b, "diag_embed: dim1 and dim2 are both ", a);
-  const int64_t size = x.size(-1) + std::abs(offset);
+  const int64_t distance = offset < 0 ? -std::max(offset, -checked::kMaxSize) : offset;
+  const int64_t size = checked::size("diag_embed", checked::add("diag_embed", x.size(-1), distance));
   Dims shape;
   for (int d = 0, from = 0; d < n; ++d) shape.push_back(d == a || d == b ? size : x.size(from++));
   Tensor y = zeros(shape, x.dtype());
@@ -454,6 +455,7 @@ Tensor diag(const Tensor& x, int64_t offset) {
 
 static Tensor triangle(const char* op, const Tensor& x, int64_t k, bool upper, Out out) {
   require(x.dim() >= 2, op, ": needs a tensor of at least 2 dimensions, got shape ", x.shape());
+  k = std::clamp(k, -x.size(-2), x.size(-1));
   Tensor y = out ? *out.tensor : empty(x.shape(), x.dtype());
   kernels::triangle(y.view(), x.view(), k, upper);
   return record(op, y, inputs(x), save(),

@@ -410,6 +410,15 @@ def test_the_sum_of_magnitudes_may_be_written():
     assert x.grad.tolist() == [14.0, -14.0]
 
 
+def test_diagonals_far_outside_a_matrix():
+    x = genesis.ones(2, 2)
+    for far in (2**63 - 1, -(2**63)):
+        with pytest.raises(genesis.ShapeError, match="memory can hold"):
+            genesis.diag(genesis.ones(2), far)
+        assert x.diagonal(far).numel() == 0
+        assert x.tril(far).sum() + x.triu(far).sum() == 4
+
+
 def test_sizes_of_integer_windows_and_classes_do_not_overflow():
     x = genesis.ones(1, 1, 5, 6, dtype=genesis.int64)
     w = genesis.ones(1, 1, 3, 3, dtype=genesis.int64)
