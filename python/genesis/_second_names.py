@@ -176,7 +176,8 @@ def hash_tensor(
             raise IndexError(f"hash_tensor: dim {d} is out of range for {tuple(input.shape)}")
     axes = tuple(d % max(input.ndim, 1) for d in dims) if dims and input.ndim else None
     bits = np.ascontiguousarray(wide.numpy()).view(np.uint64).reshape(tuple(input.shape))
-    made = _C.from_numpy(np.asarray(np.bitwise_xor.reduce(bits, axis=axes, keepdims=keepdim)))
+    reduce: Any = np.bitwise_xor.reduce
+    made = _C.from_numpy(np.asarray(reduce(bits, axis=axes, keepdims=keepdim)))
     return made if out is None else out.copy_(made)
 
 
