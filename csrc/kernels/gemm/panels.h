@@ -233,8 +233,8 @@ struct PanelRun {
 
 // Splits panels [first, end) into runs. All panels but the last two have one shape. Returns the number of runs.
 template <class T>
-int panel_runs(const Left<T>& a, const Panels<T>& panels, int64_t first, int64_t end, int64_t last_rows,
-               PanelRun<T> (&runs)[3]) {
+[[gnu::always_inline]] inline int panel_runs(const Left<T>& a, const Panels<T>& panels, int64_t first, int64_t end,
+                                             int64_t last_rows, PanelRun<T> (&runs)[3]) {
   constexpr int64_t lanes = kLanes<T>;
   const auto find = a.row == 1 ? &find_tile<T, Order::column_major> : &find_tile<T, Order::row_major>;
   int count = 0;
@@ -255,8 +255,8 @@ int panel_runs(const Left<T>& a, const Panels<T>& panels, int64_t first, int64_t
 // What all tiles of a block share. Each tile prefetches its share of the next panel of B if A is close, otherwise the
 // next rows of A.
 template <class T>
-Tile<T> block_tile(const Left<T>& a, const Right<T>& b, const Target<T>& to, int64_t depth, int64_t panel_width,
-                   int64_t tiles) {
+[[gnu::always_inline]] inline Tile<T> block_tile(const Left<T>& a, const Right<T>& b, const Target<T>& to,
+                                                 int64_t depth, int64_t panel_width, int64_t tiles) {
   constexpr int64_t line = 64 / sizeof(T);
   Tile<T> t{.k = depth,
             .a = a.data,
