@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from genesis import _C
 
 if TYPE_CHECKING:
-    from genesis._compile.compiled import Break, CompiledFunction, Entry
+    from genesis._compile.compiled import CompiledFunction
+    from genesis._compile.entry import Break, Entry
 
 _WIDTH, _LEFT, _ROW = 920.0, 10.0, 20.0
 _CALLS = 470.0  # width of the calls; the memory is to the right of them
