@@ -7,6 +7,7 @@ import genesis
 import numpy as np
 import pytest
 from genesis import nn
+from genesis._pytree import tree_leaves
 from genesis.func import (
     functional_call,
     grad,
@@ -544,3 +545,17 @@ def test_every_dropout_draws_for_each_element(name):
     assert shared[0].equal(shared[1])
     with pytest.raises(RuntimeError, match="random"):
         vmap(drop)(same)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 5, 100])
+def test_chunks_of_hessians(x, w, chunk):
+    def f(a, p):
+        return (a.sin() * p["w"]).sum() ** 2 + p["b"]
+
+    args = x[0], {"w": w[0, :1] if w.ndim > 1 else w[:1], "b": x[1, 0]}
+    whole = hessian(f, argnums=(0, 1))(*args)
+    parts = hessian(f, argnums=(0, 1), chunk_size=chunk)(*args)
+    for a, b in zip(tree_leaves(whole), tree_leaves(parts), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
+    with pytest.raises(ValueError, match="hessian: chunk_size must be a positive int"):
+        hessian(f, chunk_size=0)

@@ -264,18 +264,26 @@ def rows(y: Tensor, inputs: Sequence[Tensor], *, create_graph: bool) -> list[Ten
     return [_C.stack(row).reshape(shape) for row, shape in zip(found, shapes, strict=True)]
 
 
-def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def hessian(
+    func: Callable[..., Any], argnums: Argnums = 0, *, chunk_size: int | None = None
+) -> Callable[..., Any]:
     """The function that computes the Hessian of ``func``: the Jacobian of its Jacobian.
+
+    All rows are computed at once; ``chunk_size`` bounds how many, and so the memory.
 
     >>> hessian(lambda x: (x**3).sum())(genesis.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
 
+    check_chunk_size("hessian", chunk_size)
+
     @functools.wraps(func)
     def second(*args: Any, **kwargs: Any) -> Any:
         chosen, _ = _level.select("hessian", args, argnums)
         n = sum(x.numel() for x in tree_flatten(chosen)[0] if isinstance(x, Tensor))
+        if chunk_size is not None and chunk_size < n:
+            return jacrev(jacrev(func, argnums), argnums, chunk_size=chunk_size)(*args, **kwargs)
         copies = _replicas.Replicas("hessian", n)
         state = _C._rng_position()
         value = copies.run(func, args, kwargs, argnums) if n else None
