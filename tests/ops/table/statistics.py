@@ -138,7 +138,7 @@ OPS: list[Op] = [
            Sample(_n(rng, 4)), Sample(_n(rng, 2, 4), dx=0.5), Sample(_n(rng, 4, 2), dim=0), Sample(_n(rng, 2, 4), np.sort(_n(rng, 4))),
        ], complex=True),
     Op("quantile", _quantile(np.quantile), dtypes="wide", samples=_quantiles, fixed=(1,),
-       raises=[((np.ones(3), 1.5), {}, ValueError, r"lie in \[0, 1\]"), ((np.ones(0), 0.5), {}, ValueError, "is empty"),
+       raises=[((np.ones(3), 1.5), {}, ValueError, r"must be in \[0, 1\]"), ((np.ones(0), 0.5), {}, ValueError, "is empty"),
                ((np.ones(3), 0.5), {"interpolation": "cubic"}, ValueError, "interpolation must be")]),
     Op("nanquantile", _quantile(np.nanquantile), dtypes="wide", samples=_quantiles, fixed=(1,)),
     Op("nanquantile", _quantile(np.nanquantile), dtypes="wide", fixed=(1,), variant="nan", layouts=False,
