@@ -1,6 +1,7 @@
 // How plans run with the tensors of a call.
 #include <chrono>
 #include <cstring>
+#include <string_view>
 
 #include "bindings/args.h"
 #include "bindings/compiled.h"
@@ -275,6 +276,20 @@ PyObject* run(Args& a) {
 
 // ---- calls ---------------------------------------------------------------------------------------------------------
 
+// Whether the class of a tensor is one of the library: others may override operations.
+bool is_own(PyObject* o) {
+  static PyTypeObject* last = nullptr;  // that was found to be one; such classes live as long as the process
+  PyTypeObject* const type = Py_TYPE(o);
+  if (type == TensorType || type == last) return true;
+  const Object module(Object::maybe(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__")));
+  const char* name = module.get() && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
+  if (!name) return PyErr_Clear(), false;
+  const std::string_view top = std::string_view(name).substr(0, std::string_view(name).find('.'));
+  const bool own = top == "genesis" || top == "torch";  // the second under the import shim
+  if (own) last = type;
+  return own;
+}
+
 // A plan that is ready to replace calls of its function, as Python stores it.
 class Ready {
  public:
@@ -290,7 +305,8 @@ class Ready {
     if (PyTuple_GET_SIZE(arguments) != n) return false;
     for (Py_ssize_t i = 0; i < n; ++i) {
       PyObject *now = PyTuple_GET_ITEM(arguments, i), *then = PyTuple_GET_ITEM(constants, i);
-      if (then == reinterpret_cast<PyObject*>(TensorType) ? !is_tensor(now) : is_tensor(now) || !same_value(now, then))
+      if (then == reinterpret_cast<PyObject*>(TensorType) ? !is_tensor(now) || !is_own(now)
+                                                          : is_tensor(now) || !same_value(now, then))
         return false;
     }
     return failing_guard(item(2)) < 0;

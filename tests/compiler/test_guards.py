@@ -327,3 +327,29 @@ def test_a_break_does_not_hide_plans() -> None:
     (plan,) = plans(c)
     before = plan.uses
     assert c(genesis.ones(1, 2)).item() == 2 and plan.uses == before + 1
+
+
+def test_tensors_of_other_classes() -> None:
+    class Logged(genesis.Tensor):
+        calls = 0
+
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            cls.calls += 1
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    c = genesis.compile(lambda x: x * 2 + 1)
+    for _ in range(4):
+        c(genesis.ones(2))
+    for i in range(3):
+        assert type(c(genesis.ones(2).as_subclass(Logged))) is Logged
+        assert Logged.calls == 2 * (i + 1)
+    assert len(c.entries) == 1
+    assert c(nn.Parameter(genesis.ones(2))).tolist() == [3, 3]
+    whole = genesis.compile(lambda x: x * 2, fullgraph=True)
+    for _ in range(3):
+        whole(genesis.ones(2))
+    with pytest.raises(GraphBreak, match="of the class Logged"):
+        whole(genesis.ones(2).as_subclass(Logged))

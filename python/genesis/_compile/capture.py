@@ -12,13 +12,11 @@ import genesis
 from genesis import _C, _pytree
 from genesis._C import Tensor
 from genesis._compile import host as _host
-from genesis._compile.entry import PLAIN, Again, Argument, Break, Entry, unflatten
+from genesis._compile.entry import PLAIN, Again, Argument, Break, Entry, is_own, unflatten
 from genesis._compile.guards import TooMuch, Walk
 
 if TYPE_CHECKING:
     from genesis._compile.compiled import CompiledFunction
-
-_OWN = ("genesis", "torch")  # modules of our classes; the second under the import shim
 
 
 class _Output:
@@ -103,7 +101,7 @@ def capture(
             if known:
                 _C._capture_interrupt(known)
         for t in [*tensors, *fixed]:
-            if type(t) is not Tensor and type(t).__module__.partition(".")[0] not in _OWN:
+            if not is_own(t):
                 _C._capture_interrupt(f"a tensor is of the class {type(t).__name__}")
         sys.stdout, sys.stderr = wrapped
         try:

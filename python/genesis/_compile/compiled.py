@@ -23,6 +23,7 @@ from genesis._compile.entry import (
     computed_of,
     equal,
     flatten,
+    is_own,
     same,
     symbol,
     unflatten,
@@ -193,8 +194,10 @@ class CompiledFunction:
         leaves, spec = flatten(args, kwargs)
         if modes & 4:
             modes = (modes, genesis.get_autocast_dtype("cpu"))
-        broken = False
-        for entry in self.entries:
+        broken = not all(is_own(x) for x in leaves if isinstance(x, Tensor))
+        if broken and not self.entries:
+            return self._capture(modes, leaves, spec)  # for the reason
+        for entry in () if broken else self.entries:
             if (
                 entry.key[0] == modes
                 and entry.key[1] == spec
@@ -209,7 +212,7 @@ class CompiledFunction:
                     return result
                 if result != "tensors":  # a check of values failed
                     return self.function(*args, **kwargs)
-        if broken:
+        if broken and not self.fullgraph:
             return self.function(*args, **kwargs)
         return self._capture(modes, leaves, spec)
 

@@ -15,6 +15,12 @@ from genesis._compile.guards import Walk
 
 PLAIN = (int, float, bool, str, bytes, complex, type(None))
 _LEAVES = (Tensor, *PLAIN)
+_OWN = ("genesis", "torch")  # modules of our classes; the second under the import shim
+
+
+def is_own(t: Tensor) -> bool:
+    """Whether the class of a tensor is one of the library: others may override operations."""
+    return type(t) is Tensor or type(t).__module__.partition(".")[0] in _OWN
 
 
 @dataclass
