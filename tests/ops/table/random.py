@@ -189,7 +189,7 @@ OPS: list[Op] = [
                             Sample(np.array([0.0, 7.0, 7.0]), np.array([0.5, 0.0, 1.0])),
                             Sample(np.zeros((0, 2)), np.zeros((0, 2)))],
        raises=[((np.array([-1.0]), np.array([0.5])), {}, ValueError, "count.*-1"),
-               ((np.array([1.5]), np.array([0.5])), {}, ValueError, "whole"),
+               ((np.array([1.5]), np.array([0.5])), {}, ValueError, "nonnegative integer"),
                ((np.array([1.0]), np.array([1.5])), {}, ValueError, "prob.*1.5"),
                ((np.ones(2), np.ones(3)), {}, ValueError, r"\(2,\).*\(3,\)"),
                ((np.ones(2, np.int64), np.ones(2)), {}, TypeError, "float")]),
