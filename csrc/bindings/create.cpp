@@ -4,6 +4,7 @@
 #include "bindings/args.h"
 #include "bindings/memory_format.h"
 #include "bindings/module.h"
+#include "ops/pointwise.h"
 #include "ops/view.h"
 
 namespace genesis::py {
@@ -149,10 +150,17 @@ static const Family sequences({.kind = Kind::Create, .page = "creation"}, [] {
   def<"arange(Scalar start=0, Scalar? end=None, Scalar step=1, *, DType? dtype=None, Device? device=None, bool "
       "requires_grad=False, Tensor? out=None) -> Tensor",
       arange>(kFunction, "start, start + step, ... before end; arange(end) begins at 0.");
-  def<"linspace(float start, float end, int steps, *, DType? dtype=None, Device? device=None, bool "
+  def<"linspace(Scalar start, Scalar end, int steps, *, DType? dtype=None, Device? device=None, bool "
       "requires_grad=False, Tensor? out=None) -> Tensor",
       [](Args& a) {
-        return finish(a, 3, ops::linspace(a.number(0), a.number(1), a.integer(2), dtype_or(a, 3, default_dtype)));
+        const Scalar start = a.scalar(0), end = a.scalar(1);
+        if (!start.is_complex() && !end.is_complex())
+          return finish(a, 3, ops::linspace(a.number(0), a.number(1), a.integer(2), dtype_or(a, 3, default_dtype)));
+        const DType dtype = dtype_or(a, 3, complex_type(default_dtype));
+        require<DTypeError>(is_complex(dtype), "linspace: dtype must be complex for complex ends, got ", dtype);
+        const Tensor part = ops::linspace(0, 1, a.integer(2), real_type(dtype));
+        const Scalar way(end.to_complex() - start.to_complex());
+        return finish(a, 3, ops::cast(ops::add(ops::mul(part, way), start), dtype));
       }>(kFunction, "`steps` evenly spaced numbers from start to end, both included.");
   def<"logspace(float start, float end, int steps, float base=10.0, *, DType? dtype=None, Device? device=None, "
       "bool "

@@ -174,14 +174,19 @@ int truth(PyObject* a) {
     });
   });
 }
+// The one number of a tensor; as in PyTorch, a complex one without an imaginary part counts as real.
+Scalar real_item(PyObject* a) {
+  const Scalar s = tensor_item(unwrap(a));
+  return s.is_complex() && s.imaginary == 0 ? Scalar(s.f) : s;
+}
 PyObject* as_float(PyObject* a) {
   return slot_call("__float__", nullptr, {a},
-                   [&] { return guarded([&] { return PyFloat_FromDouble(tensor_item(unwrap(a)).to_double()); }); });
+                   [&] { return guarded([&] { return PyFloat_FromDouble(real_item(a).to_double()); }); });
 }
 PyObject* as_int(PyObject* a) {
   return slot_call("__int__", nullptr, {a}, [&] {
     return guarded([&]() -> PyObject* {
-      const Scalar s = tensor_item(unwrap(a));
+      const Scalar s = real_item(a);
       return s.is_inexact() ? PyLong_FromDouble(s.to_double()) : PyLong_FromLongLong(s.i);
     });
   });

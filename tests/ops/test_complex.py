@@ -120,3 +120,15 @@ def test_what_is_not_defined_says_so(name):
     with pytest.raises((TypeError, RuntimeError), match=rf"{name}.*complex") as error:
         op(*args, **kwargs)
     assert isinstance(error.value, TypeError)
+
+
+def test_numbers_and_lines():
+    assert float(genesis.tensor(2 + 0j)) == 2.0
+    assert int(genesis.tensor(2 + 0j)) == 2
+    with pytest.raises(TypeError, match="complex"):
+        float(genesis.tensor(2 + 1j))
+    line = genesis.linspace(1, 1 + 2j, 3)
+    assert line.dtype == genesis.complex64
+    np.testing.assert_allclose(line.numpy(), [1, 1 + 1j, 1 + 2j])
+    with pytest.raises(TypeError, match="linspace: dtype must be complex"):
+        genesis.linspace(0, 1j, 3, dtype=genesis.float32)
