@@ -4,6 +4,7 @@
 // gradient of one of them. What a call leaves behind is results: tensors that it returns, and gradients.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -49,6 +50,15 @@ struct Leaf {
   Tensor grad;  // while captured
   bool had_grad;
 };
+
+// Whether a backward pass calls functions of the user when it reaches a leaf.
+inline bool has_hooks(const Tensor& leaf) {
+  const TensorMeta* m = meta_if_any(leaf);
+  if (!m) return false;
+  const auto live = [](const Ref<Hook>& hook) { return hook->object() != nullptr; };
+  return std::any_of(m->hooks.begin(), m->hooks.end(), live) ||
+         std::any_of(m->post_accumulate_hooks.begin(), m->post_accumulate_hooks.end(), live);
+}
 
 // The size of the memory that a tensor spans.
 inline int64_t extent(const Tensor& t) {
@@ -130,6 +140,7 @@ class Compiled {
     const Tensor& t = tensor(s, arguments);
     add_external(s, t);
     if (!requires_grad(t) || t->grad_fn) return;
+    if (has_hooks(t)) capture::interrupt("a tensor has hooks");
     s.gradient = true;
     const Tensor& grad = tensor(s, arguments);
     add_external(s, grad);

@@ -59,8 +59,7 @@ struct Run {
       Source s = leaf.source;
       const Tensor& t = c.tensor(s, arguments);
       if (!requires_grad(t) || t->grad_fn) return false;
-      const TensorMeta* m = meta_if_any(t);
-      if (m && !m->hooks.empty()) return false;
+      if (has_hooks(t)) return false;
       s.gradient = true;
       if (c.gradients_matter && c.tensor(s, arguments).defined() != leaf.had_grad) return false;
     }

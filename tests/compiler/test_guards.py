@@ -353,3 +353,29 @@ def test_tensors_of_other_classes() -> None:
         whole(genesis.ones(2))
     with pytest.raises(GraphBreak, match="of the class Logged"):
         whole(genesis.ones(2).as_subclass(Logged))
+
+
+def test_hooks_of_tensors_run_once() -> None:
+    w = genesis.ones(2, requires_grad=True)
+    seen: list[Any] = []
+
+    def step(x: Any) -> Any:
+        w.grad = None
+        (w * x).sum().backward()
+        return x * 2
+
+    c, f = genesis.compile(step), genesis.compile(lambda x: (x * 3).sum())
+    for _ in range(4):
+        c(genesis.ones(2)), f(w).backward()
+    uses = [sum(e.uses for e in g.entries) for g in (c, f)]
+    for register in (w.register_hook, w.register_post_accumulate_grad_hook):
+        handle = register(lambda _: seen.append(1))
+        for _ in range(2):
+            c(genesis.ones(2))
+            f(w).backward()
+        assert len(seen) == 4
+        seen.clear()
+        handle.remove()
+    assert [sum(e.uses for e in g.entries) for g in (c, f)] == uses
+    c(genesis.ones(2)), f(w).backward()
+    assert not seen and [sum(e.uses for e in g.entries) for g in (c, f)] == [n + 1 for n in uses]
