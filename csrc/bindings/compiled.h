@@ -51,9 +51,14 @@ struct Leaf {
   bool had_grad;
 };
 
-// Whether a backward pass calls functions of the user when it reaches a leaf.
-inline bool has_hooks(const Tensor& leaf) {
-  const TensorMeta* m = meta_if_any(leaf);
+// Whether a backward pass calls functions of the user when it reaches a tensor.
+inline bool has_hooks(const Tensor& t) {
+  if (t->grad_fn) {
+    const NodeExtras* extras = grad_fn(t)->extras_if_any();
+    return extras && std::any_of(extras->output_hooks.begin(), extras->output_hooks.end(),
+                                 [](const auto& h) { return h.hook->object() != nullptr; });
+  }
+  const TensorMeta* m = meta_if_any(t);
   if (!m) return false;
   const auto live = [](const Ref<Hook>& hook) { return hook->object() != nullptr; };
   return std::any_of(m->hooks.begin(), m->hooks.end(), live) ||
@@ -139,8 +144,9 @@ class Compiled {
   void add_source(Source s) {
     const Tensor& t = tensor(s, arguments);
     add_external(s, t);
-    if (!requires_grad(t) || t->grad_fn) return;
+    if (!requires_grad(t)) return;
     if (has_hooks(t)) capture::interrupt("a tensor has hooks");
+    if (t->grad_fn) return;
     s.gradient = true;
     const Tensor& grad = tensor(s, arguments);
     add_external(s, grad);

@@ -379,3 +379,13 @@ def test_hooks_of_tensors_run_once() -> None:
     assert [sum(e.uses for e in g.entries) for g in (c, f)] == uses
     c(genesis.ones(2)), f(w).backward()
     assert not seen and [sum(e.uses for e in g.entries) for g in (c, f)] == [n + 1 for n in uses]
+
+
+def test_hooks_of_results_run_once() -> None:
+    f = genesis.compile(lambda x: (x * 3).sum())
+    for _ in range(3):
+        seen: list[Any] = []
+        x = genesis.ones(2, requires_grad=True) * 2
+        x.register_hook(seen.append)
+        f(x).backward()
+        assert len(seen) == 1
