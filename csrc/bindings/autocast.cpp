@@ -20,8 +20,8 @@ struct State {
   bool enabled = false;
   DType low = DType::BFloat16;
   bool caching = true;
-  int depth = 0;           // blocks entered
   bool suspended = false;  // by a user's Function, in a block that is enabled
+  int depth = 0;           // blocks entered
 };
 thread_local State state;
 using Casts = std::unordered_map<TensorImpl*, CachedCast>;
@@ -204,14 +204,14 @@ static const Family family([] {
   def<"_autocast_enter(bool enabled, DType? dtype=None, bool? cache_enabled=None) -> tuple", [](Args& a) -> PyObject* {
     const Object before(Py_BuildValue("(iii)", state.enabled, static_cast<int>(state.low), state.caching));
     state = {a.boolean(0), a.has(1) ? low_dtype(a, 1) : low_by_default,
-             a.boolean(2, state.depth > 0 ? state.caching : caching_by_default), state.depth + 1, state.suspended};
+             a.boolean(2, state.depth > 0 ? state.caching : caching_by_default), state.suspended, state.depth + 1};
     set_dispatch_bit(kAutocastBlock, true);
     return Object(before).release();
   }>(kFunction | kTool, "Begins a block; returns the argument for _autocast_exit().");
   def<"_autocast_exit(Any before) -> None", [](Args& a) -> PyObject* {
     int enabled, low, caching;
     if (!PyArg_ParseTuple(a[0], "iii", &enabled, &low, &caching)) throw_python();
-    state = {enabled != 0, static_cast<DType>(low), caching != 0, state.depth - 1, state.suspended};
+    state = {enabled != 0, static_cast<DType>(low), caching != 0, state.suspended, state.depth - 1};
     if (state.depth == 0) clear_cache();
     set_dispatch_bit(kAutocastBlock, state.depth > 0);
     Py_RETURN_NONE;
