@@ -1,6 +1,8 @@
 #include "bindings/autocast.h"
 
+#include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "autograd/meta.h"
 #include "bindings/module.h"
@@ -26,18 +28,13 @@ struct State {
 thread_local State state;
 using Casts = std::unordered_map<TensorImpl*, CachedCast>;
 // A thread may end inside a block. Tensors are freed with the GIL; after the interpreter has ended, not at all.
-struct Cache : Casts {
-  Cache() = default;
-  Cache(Cache&&) = default;
-  Cache& operator=(Cache&&) = default;
+struct Cache {
+  Casts* casts = nullptr;  // on the heap: there is little room for thread-local variables
+  Casts& get() { return casts ? *casts : *(casts = new Casts); }
   ~Cache() {
-    if (empty()) return;
-    if (!Py_IsInitialized()) {
-      new Casts(std::move(*this));
-      return;
-    }
+    if (!casts || !Py_IsInitialized()) return;
     const PyGILState_STATE held = PyGILState_Ensure();
-    clear();
+    delete casts;
     PyGILState_Release(held);
   }
 };
@@ -71,7 +68,7 @@ Tensor to_low(const Tensor& x) {
   if (!is_floating(x.dtype()) || x.dtype() == DType::Float64 || x.dtype() == to) return x;
   const bool cached = state.caching && state.depth > 0 && !grad_mode.recorder && lasting(x);
   if (!cached) return ops::cast(x, to);
-  CachedCast& entry = cache[x.impl()];
+  CachedCast& entry = cache.get()[x.impl()];
   const bool fresh = entry.cast.defined() && entry.cast.dtype() == to && entry.version == x->storage->version &&
                      entry.cast->requires_grad == grad_mode.enabled;
   if (!fresh) entry = {x, ops::cast(x, to), x->storage->version};
@@ -80,10 +77,7 @@ Tensor to_low(const Tensor& x) {
 Tensor to_wide(const Tensor& x) { return is_half(x.dtype()) ? ops::cast(x, DType::Float32) : x; }
 
 // Destroying cached casts may run Python code, so the map is emptied first.
-void clear_cache() {
-  const auto gone = std::move(cache);
-  cache.clear();
-}
+void clear_cache() { const std::unique_ptr<Casts> gone(std::exchange(cache.casts, nullptr)); }
 
 bool has_out(const Signature& sig, PyObject* const* slots) {
   return sig.out >= 0 && slots[sig.out] && slots[sig.out] != Py_None;
