@@ -16,7 +16,7 @@ template <class T, class V, int n>
 [[gnu::always_inline]] inline void run_block(const uint8_t* codes, char* const* data, int count, int64_t i) {
   constexpr int64_t lanes = sizeof(V) / sizeof(T);
   V acc[n] = {};
-  const auto each = [&](auto&& f) [[gnu::always_inline]] {
+  const auto each = [&](auto&& f) __attribute__((always_inline)) {
     [&]<int... j>(std::integer_sequence<int, j...>)
         __attribute__((always_inline)) { (f(acc[j], j * lanes), ...); }(std::make_integer_sequence<int, n>{});
   };
