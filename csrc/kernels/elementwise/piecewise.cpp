@@ -21,7 +21,7 @@ struct HardtanhBackward {
   using Params = Hardtanh::Params;
   template <class T>
   static T apply(T dy, T x, const Params& p) {
-    return (x <= T(p.low)) | (x >= T(p.high)) ? T(0) : dy;
+    return ((x <= T(p.low)) | (x >= T(p.high))) ? T(0) : dy;
   }
 };
 struct Hardsigmoid {
@@ -34,7 +34,7 @@ struct Hardsigmoid {
 struct HardsigmoidBackward {
   template <class T>
   static T apply(T dy, T x) {
-    return (x <= T(-3)) | (x >= T(3)) ? T(0) : dy / T(6);
+    return ((x <= T(-3)) | (x >= T(3))) ? T(0) : dy / T(6);
   }
 };
 struct Hardswish {
@@ -56,7 +56,7 @@ struct Hardshrink {
   };
   template <class T>
   static T apply(T x, const Params& p) {
-    return (x >= T(-p.lambda)) & (x <= T(p.lambda)) ? T(0) : x;
+    return ((x >= T(-p.lambda)) & (x <= T(p.lambda))) ? T(0) : x;
   }
 };
 struct Softshrink {
@@ -71,7 +71,7 @@ struct ShrinkBackward {
   using Params = Hardshrink::Params;
   template <class T>
   static T apply(T dy, T x, const Params& p) {
-    return (x >= T(-p.lambda)) & (x <= T(p.lambda)) ? T(0) : dy;
+    return ((x >= T(-p.lambda)) & (x <= T(p.lambda))) ? T(0) : dy;
   }
 };
 struct Threshold {

@@ -89,7 +89,7 @@ struct XLogY {
   template <class T>
   static T apply(T a, T b) {
     const T product = a * vlog(b);
-    return (a == T(0)) & (b == b) ? T(0) : product;
+    return ((a == T(0)) & (b == b)) ? T(0) : product;
   }
 };
 

@@ -73,7 +73,8 @@ inline constexpr bool has_easy_division = std::is_same_v<T, float> || kFused;
 template <class T>
 [[gnu::always_inline]] inline bool easy(T a, T b) {
   constexpr T limit = std::is_same_v<T, float> ? T(0x1p27) : T(0x1p51);
-  return (std::abs(a / b) < limit) & (std::abs(b) <= std::numeric_limits<T>::max());
+  const bool exact = std::abs(a / b) < limit, finite = std::abs(b) <= std::numeric_limits<T>::max();
+  return exact & finite;  // without a branch
 }
 template <bool Floor, class T>
 [[gnu::always_inline]] inline Whole<T> divide_easily(T a, T b) {
@@ -102,7 +103,7 @@ struct DivFloor {
     const T q = quotient(a, b, zero);
     using U = std::make_unsigned_t<T>;
     const T r = static_cast<T>(U(a) - U(q) * U(b));
-    return (r != 0) & ((r < 0) != (b < 0)) ? static_cast<T>(q - 1) : q;
+    return ((r != 0) & ((r < 0) != (b < 0))) ? static_cast<T>(q - 1) : q;
   }
   template <class T>
   static T easily(T a, T b) {
@@ -124,7 +125,7 @@ struct Remainder {
   template <class T>
   static T whole(T a, T b, const Zero& zero) {
     const T r = rest(a, b, zero);
-    return (r != 0) & ((r < 0) != (b < 0)) ? static_cast<T>(r + b) : r;
+    return ((r != 0) & ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
   }
   template <class T>
   static T easily(T a, T b) {

@@ -18,26 +18,26 @@ struct Where {
 struct Maximum {
   template <class T>
   static T apply(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
   }
 };
 struct Minimum {
   template <class T>
   static T apply(T a, T b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
   }
 };
 // Returns the second operand unless it is NaN or loses; ties return the first.
 struct Fmax {
   template <class T>
   static T apply(T a, T b) {
-    return (a >= b) | (b != b) ? a : b;
+    return ((a >= b) | (b != b)) ? a : b;
   }
 };
 struct Fmin {
   template <class T>
   static T apply(T a, T b) {
-    return (a <= b) | (b != b) ? a : b;
+    return ((a <= b) | (b != b)) ? a : b;
   }
 };
 struct Heaviside {
@@ -92,7 +92,7 @@ struct Within {
   };
   template <class T>
   static T apply(T dy, T x, const Params& p) {
-    return (x >= T(p.lo)) & (x <= T(p.hi)) ? dy : T(0);
+    return ((x >= T(p.lo)) & (x <= T(p.hi))) ? dy : T(0);
   }
 };
 

@@ -101,7 +101,7 @@ struct Range {
 };
 
 // The number of threads for `work` multiply-adds.
-int64_t threads_for(int64_t work) {
+[[maybe_unused]] int64_t threads_for(int64_t work) {
   if (work < 2 * kTaskWork || in_parallel_region()) return 1;
   return std::min<int64_t>(get_num_threads(), work / kTaskWork);
 }

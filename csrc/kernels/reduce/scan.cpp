@@ -39,7 +39,6 @@ template <class Op, class T, class A>
 struct Running {
   static constexpr int w = kLanes<A>;
   typedef T Narrow __attribute__((vector_size(w * sizeof(T))));
-  using Mask = Vector<std::conditional_t<sizeof(A) == 8, int64_t, int32_t>>;
 
   static Vector<A> spread(A a) { return a - Vector<A>{}; }  // -0 + 0 would be +0
   [[gnu::always_inline]] static Vector<A> widened(const T* x) {
@@ -50,11 +49,11 @@ struct Running {
   // Lane i becomes lane i - k; the first k lanes become the neutral element.
   template <int k, int... i>
   [[gnu::always_inline]] static Vector<A> shifted(Vector<A> v, std::integer_sequence<int, i...>) {
-    return __builtin_shuffle(spread(A(Op::kStart)), v, Mask{(i < k ? i : w + i - k)...});
+    return __builtin_shufflevector(spread(A(Op::kStart)), v, (i < k ? i : w + i - k)...);
   }
   template <int... i>
   [[gnu::always_inline]] static Vector<A> last(Vector<A> v, std::integer_sequence<int, i...>) {
-    return __builtin_shuffle(v, Mask{(static_cast<void>(i), w - 1)...});
+    return __builtin_shufflevector(v, v, (0 * i + w - 1)...);
   }
   template <int k>
   [[gnu::always_inline]] static Vector<A> prefix(Vector<A> v) {
