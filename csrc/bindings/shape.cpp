@@ -6,7 +6,11 @@
 
 namespace genesis::py {
 
-static Tensor cat(Args& a) { return ops::cat(a.tensors(0), a.integer(1)); }
+// The tensors are read first, so that cat(x, y) asks for a list.
+static Tensor cat(Args& a) {
+  const auto tensors = a.tensors(0);
+  return ops::cat(tensors, a.integer(1));
+}
 
 // One tensor in, one out; several in, a tuple out.
 template <int N>
@@ -59,7 +63,8 @@ static const Family family({.kind = Kind::Move, .page = "shape"}, [] {
   def<"concatenate(Tensor[] tensors, int dim=0, *, Tensor? out=None) -> Tensor", cat>(kFunction,
                                                                                       "Another name of cat().");
   def<"stack(Tensor[] tensors, int dim=0, *, Tensor? out=None) -> Tensor", [](Args& a) {
-    return ops::stack(a.tensors(0), a.integer(1));
+    const auto tensors = a.tensors(0);
+    return ops::stack(tensors, a.integer(1));
   }>(kFunction, "Tensors of one shape joined along a new dimension.");
   def<"hstack(Tensor[] tensors, *, Tensor? out=None) -> Tensor", [](Args& a) { return ops::hstack(a.tensors(0)); }>(
       kFunction, "Joined by columns.");
