@@ -356,8 +356,8 @@ def model_steps(lib: Any, compiled: bool) -> dict[str, Callable[[], Any]]:
 
 
 def best(run: Callable[[], Any], clock: Callable[[], float], seconds: float) -> float:
-    """The least time of rounds of 50 ms. In shorter ones, the CPU time of other threads, in which jax
-    computes, would be missing: it is added to the clock at ticks, every few milliseconds."""
+    """The least time of rounds of 50 ms. In shorter ones, the CPU time of other threads, in which
+    jax computes, would be missing: it is added to the clock at ticks, every few milliseconds."""
     for _ in range(5):
         run()
     begin = clock()
