@@ -1,5 +1,6 @@
 #include "bindings/autocast.h"
 
+#include <atomic>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -26,16 +27,21 @@ struct State {
   int depth = 0;           // blocks entered
 };
 thread_local State state;
-using Casts = std::unordered_map<TensorImpl*, CachedCast>;
-// A thread may end inside a block. Tensors are freed with the GIL; after the interpreter has ended, not at all.
+struct Casts {
+  std::unordered_map<TensorImpl*, CachedCast> of;
+  Casts* next = nullptr;  // in the list of abandoned ones
+};
+// Tensors are freed with the GIL, which a thread cannot take when it ends, as the interpreter may be ending too. What is
+// left of a thread that ends inside a block is freed at the end of a block of another thread.
+std::atomic<Casts*> abandoned = nullptr;
 struct Cache {
   Casts* casts = nullptr;  // on the heap: there is little room for thread-local variables
   Casts& get() { return casts ? *casts : *(casts = new Casts); }
   ~Cache() {
-    if (!casts || !Py_IsInitialized()) return;
-    const PyGILState_STATE held = PyGILState_Ensure();
-    delete casts;
-    PyGILState_Release(held);
+    if (!casts) return;
+    casts->next = abandoned.load();
+    while (!abandoned.compare_exchange_weak(casts->next, casts)) {
+    }
   }
 };
 thread_local Cache cache;
@@ -68,7 +74,7 @@ Tensor to_low(const Tensor& x) {
   if (!is_floating(x.dtype()) || x.dtype() == DType::Float64 || x.dtype() == to) return x;
   const bool cached = state.caching && state.depth > 0 && !grad_mode.recorder && lasting(x);
   if (!cached) return ops::cast(x, to);
-  CachedCast& entry = cache.get()[x.impl()];
+  CachedCast& entry = cache.get().of[x.impl()];
   const bool fresh = entry.cast.defined() && entry.cast.dtype() == to && entry.version == x->storage->version &&
                      entry.cast->requires_grad == grad_mode.enabled;
   if (!fresh) entry = {x, ops::cast(x, to), x->storage->version};
@@ -76,8 +82,14 @@ Tensor to_low(const Tensor& x) {
 }
 Tensor to_wide(const Tensor& x) { return is_half(x.dtype()) ? ops::cast(x, DType::Float32) : x; }
 
-// Destroying cached casts may run Python code, so the map is emptied first.
-void clear_cache() { const std::unique_ptr<Casts> gone(std::exchange(cache.casts, nullptr)); }
+// Destroying cached casts may run Python code, so the maps are taken out first.
+void clear_cache() {
+  const std::unique_ptr<Casts> own(std::exchange(cache.casts, nullptr));
+  for (Casts* first = abandoned.exchange(nullptr); first;) {
+    const std::unique_ptr<Casts> other(first);
+    first = other->next;
+  }
+}
 
 bool has_out(const Signature& sig, PyObject* const* slots) {
   return sig.out >= 0 && slots[sig.out] && slots[sig.out] != Py_None;

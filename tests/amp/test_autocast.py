@@ -1,10 +1,13 @@
 """Blocks of mixed precision: what is cast, what is cached, what gradients are like."""
 
+import gc
 import pickle
 import subprocess
 import sys
 import threading
+import time
 import types
+import weakref
 
 import genesis
 import numpy as np
@@ -439,15 +442,40 @@ def test_casting_is_turned_on_and_off_without_a_block():
 
 
 def test_a_program_may_end_inside_a_block():
+    # The threads may still be ending when the interpreter does.
     code = (
         "import threading, genesis\n"
         "def enter():\n"
         "    genesis.autocast('cpu').__enter__()\n"
         "    p = genesis.nn.Parameter(genesis.ones(4, 4))\n"
         "    genesis.mm(p, p)\n"
-        "thread = threading.Thread(target=enter)\n"
-        "thread.start()\n"
-        "thread.join()\n"
+        "threads = [threading.Thread(target=enter) for _ in range(16)]\n"
+        "for thread in threads:\n"
+        "    thread.start()\n"
+        "for thread in threads:\n"
+        "    thread.join()\n"
         "enter()\n"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_casts_of_a_thread_that_ended_inside_a_block_are_freed():
+    parameters = []
+
+    def enter():
+        genesis.autocast("cpu").__enter__()
+        p = genesis.nn.Parameter(genesis.ones(4, 4))
+        genesis.mm(p, p)
+        parameters.append(weakref.ref(p))
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    for _ in range(1000):  # the thread ends a moment after join() returns
+        with genesis.autocast("cpu"):
+            pass
+        gc.collect()
+        if parameters[0]() is None:
+            break
+        time.sleep(0.01)
+    assert parameters[0]() is None
