@@ -24,6 +24,7 @@ struct State {
   DType low = DType::BFloat16;
   bool caching = true;
   bool suspended = false;  // by a user's Function, in a block that is enabled
+  bool own = false;        // `enabled` was set by a block or by set_autocast_enabled() and precedes the flag
   int depth = 0;           // blocks entered
 };
 thread_local State state;
@@ -49,8 +50,7 @@ bool flag = false;  // genesis.enable_autocast
 DType low_by_default = DType::BFloat16;
 bool caching_by_default = true;
 
-// An open block takes precedence over the flag.
-bool on() { return state.depth > 0 ? state.enabled : flag && !state.suspended; }
+bool on() { return state.own ? state.enabled : flag && !state.suspended; }
 DType low() { return state.depth > 0 ? state.low : low_by_default; }
 
 void set_flag(PyObject* value) {
@@ -58,6 +58,11 @@ void set_flag(PyObject* value) {
   if (truth < 0) PyErr_Clear();  // an object without a truth value does not switch it on
   flag = truth > 0;
   set_dispatch_bit_everywhere(kAutocastFlag, flag);
+}
+void set_enabled(bool enabled) {
+  state.enabled = enabled;
+  state.own = state.depth > 0 || enabled != flag;
+  set_dispatch_bit(kAutocastBlock, state.own);
 }
 PyObject* flag_name() {
   static PyObject* const name = PyUnicode_InternFromString("enable_autocast");
@@ -110,7 +115,7 @@ DType low_dtype(Args& a, int i) {
 }  // namespace
 
 bool autocast_on() { return dispatch_bit(kAutocast) && on(); }
-bool autocast_by_flag() { return dispatch_bit(kAutocastFlag) && state.depth == 0 && on(); }
+bool autocast_by_flag() { return dispatch_bit(kAutocastFlag) && !state.own && on(); }
 
 // genesis.enable_autocast is a variable of the module `package`; these report its assignments to set_flag().
 #if PY_VERSION_HEX >= 0x030C0000
@@ -208,20 +213,24 @@ static const Family family([] {
     Py_RETURN_NONE;
   }>(kFunction | kTool, "Makes assignments of `enable_autocast` in a module switch autocast on and off.");
   def<"_autocast_enter(bool enabled, DType? dtype=None, bool? cache_enabled=None) -> tuple", [](Args& a) -> PyObject* {
-    const Object before(Py_BuildValue("(iii)", state.enabled, static_cast<int>(state.low), state.caching));
+    const Object before(Py_BuildValue("(iiii)", state.enabled, static_cast<int>(state.low), state.caching, state.own));
     state = {a.boolean(0), a.has(1) ? low_dtype(a, 1) : low_by_default,
-             a.boolean(2, state.depth > 0 ? state.caching : caching_by_default), state.suspended, state.depth + 1};
+             a.boolean(2, state.depth > 0 ? state.caching : caching_by_default), state.suspended, true, state.depth + 1};
     set_dispatch_bit(kAutocastBlock, true);
     return Object(before).release();
   }>(kFunction | kTool, "Begins a block; returns the argument for _autocast_exit().");
   def<"_autocast_exit(Any before) -> None", [](Args& a) -> PyObject* {
-    int enabled, low, caching;
-    if (!PyArg_ParseTuple(a[0], "iii", &enabled, &low, &caching)) throw_python();
-    state = {enabled != 0, static_cast<DType>(low), caching != 0, state.suspended, state.depth - 1};
+    int enabled, low, caching, own;
+    if (!PyArg_ParseTuple(a[0], "iiii", &enabled, &low, &caching, &own)) throw_python();
+    state = {enabled != 0, static_cast<DType>(low), caching != 0, state.suspended, own != 0, state.depth - 1};
     if (state.depth == 0) clear_cache();
-    set_dispatch_bit(kAutocastBlock, state.depth > 0);
+    set_dispatch_bit(kAutocastBlock, state.own);
     Py_RETURN_NONE;
-  }>(kFunction | kTool, "Ends a block.");
+  }>(kFunction | kTool, "Ends a block; what was set inside it is undone.");
+  def<"_autocast_set(bool enabled) -> None", [](Args& a) -> PyObject* {
+    set_enabled(a.boolean(0));
+    Py_RETURN_NONE;
+  }>(kFunction | kTool, "Turns casting on or off, up to the end of the block or, outside of blocks, for this thread.");
   def<"_autocast_state() -> (bool, dtype, bool, bool)", [](Args&) { return describe(); }>(
       kFunction | kTool, "(enabled, dtype, cache_enabled, suspended) of this thread.");
   def<"_set_autocast_defaults(DType? dtype=None, bool? cache_enabled=None) -> None", [](Args& a) -> PyObject* {

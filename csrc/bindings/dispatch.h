@@ -16,7 +16,7 @@ namespace genesis::py {
 enum DispatchBit : uint32_t {
   kUnknown = 1,          // a new thread: the bits that apply to all threads have not been read
   kObserve = 2,          // an observer is active (observe.cpp)
-  kAutocastBlock = 4,    // an autocast block is open
+  kAutocastBlock = 4,    // an autocast block is open, or set_autocast_enabled() was called
   kAutocastFlag = 8,     // genesis.enable_autocast is set
   kModes = 16,           // an override mode is active (overrides.cpp)
   kMapping = 32,         // a function runs under vmap, which determines random numbers (batched.cpp)

@@ -441,6 +441,26 @@ def test_casting_is_turned_on_and_off_without_a_block():
     assert product() == genesis.float32
 
 
+def test_a_block_undoes_what_is_set_inside_it(monkeypatch):
+    with genesis.autocast("cpu"):
+        genesis.set_autocast_enabled("cpu", False)
+        assert not genesis.is_autocast_enabled()
+        with genesis.autocast("cpu"):
+            assert genesis.is_autocast_enabled()
+        assert not genesis.is_autocast_enabled()
+    assert not genesis.is_autocast_enabled()
+    monkeypatch.setattr(genesis, "enable_autocast", True)
+    assert genesis.is_autocast_enabled()
+    with genesis.autocast("cpu", enabled=False):
+        genesis.set_autocast_enabled("cpu", True)
+        assert genesis.is_autocast_enabled()
+    genesis.set_autocast_enabled("cpu", False)
+    assert not genesis.is_autocast_enabled()
+    genesis.set_autocast_enabled("cpu", True)
+    monkeypatch.setattr(genesis, "enable_autocast", False)
+    assert not genesis.is_autocast_enabled()
+
+
 def test_a_program_may_end_inside_a_block():
     # The threads may still be ending when the interpreter does.
     code = (

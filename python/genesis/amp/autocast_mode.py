@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -118,28 +117,15 @@ def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
     _C._set_autocast_defaults(dtype)
 
 
-class _Switched(threading.local):
-    def __init__(self) -> None:
-        self.before: list[Any] = []
-
-
-_switched = _Switched()
-
-
 def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
-    """Turn casting on or off in this thread; blocks inside have their own setting.
+    """Turn casting on or off in this thread; a block undoes what is set inside it.
 
     >>> set_autocast_enabled("cpu", False)
     """
     if enabled is None:
         device_type, enabled = "cpu", bool(device_type)
     _require_cpu("set_autocast_enabled", str(device_type))
-    if enabled == _state()[0]:
-        return
-    if _switched.before:  # what the last call changed is undone first
-        _C._autocast_exit(_switched.before.pop())
-    if enabled != _state()[0]:
-        _switched.before.append(_C._autocast_enter(enabled, None, None))
+    _C._autocast_set(enabled)
 
 
 def is_autocast_cpu_enabled() -> bool:
