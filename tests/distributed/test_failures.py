@@ -125,6 +125,35 @@ def test_ending_the_launcher_ends_the_ranks(by):
     assert none_left(mark)
 
 
+SLOW_TO_END = """
+import pathlib, signal, sys, time
+def save(number, frame):
+    time.sleep(float(sys.argv[1]))
+    print("saved", flush=True)
+    sys.exit(3)
+signal.signal(signal.SIGTERM, save)
+pathlib.Path(sys.argv[2]).touch()
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(("seconds", "signals"), [(7, 1), (60, 2)])
+def test_ranks_have_time_to_save_after_a_signal_but_not_after_two(seconds, signals, tmp_path):
+    script, begun = tmp_path / "slow.py", tmp_path / "begun"
+    script.write_text(SLOW_TO_END)
+    words = [sys.executable, "-m", "genesis.run", "-n", "1", script, str(seconds), begun]
+    launcher = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    while not begun.exists():
+        assert launcher.poll() is None, launcher.communicate()
+        time.sleep(0.02)
+    for _ in range(signals):
+        launcher.send_signal(signal.SIGTERM)
+        time.sleep(1)
+    out, _ = launcher.communicate(timeout=25)
+    assert launcher.returncode == 128 + signal.SIGTERM
+    assert ("saved" in out) == (signals == 1)
+
+
 def test_wrong_commands_say_what_to_do(tmp_path):
     outcome = command(sys.executable, "-m", "genesis.run", "-n", "2", "no-such.py")
     assert outcome.code == 2 and "no-such.py: no such file" in outcome.err

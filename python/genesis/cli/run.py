@@ -21,6 +21,7 @@ from genesis.distributed import _mpiexec, _status
 
 _TAG = re.compile(r"^\[[^\]]*[,@](\d+)\]<std(?:out|err)>: ?")  # of Open MPI
 _GRACE = 5.0  # seconds between asking mpiexec to end and ending it by force
+_SAVING = 30.0  # seconds that ranks have to save a checkpoint after a signal, as under Slurm
 
 
 def _parser() -> Parser:
@@ -202,12 +203,14 @@ class _Job:
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def _wait(self, process: subprocess.Popen[bytes], stop: list[int]) -> int:
+        asked: float | None = None
         failed: float | None = None
         while True:
-            try:
-                return process.wait(timeout=0.3 if not stop else _GRACE)
-            except subprocess.TimeoutExpired:
-                if stop:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.wait(timeout=0.3)
+            if stop:
+                asked = asked or time.monotonic()
+                if len(stop) > 1 or time.monotonic() - asked > _SAVING:
                     return 128 + stop[0]
             # mpiexec waits for ever for a host that it cannot reach, so it is not left alone.
             if failed is None and _status.any_failed(self.directory):
