@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import queue
 import selectors
 import signal
@@ -72,7 +73,15 @@ class ProcessPool:
         with warnings.catch_warnings():
             # Later Pythons warn of a fork while threads run. Ours are ready for it (core/parallel).
             warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
-            process.start()
+            try:
+                process.start()
+            except (pickle.PicklingError, TypeError, AttributeError) as error:
+                method = context.get_start_method()
+                raise pickle.PicklingError(
+                    f"DataLoader: the start method {method!r} cannot pickle the dataset, "
+                    f"collate_fn or worker_init_fn: {error}. Define their classes and functions at "
+                    "the top level of a module, or pass multiprocessing_context='fork'"
+                ) from error
         theirs.close()
         self.processes.append(process)
         self.selector.register(ours, selectors.EVENT_READ, job.id)

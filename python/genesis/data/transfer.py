@@ -11,11 +11,11 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
+import socket
 import struct
 import tempfile
 import weakref
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any
 
 ALIGN = 64
@@ -43,9 +43,16 @@ def send(connection: Connection, message: Any, limit: int) -> None:
         path = file.path.encode()
         connection.send_bytes(b"".join([b"\1", struct.pack("<qq", total, len(path)), path, sizes]))
         if not path:
-            send_handle(connection, file.descriptor, None)
+            with _socket(connection) as stream:
+                socket.send_fds(stream, [b"\0"], [file.descriptor])
     finally:
         os.close(file.descriptor)
+
+
+def _socket(connection: Connection) -> socket.socket:
+    """The socket of a connection, to pass descriptors. Those of multiprocessing.reduction wait for
+    an acknowledgement (from Python 3.14 on), and take for it what else is in the pipe."""
+    return socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM)
 
 
 class _Segment:
@@ -98,7 +105,11 @@ def _open(connection: Connection, path: str, total: int) -> Any:
         descriptor = os.open(path, os.O_RDWR)
         os.unlink(path)
     else:
-        descriptor = recv_handle(connection)
+        with _socket(connection) as stream:
+            _, descriptors, *_ = socket.recv_fds(stream, 1, 1)
+        if not descriptors:
+            raise EOFError
+        descriptor = descriptors[0]
     try:
         if _maps >= MAX_MAPS:
             memory = bytearray(total)
