@@ -155,7 +155,8 @@ Tensor angle(const Tensor& x, Out out) {
   if (!is_complex(x.dtype())) {
     const DType dtype = floating_type(x.dtype());
     const Tensor number = cast(x, dtype);
-    const Tensor y = where(isnan(number), number, where(lt(number, 0), std::numbers::pi, zeros_like(number)));
+    // number * 0 is NaN too, and its gradient is 0.
+    const Tensor y = where(isnan(number), mul(number, 0), where(lt(number, 0), std::numbers::pi, zeros_like(number)));
     return deliver("angle", y, out);
   }
   const DType dtype = real_type(x.dtype());

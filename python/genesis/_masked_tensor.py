@@ -15,11 +15,11 @@ _grad: Any = Tensor.grad  # a property of the class
 
 
 class MaskedTensor(Tensor):
-    """``data`` with a ``mask`` that is true where an element is specified.
+    """A tensor ``data`` with a ``mask`` that is True for the elements that are specified.
 
-    Elementwise operators act on the data and keep the mask, operators on shapes act on both, and
-    reductions count specified elements only. Operands must have equal masks. ``get_data()``,
-    ``get_mask()`` and ``to_tensor(value)`` give plain tensors.
+    Elementwise operations apply to the data and keep the mask, shape operations apply to both, and
+    reductions use the specified elements only. Operands must have equal masks. ``get_data()``,
+    ``get_mask()`` and ``to_tensor(value)`` return plain tensors.
 
     >>> x = masked_tensor(genesis.tensor([1.0, 2.0, 3.0]), genesis.tensor([True, False, True]))
     >>> x.sum()
@@ -55,7 +55,7 @@ class MaskedTensor(Tensor):
         return self._masked_mask
 
     def to_tensor(self, value: Any) -> Tensor:
-        """The data with ``value`` for elements that are not specified."""
+        """The data, with ``value`` in place of the elements that are not specified."""
         return self.get_data().masked_fill(~self._masked_mask, value)
 
     @property
@@ -81,7 +81,7 @@ class MaskedTensor(Tensor):
 
 
 def masked_tensor(data: Tensor, mask: Tensor, requires_grad: bool = False) -> MaskedTensor:
-    """A MaskedTensor with copies of ``data`` and ``mask``; a leaf of the graph.
+    """A MaskedTensor with copies of ``data`` and ``mask``. It is a leaf of the graph.
 
     >>> masked_tensor(genesis.tensor([1.0, 2.0]), genesis.tensor([True, False]))
     MaskedTensor(
@@ -92,7 +92,7 @@ def masked_tensor(data: Tensor, mask: Tensor, requires_grad: bool = False) -> Ma
 
 
 def as_masked_tensor(data: Tensor, mask: Tensor) -> MaskedTensor:
-    """``data`` as a MaskedTensor, in the graph of ``data``.
+    """``data`` as a MaskedTensor. Gradients flow back to ``data``.
 
     >>> x = genesis.tensor([1.0, 2.0], requires_grad=True)
     >>> as_masked_tensor(x, genesis.tensor([True, False])).sum().backward()
@@ -161,7 +161,7 @@ def _wrapped(data: Any, mask: Any) -> Any:
     return _made(data, mask)
 
 
-# ---- rules of calls
+# ---- dispatch
 
 _REDUCTIONS = ("sum", "mean", "amin", "amax", "argmin", "argmax", "prod", "norm", "var", "std")
 _NORMALIZATIONS = ("softmax", "log_softmax", "softmin", "cumsum", "cumprod")

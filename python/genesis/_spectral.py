@@ -20,28 +20,37 @@ __all__ = [
 ]
 
 
-def _made(
+def _window_of(
+    op: str,
     window: Callable[..., Tensor],
     length: int,
     periodic: bool,
     *,
     dtype: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
     **options: Any,
 ) -> Tensor:
     """A window of any floating dtype; those of ``signal.windows`` are float32 or float64."""
-    half = dtype is not None and _C._as_dtype(dtype) in (_C.float16, _C.bfloat16)
+    if isinstance(length, bool) or not hasattr(length, "__index__"):
+        raise TypeError(f"{op}: window_length must be an int, got {type(length).__name__}")
+    if length < 0:
+        raise _C.ShapeError(f"{op}: window_length must not be negative, got {length}")
+    dtype = _C.get_default_dtype() if dtype is None else _C._as_dtype(dtype)
+    if not dtype.is_floating_point:
+        raise _C.DTypeError(f"{op}: dtype must be a floating dtype, got {dtype}")
+    half = dtype in (_C.float16, _C.bfloat16)
     made = window(length, sym=not periodic, dtype=_C.float32 if half else dtype, **options)
     return (made.to(dtype) if half else made).requires_grad_(requires_grad)
 
 
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """The Hann window; one period of a longer signal if ``periodic``, else symmetric.
+    """The Hann window of this length: periodic (for spectral analysis) or symmetric.
 
     >>> genesis.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    return _made(windows.hann, window_length, periodic, **options)
+    return _window_of("hann_window", windows.hann, window_length, periodic, **options)
 
 
 def hamming_window(
@@ -51,36 +60,45 @@ def hamming_window(
     beta: float = 0.46,
     **options: Any,
 ) -> Tensor:
-    """``alpha - beta * cos(2 * pi * k / N)``."""
-    return _made(windows.general_cosine, window_length, periodic, a=[alpha, beta], **options)
+    """The Hamming window, ``alpha - beta * cos(2 * pi * k / N)``."""
+    return _window_of(
+        "hamming_window",
+        windows.general_cosine,
+        window_length,
+        periodic,
+        a=[alpha, beta],
+        **options,
+    )
 
 
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """The Blackman window."""
-    return _made(windows.blackman, window_length, periodic, **options)
+    return _window_of("blackman_window", windows.blackman, window_length, periodic, **options)
 
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """The triangular window, zero at both ends."""
-    return _made(windows.bartlett, window_length, periodic, **options)
+    """The Bartlett window: triangular, with zeros at both ends."""
+    return _window_of("bartlett_window", windows.bartlett, window_length, periodic, **options)
 
 
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any
 ) -> Tensor:
-    """The Kaiser window of shape ``beta``."""
-    return _made(windows.kaiser, window_length, periodic, beta=beta, **options)
+    """The Kaiser window with shape parameter ``beta``."""
+    return _window_of(
+        "kaiser_window", windows.kaiser, window_length, periodic, beta=beta, **options
+    )
 
 
 def _window(op: str, window: Tensor | None, win_length: int, n_fft: int, like: Tensor) -> Tensor:
-    """The window in the middle of n_fft values, padded with zeros."""
+    """The window, zero-padded on both sides to n_fft values."""
     if not 0 < win_length <= n_fft:
-        raise ValueError(f"{op}: win_length must be from 1 to n_fft={n_fft}, got {win_length}")
+        raise _C.ShapeError(f"{op}: win_length must be from 1 to n_fft={n_fft}, got {win_length}")
     if window is None:
         window = _C.ones(win_length, dtype=like.dtype.to_real())
     elif tuple(window.shape) != (win_length,):
-        raise ValueError(
-            f"{op}: window must have shape ({win_length},), that of win_length, got "
+        raise _C.ShapeError(
+            f"{op}: window must have shape ({win_length},), as given by win_length, got "
             f"{tuple(window.shape)}"
         )
     left = (n_fft - win_length) // 2
@@ -100,25 +118,27 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The Fourier transforms of overlapping pieces of a signal: (..., frequencies, pieces).
+    """The short-time Fourier transform of a signal, of shape ``(..., frequencies, frames)``.
 
-    Frames of ``n_fft`` samples start ``hop_length`` apart (a quarter of n_fft by default) and are
-    multiplied by ``window``. With ``center`` the signal is padded so that pieces have their middle
-    at multiples of hop_length. ``onesided`` keeps the first half of the frequencies, which is all
-    that a real signal has.
+    Each frame has ``n_fft`` samples and is multiplied by ``window``; successive frames start
+    ``hop_length`` samples apart (by default ``n_fft // 4``). With ``center``, the signal is padded
+    so that frame ``t`` is centered at sample ``t * hop_length``. ``onesided`` returns the first
+    ``n_fft // 2 + 1`` frequencies, which determine the spectrum of a real signal.
     """
     if input.dim() not in (1, 2):
-        raise ValueError(f"stft: input must have 1 or 2 dimensions, got {tuple(input.shape)}")
+        raise _C.ShapeError(f"stft: input must have 1 or 2 dimensions, got {tuple(input.shape)}")
     if not input.is_complex() and not input.is_floating_point():
         raise _C.DTypeError(f"stft: input must be floating or complex, got {input.dtype}")
     if align_to_window is not None and center:
-        raise ValueError("stft: align_to_window is for center=False only")
+        raise _C.ShapeError("stft: align_to_window requires center=False")
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     complex_in = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None:
         if not complex_in:
-            raise ValueError("stft: return_complex must be given for a real input; pass True")
+            raise _C.ShapeError(
+                "stft: a real input requires return_complex; pass return_complex=True"
+            )
         return_complex = True
     x = input.unsqueeze(0) if input.dim() == 1 else input
     if center:
@@ -127,22 +147,22 @@ def stft(
         half = n_fft // 2
         x = F.pad(x.unsqueeze(1), (half, half), mode=pad_mode).squeeze(1)
     if not 0 < n_fft <= x.shape[-1]:
-        raise ValueError(
+        raise _C.ShapeError(
             f"stft: n_fft must be from 1 to the length of the signal, {x.shape[-1]}, got {n_fft}"
         )
     if hop <= 0:
-        raise ValueError(f"stft: hop_length must be positive, got {hop}")
-    if align_to_window:  # the first window, not the first piece, begins where the signal does
+        raise _C.ShapeError(f"stft: hop_length must be positive, got {hop}")
+    if align_to_window:  # the first window, not the first frame, starts at the first sample
         left = (n_fft - win_length) // 2
         x = _C.constant_pad_nd(x, [left, n_fft - win_length - left])
-    shaped = _window("stft", window, win_length, n_fft, x)
-    pieces = x.unfold(-1, n_fft, hop) * shaped
+    padded = _window("stft", window, win_length, n_fft, x)
+    frames = x.unfold(-1, n_fft, hop) * padded
     norm = "ortho" if normalized else None
     if onesided is None:
         onesided = not complex_in
     if onesided and complex_in:
-        raise ValueError("stft: onesided=True is for real inputs and windows only")
-    spectrum = (fft.rfft if onesided else fft.fft)(pieces, norm=norm)
+        raise _C.ShapeError("stft: onesided=True requires a real input and a real window")
+    spectrum = (fft.rfft if onesided else fft.fft)(frames, norm=norm)
     spectrum = spectrum.transpose(-1, -2)
     if input.dim() == 1:
         spectrum = spectrum.squeeze(0)
@@ -161,32 +181,36 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal that :func:`stft` transformed: the pieces, added up and divided by their windows.
+    """The inverse of :func:`stft`, by overlap-add, normalized by the sum of the squared windows.
 
-    ``length`` is that of the signal, if it is not the one that the pieces cover.
+    ``length`` is the length of the signal; by default it is the length that the frames cover.
     """
     if not input.is_complex():
         raise _C.DTypeError(f"istft: input must be complex, got {input.dtype}; use view_as_complex")
     if input.dim() not in (2, 3):
-        raise ValueError(f"istft: input must have 2 or 3 dimensions, got {tuple(input.shape)}")
+        raise _C.ShapeError(f"istft: input must have 2 or 3 dimensions, got {tuple(input.shape)}")
     if input.numel() == 0:
-        raise ValueError("istft: input must not be empty")
+        raise _C.ShapeError("istft: input must not be empty")
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     if not 0 < hop <= win_length:
-        raise ValueError(f"istft: hop_length must be from 1 to win_length={win_length}, got {hop}")
+        raise _C.ShapeError(
+            f"istft: hop_length must be from 1 to win_length={win_length}, got {hop}"
+        )
     x = input.unsqueeze(0) if input.dim() == 2 else input
-    frequencies, pieces = x.shape[-2], x.shape[-1]
+    frequencies, count = x.shape[-2], x.shape[-1]
     if onesided is None:
         onesided = frequencies != n_fft
     wanted = n_fft // 2 + 1 if onesided else n_fft
     if frequencies != wanted:
-        raise ValueError(f"istft: input must have {wanted} frequencies, got {tuple(input.shape)}")
+        raise _C.ShapeError(
+            f"istft: input must have {wanted} frequencies, got {tuple(input.shape)}"
+        )
     if return_complex and onesided:
-        raise ValueError("istft: return_complex=True needs onesided=False")
-    shaped = _window("istft", window, win_length, n_fft, input)
-    if not return_complex and shaped.is_complex():
-        raise _C.DTypeError("istft: a complex window needs return_complex=True")
+        raise _C.ShapeError("istft: return_complex=True requires onesided=False")
+    padded = _window("istft", window, win_length, n_fft, input)
+    if not return_complex and padded.is_complex():
+        raise _C.DTypeError("istft: a complex window requires return_complex=True")
     norm = "ortho" if normalized else None
     x = x.transpose(-1, -2)
     if return_complex:
@@ -195,24 +219,23 @@ def istft(
         frames = fft.irfft(x, n_fft, norm=norm)
     else:
         frames = fft.irfft(x[..., : n_fft // 2 + 1], n_fft, norm=norm)
-    covered = n_fft + hop * (pieces - 1)
-    place = _C.arange(n_fft) + hop * _C.arange(pieces).unsqueeze(1)
+    covered = n_fft + hop * (count - 1)
+    position = (_C.arange(n_fft) + hop * _C.arange(count).unsqueeze(1)).flatten()
 
-    def added(values: Tensor) -> Tensor:
-        flat = values.reshape(values.shape[0], -1)
-        zeros = _C.zeros(values.shape[0], covered, dtype=values.dtype)
-        return zeros.index_add(-1, place.flatten(), flat)
+    def overlap_add(frames: Tensor) -> Tensor:
+        zeros = _C.zeros(frames.shape[0], covered, dtype=frames.dtype)
+        return zeros.index_add(-1, position, frames.reshape(frames.shape[0], -1))
 
-    signal = added(frames * shaped)
-    envelope = added((shaped * shaped).expand(1, pieces, n_fft))
+    signal = overlap_add(frames * padded)
+    envelope = overlap_add((padded * padded).expand(1, count, n_fft))
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else covered - (n_fft // 2 if center else 0)
     stop = min(end, covered)
     signal, envelope = signal[:, start:stop], envelope[:, start:stop]
     if envelope.numel() and float(envelope.detach().abs().min()) < 1e-11:
         raise RuntimeError(
-            "istft: the windows do not cover the signal: their sum of squares is zero somewhere; "
-            "use a smaller hop_length, another window, or center=True"
+            "istft: the sum of the squared windows is zero at some samples; use a smaller "
+            "hop_length, another window, or center=True"
         )
     signal = signal / envelope
     if end > covered:

@@ -3,10 +3,10 @@
 >>> genesis.fft.rfft(genesis.tensor([1.0, 0.0, 0.0, 0.0]))
 tensor([1.+0.j, 1.+0.j, 1.+0.j])
 
-Transforms of real tensors return the first half of the values (``rfft``) or all of them (``fft``).
-Any length is possible; those whose prime factors are small are fastest. ``norm`` says which
-direction is divided by the number of values: ``"backward"`` (the inverse, the default),
-``"forward"``, or ``"ortho"`` (both, by its square root).
+``fft`` returns the whole spectrum, ``rfft`` the first half of the spectrum of a real tensor.
+All lengths are supported; those with small prime factors are fastest. ``norm`` selects which
+direction is scaled by ``1 / n``: the inverse (``"backward"``, the default), the forward transform
+(``"forward"``), or both, by ``1 / sqrt(n)`` (``"ortho"``).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from genesis import _C, _overridable
 from genesis._C import Tensor
+from genesis._legacy import strided
 
 __all__ = [
     "fft",
@@ -46,30 +47,28 @@ __all__ = [
 _Dims = int | Sequence[int] | None
 
 
-# ---- what all transforms share -------------------------------------------------------------------
+# ---- shared by all transforms --------------------------------------------------------------------
 
 
 def _scale(op: str, norm: str | None, lengths: Sequence[int], inverse: bool) -> float:
-    count = 1.0
-    for n in lengths:
-        count *= n
     if norm not in (None, "backward", "forward", "ortho"):
-        raise ValueError(
+        raise _C.ShapeError(
             f"fft.{op}: norm must be 'backward', 'forward', 'ortho' or None, got {norm!r}"
         )
+    count = math.prod(lengths)
     if norm == "ortho":
         return 1 / math.sqrt(count)
     return 1 / count if (norm == "forward") != inverse else 1.0
 
 
 def _floating(op: str, x: Tensor) -> Tensor:
-    """The input as a floating or complex tensor that there are kernels for."""
+    """The input as a float32, float64 or complex tensor."""
     if not isinstance(x, Tensor):
         raise TypeError(f"fft.{op}: input must be a Tensor, got {type(x).__name__}")
     if x.is_complex() or x.dtype in (_C.float32, _C.float64):
         return x
     if x.is_floating_point():
-        raise _C.DTypeError(f"fft.{op}: input is {x.dtype}; use input.float()")
+        raise _C.DTypeError(f"fft.{op}: input of {x.dtype} is not supported; use input.float()")
     return x.to(_C.get_default_dtype())
 
 
@@ -90,10 +89,13 @@ def _wrapped(op: str, x: Tensor, dim: int) -> int:
     return dim % x.dim()
 
 
-def _with_length(op: str, x: Tensor, dim: int, n: int) -> Tensor:
-    """The tensor cut off, or filled up with zeros, to length n along dim."""
+def _check_length(op: str, n: int) -> None:
     if n < 1:
-        raise ValueError(f"fft.{op}: a transform needs a length of at least 1, got {n}")
+        raise _C.ShapeError(f"fft.{op}: the length of the transform must be at least 1, got {n}")
+
+
+def _with_length(x: Tensor, dim: int, n: int) -> Tensor:
+    """The tensor trimmed or zero-padded to length n along dim."""
     have = x.shape[dim]
     if have > n:
         return x.narrow(dim, 0, n)
@@ -111,8 +113,8 @@ def _given(out: Tensor | None, result: Tensor) -> Tensor:
         raise TypeError(f"fft: argument 'out' must be a Tensor, got {type(out).__name__}")
     if result.requires_grad or out.requires_grad:
         raise RuntimeError(
-            "fft: out= leaves no trace in the graph, and a tensor requires grad; call it without "
-            "out=, or under no_grad()"
+            "fft: out= is not differentiable, but an argument requires grad; omit out=, or call it "
+            "under no_grad()"
         )
     if not _C.can_cast(result.dtype, out.dtype):
         raise _C.DTypeError(
@@ -134,23 +136,40 @@ def _lengths(
     if dim is None:
         count = x.dim() if sizes is None else len(sizes)
         if count > x.dim():
-            raise ValueError(
+            raise _C.ShapeError(
                 f"fft.{op}: s has {count} sizes, but the input has shape {tuple(x.shape)}"
             )
         dims = list(range(x.dim() - count, x.dim()))
     else:
         dims = [_wrapped(op, x, d) for d in ([dim] if isinstance(dim, int) else dim)]
     if len(set(dims)) != len(dims):
-        raise ValueError(f"fft.{op}: dim names a dimension twice: {dim}")
-    if sizes is not None and len(sizes) != len(dims):
-        raise ValueError(f"fft.{op}: s has {len(sizes)} sizes for {len(dims)} dimensions")
-    return dims, sizes if sizes is not None else [-1] * len(dims)
+        raise _C.ShapeError(f"fft.{op}: dim contains a dimension twice: {dim}")
+    if sizes is None:
+        sizes = [-1] * len(dims)
+    if len(sizes) != len(dims):
+        raise _C.ShapeError(
+            f"fft.{op}: s and dim must have the same length, got {len(sizes)} and {len(dims)}"
+        )
+    return dims, sizes
+
+
+def _one_dimension(op: str, n: Any, dim: Any) -> tuple[list[int] | None, list[int]]:
+    """n and dim of a one-dimensional transform as s and dim of a transform in n dimensions."""
+    for name, value in (("n", n), ("dim", dim)):
+        optional = name == "n" and value is None
+        if isinstance(value, bool) or not (optional or hasattr(value, "__index__")):
+            raise TypeError(f"fft.{op}: {name} must be an int, got {type(value).__name__}")
+    if n is None:
+        return None, [dim]
+    _check_length(op, n)
+    return [n], [dim]
 
 
 def _resized(op: str, x: Tensor, dims: list[int], sizes: list[int]) -> Tensor:
     for d, n in zip(dims, sizes, strict=True):
+        _check_length(op, x.shape[d] if n == -1 else n)
         if n != -1:
-            x = _with_length(op, x, d, n)
+            x = _with_length(x, d, n)
     return x
 
 
@@ -170,7 +189,7 @@ def _r2c(
     x = _real(op, x)
     dims, sizes = _lengths(op, x, s, dim)
     if not dims:
-        raise ValueError(f"fft.{op}: at least one dimension must be transformed")
+        raise _C.ShapeError(f"fft.{op}: dim must contain at least one dimension")
     x = _resized(op, x, dims, sizes)
     scale = _scale(op, norm, [x.shape[d] for d in dims], inverse)
     y = _C._fft_real(x, dims[-1], scale)
@@ -185,10 +204,9 @@ def _c2r(
     x = _complex(_floating(op, x))
     dims, sizes = _lengths(op, x, s, dim)
     if not dims:
-        raise ValueError(f"fft.{op}: at least one dimension must be transformed")
+        raise _C.ShapeError(f"fft.{op}: dim must contain at least one dimension")
     last = sizes[-1] if sizes[-1] != -1 else 2 * (x.shape[dims[-1]] - 1)
-    if last < 1:
-        raise ValueError(f"fft.{op}: a transform needs a length of at least 1, got {last}")
+    _check_length(op, last)
     x = _resized(op, x, dims, [*sizes[:-1], last // 2 + 1])
     scale = _scale(op, norm, [*(x.shape[d] for d in dims[:-1]), last], inverse)
     if not inverse:
@@ -209,14 +227,15 @@ def fft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The Fourier transform along ``dim``: the sum of ``x[j] * exp(-2j * pi * j * k / n)``.
+    """The discrete Fourier transform along ``dim``: ``y[k] = sum_j x[j] exp(-2 pi i j k / n)``.
 
-    ``n`` is the length; the input is cut off or filled up with zeros.
+    ``n`` is the length of the transform; the input is trimmed or zero-padded to it. The result is
+    complex.
 
     >>> genesis.fft.fft(genesis.tensor([1.0, 2.0, 3.0, 4.0]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    return _c2c("fft", input, n, dim, norm, False, out)
+    return _c2c("fft", input, *_one_dimension("fft", n, dim), norm, False, out)
 
 
 def ifft(
@@ -227,8 +246,8 @@ def ifft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`fft`."""
-    return _c2c("ifft", input, n, dim, norm, True, out)
+    """The inverse discrete Fourier transform along ``dim``, the inverse of :func:`fft`."""
+    return _c2c("ifft", input, *_one_dimension("ifft", n, dim), norm, True, out)
 
 
 def rfft(
@@ -239,11 +258,11 @@ def rfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The first ``n // 2 + 1`` values of the transform of a real tensor.
+    """The first ``n // 2 + 1`` values of :func:`fft` of a real tensor.
 
-    The others are the conjugates of these.
+    The other values are the complex conjugates of these.
     """
-    return _r2c("rfft", input, n, dim, norm, False, out)
+    return _r2c("rfft", input, *_one_dimension("rfft", n, dim), norm, False, out)
 
 
 def irfft(
@@ -254,8 +273,8 @@ def irfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`rfft`: ``n`` real values (an even number of them if n is not given)."""
-    return _c2r("irfft", input, n, dim, norm, True, out)
+    """The inverse of :func:`rfft`: ``n`` real values, by default ``2 * (input.shape[dim] - 1)``."""
+    return _c2r("irfft", input, *_one_dimension("irfft", n, dim), norm, True, out)
 
 
 def hfft(
@@ -266,8 +285,11 @@ def hfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The transform, which is real, of a signal whose second half is the conjugate of the first."""
-    return _c2r("hfft", input, n, dim, norm, False, out)
+    """The Fourier transform of a Hermitian signal, given by its first half. The result is real.
+
+    It has ``n`` values, by default ``2 * (input.shape[dim] - 1)``.
+    """
+    return _c2r("hfft", input, *_one_dimension("hfft", n, dim), norm, False, out)
 
 
 def ihfft(
@@ -278,8 +300,8 @@ def ihfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`hfft`."""
-    return _r2c("ihfft", input, n, dim, norm, True, out)
+    """The inverse of :func:`hfft`: the first ``n // 2 + 1`` values of the inverse transform."""
+    return _r2c("ihfft", input, *_one_dimension("ihfft", n, dim), norm, True, out)
 
 
 # ---- two dimensions ------------------------------------------------------------------------------
@@ -368,9 +390,10 @@ def fftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The Fourier transform along several dimensions; all of them if neither s nor dim is given.
+    """The discrete Fourier transform along the dimensions ``dim``.
 
-    ``s`` holds a length for each dimension, -1 for that of the input.
+    ``s`` gives the length along each of them; -1 keeps that of the input. Without ``dim``, the
+    transform is along the last ``len(s)`` dimensions, or along all dimensions without ``s``.
     """
     return _c2c("fftn", input, s, dim, norm, False, out)
 
@@ -395,7 +418,7 @@ def rfftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """:func:`fftn` of a real tensor, of which the last transformed dimension is halved."""
+    """:func:`fftn` of a real tensor, with only the first half of the last transformed dimension."""
     return _r2c("rfftn", input, s, dim, norm, False, out)
 
 
@@ -419,7 +442,7 @@ def hfftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """:func:`hfft` along the last of several dimensions, and :func:`fft` along the others."""
+    """:func:`hfft` along the last of the dimensions ``dim``, :func:`fft` along the others."""
     return _c2r("hfftn", input, s, dim, norm, False, out)
 
 
@@ -448,12 +471,12 @@ def fftfreq(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies of a transform of ``n`` samples with spacing ``d``.
+    """The frequency of each value of :func:`fft`, for ``n`` samples with spacing ``d``.
 
     >>> genesis.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    _check_frequencies("fftfreq", n, dtype)
+    _check_frequencies("fftfreq", n, dtype, layout)
     counts = _C.cat([_C.arange(0, (n + 1) // 2), _C.arange(-(n // 2), 0)])
     return _frequencies(counts, n * d, out, dtype, device, requires_grad)
 
@@ -468,30 +491,32 @@ def rfftfreq(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies of a transform of real samples, which are not negative.
+    """The frequency of each value of :func:`rfft`, for ``n`` samples with spacing ``d``.
 
     >>> genesis.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    _check_frequencies("rfftfreq", n, dtype)
+    _check_frequencies("rfftfreq", n, dtype, layout)
     counts = _C.arange(0, n // 2 + 1)
     return _frequencies(counts, n * d, out, dtype, device, requires_grad)
 
 
-def _check_frequencies(op: str, n: int, dtype: Any) -> None:
+def _check_frequencies(op: str, n: int, dtype: Any, layout: Any) -> None:
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"fft.{op}: n must be an int, got {type(n).__name__}")
+    if layout not in (None, strided):
+        raise _C.ShapeError(f"fft.{op}: layout must be strided, got {layout}")
     if n < 0:
-        raise ValueError(f"{op}: n must not be negative, got {n}")
+        raise _C.ShapeError(f"fft.{op}: n must not be negative, got {n}")
     if dtype is not None and not _C._as_dtype(dtype).is_floating_point:
-        raise ValueError(f"{op}: dtype must be floating, got {dtype}")
+        raise _C.DTypeError(f"fft.{op}: dtype must be a floating dtype, got {dtype}")
 
 
 def _frequencies(
     counts: Tensor, span: float, out: Tensor | None, dtype: Any, device: Any, requires_grad: bool
 ) -> Tensor:
     values = counts.to(dtype or _C.get_default_dtype(), device=device)
-    values = (
-        values / span if span == 0 else values * (1 / span)
-    )  # without samples: no number, or NaN
+    values = values / span if span == 0 else values * (1 / span)
     return _given(out, values).requires_grad_(requires_grad)
 
 
@@ -505,7 +530,7 @@ def _shifted(op: str, input: Tensor, dim: _Dims, back: bool) -> Tensor:
 
 
 def fftshift(input: Tensor, dim: _Dims = None) -> Tensor:
-    """The values in the order of their frequencies: frequency 0 in the middle.
+    """Shift frequency 0 to the center of each dimension ``dim`` (by default, of all dimensions).
 
     >>> genesis.fft.fftshift(genesis.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])

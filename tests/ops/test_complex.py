@@ -132,3 +132,9 @@ def test_numbers_and_lines():
     np.testing.assert_allclose(line.numpy(), [1, 1 + 1j, 1 + 2j])
     with pytest.raises(TypeError, match="linspace: dtype must be complex"):
         genesis.linspace(0, 1j, 3, dtype=genesis.float32)
+
+
+def test_the_gradient_of_the_angle_of_a_real_nan_is_zero():
+    x = genesis.tensor([float("nan"), -1.0, 2.0], requires_grad=True)
+    x.angle().backward(genesis.ones(3))
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]

@@ -1,7 +1,7 @@
 """Window functions, under the names of ``torch.signal.windows``.
 
-A window has ``M`` values. With ``sym`` it is symmetric, as filters want it; without, it is one
-period of a longer signal, as spectra want it.
+A window has ``M`` values. With ``sym=True`` it is symmetric, for filter design; with ``sym=False``
+it is periodic, for spectral analysis.
 
 >>> genesis.signal.windows.hann(4)
 tensor([0.0000, 0.7500, 0.7500, 0.0000])
@@ -15,6 +15,7 @@ from typing import Any
 
 from genesis import _C
 from genesis._C import Tensor
+from genesis._legacy import strided
 
 __all__ = [
     "bartlett",
@@ -31,7 +32,12 @@ __all__ = [
 ]
 
 
-def _checked(op: str, M: int, dtype: Any) -> Any:
+def _checked(op: str, M: int, dtype: Any, layout: Any) -> Any:
+    """The dtype of the window; raises if an argument is invalid."""
+    if not hasattr(M, "__index__"):
+        raise TypeError(f"{op}: M must be an int, got {type(M).__name__}")
+    if layout not in (None, strided):
+        raise ValueError(f"{op}: layout must be strided, got {layout}")
     if M < 0:
         raise ValueError(f"{op}: M must not be negative, got {M}")
     dtype = _C.get_default_dtype() if dtype is None else _C._as_dtype(dtype)
@@ -59,11 +65,11 @@ def general_cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The sum of cosines with the coefficients ``a``, with alternating signs."""
-    dtype = _checked("general_cosine", M, dtype)
+    """``a[0] - a[1] * cos(x) + a[2] * cos(2 * x) - ...``, with ``x = 2 * pi * k / (M - 1)``."""
+    dtype = _checked("general_cosine", M, dtype, layout)
     a = list(a)
     if not a:
-        raise ValueError("general_cosine: a must hold at least one coefficient")
+        raise ValueError("general_cosine: a must have at least one coefficient")
     k, period = _steps(M, sym)
     if M == 1:
         return _finish(_C.ones(1), dtype, device, requires_grad)
@@ -108,8 +114,8 @@ def bartlett(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The triangular window, zero at both ends."""
-    dtype = _checked("bartlett", M, dtype)
+    """The Bartlett window: triangular, with zeros at both ends."""
+    dtype = _checked("bartlett", M, dtype, layout)
     k, period = _steps(M, sym)
     if M == 1:
         return _finish(_C.ones(1), dtype, device, requires_grad)
@@ -125,8 +131,8 @@ def cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Half a period of the sine."""
-    dtype = _checked("cosine", M, dtype)
+    """The cosine window, ``sin(pi * (k + 1 / 2) / M)``."""
+    dtype = _checked("cosine", M, dtype, layout)
     k = _C.arange(M, dtype=_C.float64)
     if M == 1:
         return _finish(_C.ones(1), dtype, device, requires_grad)
@@ -145,8 +151,8 @@ def exponential(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``exp(-|k - center| / tau)``; ``center`` only where the window is not symmetric."""
-    dtype = _checked("exponential", M, dtype)
+    """``exp(-|k - center| / tau)``. ``center`` must be None for a symmetric window."""
+    dtype = _checked("exponential", M, dtype, layout)
     if tau <= 0:
         raise ValueError(f"exponential: tau must be positive, got {tau}")
     if sym and center is not None:
@@ -169,8 +175,8 @@ def gaussian(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``exp(-(k / std)**2 / 2)``, with k from the middle."""
-    dtype = _checked("gaussian", M, dtype)
+    """The Gaussian window, ``exp(-((k - center) / std) ** 2 / 2)``, with center ``(M - 1) / 2``."""
+    dtype = _checked("gaussian", M, dtype, layout)
     if std <= 0:
         raise ValueError(f"gaussian: std must be positive, got {std}")
     k, _ = _steps(M, sym)
@@ -190,8 +196,8 @@ def kaiser(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Kaiser window of shape ``beta``."""
-    dtype = _checked("kaiser", M, dtype)
+    """The Kaiser window with shape parameter ``beta``."""
+    dtype = _checked("kaiser", M, dtype, layout)
     if beta < 0:
         raise ValueError(f"kaiser: beta must not be negative, got {beta}")
     k, period = _steps(M, sym)
