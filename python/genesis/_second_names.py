@@ -327,9 +327,9 @@ def lobpcg(
 
 def _product(name: str) -> Callable[..., Any]:
     def multiply(*args: Any, **kwargs: Any) -> Any:
-        from genesis.sparse import _functions
+        from genesis.sparse import _products
 
-        return _functions.addmm(*args, **kwargs) if "addmm" in name else _functions.mm(*args)
+        return _products.addmm(*args, **kwargs) if "addmm" in name else _products.mm(*args)
 
     multiply.__name__ = multiply.__qualname__ = name
     multiply.__doc__ = "A product of sparse matrices. Use sparse.mm() or sparse.addmm()."

@@ -281,49 +281,49 @@ def _to_sparse(
     blocksize: Any = None,
     dense_dim: int | None = None,
 ) -> Tensor:
-    """A sparse tensor with the elements that are not zero."""
+    """A sparse tensor with the nonzero elements."""
     from genesis.sparse import _functions
 
     if blocksize is not None or (dense_dim is not None and dense_dim != 0):
-        raise ValueError("to_sparse: layouts of blocks and dense_dim are not supported")
+        raise ValueError("to_sparse: blocksize and dense_dim are not supported; omit them")
     result: Tensor = _functions.to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize)
     return result
 
 
 def _to_sparse_coo(self: Tensor) -> Tensor:
-    """A tensor of layout sparse_coo with the elements that are not zero."""
+    """A tensor of layout sparse_coo with the nonzero elements."""
     return _to_sparse(self)
 
 
 def _to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """A matrix of layout sparse_csr with the elements that are not zero."""
+    """A matrix of layout sparse_csr with the nonzero elements."""
     from genesis import _legacy
 
-    return _to_sparse(self, layout=_legacy.sparse_csr)
+    return _to_sparse(self, layout=_legacy.sparse_csr, dense_dim=dense_dim)
 
 
 def _to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """A matrix of layout sparse_csc with the elements that are not zero."""
+    """A matrix of layout sparse_csc with the nonzero elements."""
     from genesis import _legacy
 
-    return _to_sparse(self, layout=_legacy.sparse_csc)
+    return _to_sparse(self, layout=_legacy.sparse_csc, dense_dim=dense_dim)
 
 
 def _sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
-    """The elements at the places that a sparse tensor stores."""
-    from genesis.sparse import _functions
+    """A sparse tensor with the indices of ``mask`` and the elements of this tensor there."""
+    from genesis.sparse import _products
 
-    result: Tensor = _functions.sparse_mask(self, mask)
+    result: Tensor = _products.sparse_mask(self, mask)
     return result
 
 
 def _sparse_dim(self: Tensor) -> int:
-    """How many dimensions are indexed: none of a dense tensor."""
+    """The number of sparse dimensions; 0 for a dense tensor."""
     return 0
 
 
 def _dense_dim(self: Tensor) -> int:
-    """How many dimensions are dense: all of a dense tensor."""
+    """The number of dense dimensions."""
     return self.ndim
 
 

@@ -122,16 +122,16 @@ def test_size_is_inferred():
 
 
 @pytest.mark.parametrize("call, error, text", [
-    (lambda: genesis.sparse_coo_tensor([[0, 5]], [1.0, 2.0], (3,)), IndexError, "out of range"),
-    (lambda: genesis.sparse_coo_tensor([[0, -1]], [1.0, 2.0], (3,)), IndexError, "out of range"),
-    (lambda: genesis.sparse_coo_tensor([[0, 1]], [1.0], (3,)), ValueError, "2 indices"),
+    (lambda: genesis.sparse_coo_tensor([[0, 5]], [1.0, 2.0], (3,)), IndexError, "must be from 0 to 2"),
+    (lambda: genesis.sparse_coo_tensor([[0, -1]], [1.0, 2.0], (3,)), IndexError, "must be from 0 to 2"),
+    (lambda: genesis.sparse_coo_tensor([[0, 1]], [1.0], (3,)), ValueError, "same number of elements"),
     (lambda: genesis.sparse_coo_tensor([0, 1], [1.0, 2.0], (3,)), ValueError, "dimensions, elements"),
     (lambda: genesis.sparse_coo_tensor([[0.5]], [1.0], (3,)), TypeError, "must be integers"),
-    (lambda: genesis.sparse_coo_tensor([[0]], [1.0], (3, 3)), ValueError, "does not fit"),
-    (lambda: genesis.sparse_csr_tensor([0, 2, 1], [0, 1], [1.0, 2.0], (2, 2)), ValueError, "must rise"),
-    (lambda: genesis.sparse_csr_tensor([0, 1, 2], [0, 7], [1.0, 2.0], (2, 2)), IndexError, "out of range"),
-    (lambda: genesis.sparse_csr_tensor([0, 2], [0, 1], [1.0, 2.0], (2, 2)), ValueError, "does not fit"),
-    (lambda: genesis.sparse_bsr_tensor([0, 1], [0], [[[1.0]]]), RuntimeError, "blocks"),
+    (lambda: genesis.sparse_coo_tensor([[0]], [1.0], (3, 3)), ValueError, "does not match"),
+    (lambda: genesis.sparse_csr_tensor([0, 2, 1], [0, 1], [1.0, 2.0], (2, 2)), ValueError, "must increase"),
+    (lambda: genesis.sparse_csr_tensor([0, 1, 2], [0, 7], [1.0, 2.0], (2, 2)), IndexError, "must be from 0 to 1"),
+    (lambda: genesis.sparse_csr_tensor([0, 2], [0, 1], [1.0, 2.0], (2, 2)), ValueError, "does not match"),
+    (lambda: genesis.sparse_bsr_tensor([0, 1], [0], [[[1.0]]]), RuntimeError, "block layout"),
     (lambda: genesis.ones(2).indices(), RuntimeError, "expected a sparse tensor"),
 ])  # fmt: skip
 def test_bad_arguments(call, error, text):
@@ -218,7 +218,7 @@ def test_softmax_is_over_stored_elements(dim):
 
 def test_cat():
     _equal(genesis.cat([_coo(), _coo()], 1).to_dense(), np.concatenate([DENSE, DENSE], 1))
-    with pytest.raises(ValueError, match="differ"):
+    with pytest.raises(ValueError, match="equal shapes except in dim 1"):
         genesis.cat([_coo(), genesis.ones(2, 2).to_sparse()], 1)
 
 
@@ -232,8 +232,8 @@ def test_sampled_addmm_and_spdiags():
 
 
 @pytest.mark.parametrize("call", [
-    lambda x: x.exp(), lambda x: x[0], lambda x: x.numpy(), lambda x: x.tolist(), lambda x: x.reshape(9),
-    lambda x: x + 1, lambda x: genesis.nn.functional.relu6(x), lambda x: genesis.stack([x, x]),
+    lambda x: x.exp(), lambda x: x[0:2], lambda x: x.numpy(), lambda x: x.tolist(), lambda x: x.reshape(9),
+    lambda x: x + 1, lambda x: genesis.nn.functional.relu6(x), lambda x: genesis.stack([x, x.to_dense()]),
     lambda x: x.max(), lambda x: x.item(), lambda x: genesis.cumsum(x, 0), lambda x: x > 0,
     lambda x: x.data_ptr(), lambda x: x.stride(), lambda x: np.asarray(x), lambda x: float(x),
     lambda x: bool(x), lambda x: list(x), lambda x: genesis.where(x.to_dense() > 0, x, x),

@@ -1,4 +1,4 @@
-"""Sparse tensors: those that store only the elements that are not zero.
+"""Sparse tensors, which store only their nonzero elements.
 
 >>> i, v = genesis.tensor([[0, 1, 1], [2, 0, 2]]), genesis.tensor([3.0, 4.0, 5.0])
 >>> x = genesis.sparse_coo_tensor(i, v, (2, 3))
@@ -9,9 +9,9 @@ tensor([[0., 0., 3.],
 tensor([[3.],
         [9.]])
 
-Layouts are ``sparse_coo`` (indices of any number of dimensions), ``sparse_csr`` and ``sparse_csc``
+The layouts are ``sparse_coo`` (any number of dimensions), ``sparse_csr`` and ``sparse_csc``
 (matrices, compressed by rows or columns). Sparse tensors are differentiable, and their gradients
-are sparse. Operations that are not defined for them raise an error that suggests ``to_dense()``.
+are sparse. Operations that do not support them raise an error that suggests ``to_dense()``.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from genesis._C import Tensor
 from genesis._legacy import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from genesis._missing import explain
 from genesis.sparse import _functions
-from genesis.sparse._functions import addmm, log_softmax, mm, softmax, sum
-from genesis.sparse._tensor import SparseTensor, coalesce, construct, made_like, values_of
+from genesis.sparse._products import addmm, log_softmax, mm, softmax
+from genesis.sparse._shapes import sum
+from genesis.sparse._tensor import SparseTensor, coalesce, construct, values_of, with_values
 
 __all__ = [
     "SparseTensor",
@@ -60,8 +61,8 @@ def _data(values: Any, dtype: Any) -> Tensor:
 def _within(op: str, name: str, index: Tensor, limit: int) -> None:
     if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < limit:
         raise IndexError(
-            f"{op}: {name} from {int(index.min())} to {int(index.max())} are out of range for a "
-            f"size of {limit}"
+            f"{op}: {name} must be from 0 to {limit - 1}, got values from {int(index.min())} to "
+            f"{int(index.max())}"
         )
 
 
@@ -71,7 +72,7 @@ def _finished(x: SparseTensor, requires_grad: bool) -> SparseTensor:
 
 def sparse_coo_tensor(
     indices: Any,
-    values: Any,
+    values: Any = None,
     size: Sequence[int] | None = None,
     *,
     dtype: Any = None,
@@ -81,9 +82,10 @@ def sparse_coo_tensor(
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> SparseTensor:
-    """A tensor that has ``values`` at ``indices`` (a row for each dimension) and zeros elsewhere.
+    """A sparse tensor with ``values`` at ``indices``, whose rows correspond to dimensions.
 
-    Values at one index add up. ``size`` is as small as the indices allow if it is not given.
+    Values at the same index are added. By default, ``size`` is the smallest that contains all
+    indices. ``sparse_coo_tensor(size)`` is a tensor of zeros.
 
     >>> genesis.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,))
     tensor(indices=tensor([[0, 1]]),
@@ -93,18 +95,19 @@ def sparse_coo_tensor(
     op = "sparse_coo_tensor"
     if device is not None:
         _C.empty(0, device=device)
-    if size is None and isinstance(indices, (_C.Size, tuple)) and isinstance(values, type(None)):
+    if values is None and size is None and isinstance(indices, tuple):
         indices, values, size = _C.zeros(len(indices), 0, dtype=_C.int64), _C.zeros(0), indices
     index, data = _index(op, "indices", indices), _data(values, dtype)
     if index.ndim != 2:
-        raise ValueError(
+        raise _C.ShapeError(
             f"{op}: indices must have shape (dimensions, elements), got {tuple(index.shape)}"
         )
     if data.ndim == 0 and index.shape[1] == 1:
         data = data.reshape(1)
     if data.ndim == 0 or data.shape[0] != index.shape[1]:
-        raise ValueError(
-            f"{op}: there are {index.shape[1]} indices but values have shape {tuple(data.shape)}"
+        raise _C.ShapeError(
+            f"{op}: indices and values must have the same number of elements, got indices of shape "
+            f"{tuple(index.shape)} and values of shape {tuple(data.shape)}"
         )
     sparse = index.shape[0]
     if size is None:
@@ -113,9 +116,11 @@ def sparse_coo_tensor(
         else:
             size = (*(int(row.max()) + 1 for row in index), *data.shape[1:])
     size = tuple(int(n) for n in size)
+    if any(n < 0 for n in size):
+        raise _C.ShapeError(f"{op}: size must not be negative, got {size}")
     if len(size) != sparse + data.ndim - 1 or size[sparse:] != tuple(data.shape[1:]):
-        raise ValueError(
-            f"{op}: size {size} does not fit {sparse} rows of indices and values of shape "
+        raise _C.ShapeError(
+            f"{op}: size {size} does not match {sparse} rows of indices and values of shape "
             f"{tuple(data.shape)}"
         )
     for d in range(sparse):
@@ -125,17 +130,16 @@ def sparse_coo_tensor(
 
 
 def _compressed(
-    op: str, kind: layout, d: int, begins: Any, plain: Any, values: Any, size: Any, dtype: Any
+    op: str, kind: layout, d: int, compressed: Any, plain: Any, values: Any, size: Any, dtype: Any
 ) -> SparseTensor:
-    starts, other, data = (
-        _index(op, "compressed indices", begins),
-        _index(op, "plain indices", plain),
-        _data(values, dtype),
-    )
+    starts = _index(op, "compressed indices", compressed)
+    other = _index(op, "plain indices", plain)
+    data = _data(values, dtype)
     if starts.ndim != 1 or other.ndim != 1 or data.ndim != 1:
-        raise ValueError(
-            f"{op}: expected one matrix, whose indices and values have one dimension, got shapes "
-            f"{tuple(starts.shape)}, {tuple(other.shape)} and {tuple(data.shape)}"
+        raise _C.ShapeError(
+            f"{op}: indices and values must be 1-d (batches and dense dimensions are not "
+            f"supported), got shapes {tuple(starts.shape)}, {tuple(other.shape)} and "
+            f"{tuple(data.shape)}"
         )
     count = data.shape[0]
     if size is None:
@@ -143,14 +147,15 @@ def _compressed(
         size = (starts.numel() - 1, length) if d == 0 else (length, starts.numel() - 1)
     size = tuple(int(n) for n in size)
     if len(size) != 2 or starts.numel() != size[d] + 1 or other.numel() != count:
-        raise ValueError(
-            f"{op}: size {size} does not fit {starts.numel()} compressed indices, {other.numel()} "
-            f"plain indices and {count} values"
+        raise _C.ShapeError(
+            f"{op}: size {size} does not match {starts.numel()} compressed indices, "
+            f"{other.numel()} plain indices and {count} values"
         )
     steps = starts.diff()
     if int(starts[0]) != 0 or int(starts[-1]) != count or bool((steps < 0).any()):
-        raise ValueError(
-            f"{op}: compressed indices must rise from 0 to {count}, the number of values"
+        raise _C.ShapeError(
+            f"{op}: compressed indices must increase from 0 to {count}, the number of values, got "
+            f"{starts.tolist() if starts.numel() < 10 else 'others'}"
         )
     _within(op, "plain indices", other, size[1 - d])
     line = _C.arange(size[d]).repeat_interleave(steps)
@@ -170,7 +175,10 @@ def sparse_csr_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> SparseTensor:
-    """A sparse matrix, row by row: where each row begins, the columns, and the values.
+    """A matrix in compressed sparse row format.
+
+    ``crow_indices`` holds the position of the first value of each row, and ``col_indices`` the
+    column of each value.
 
     >>> genesis.sparse_csr_tensor([0, 1, 3], [2, 0, 2], [3.0, 4.0, 5.0]).to_dense()
     tensor([[0., 0., 3.],
@@ -196,7 +204,10 @@ def sparse_csc_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> SparseTensor:
-    """A sparse matrix, column by column: where each column begins, the rows, and the values.
+    """A matrix in compressed sparse column format.
+
+    ``ccol_indices`` holds the position of the first value of each column, and ``row_indices`` the
+    row of each value.
 
     >>> genesis.sparse_csc_tensor([0, 1, 1, 2], [1, 0], [4.0, 3.0]).to_dense()
     tensor([[0., 0., 3.],
@@ -219,12 +230,12 @@ def sparse_compressed_tensor(
     layout: layout | None = None,
     **options: Any,
 ) -> SparseTensor:
-    """sparse_csr_tensor() or sparse_csc_tensor(), by ``layout``."""
+    """A matrix in the format ``layout``: see sparse_csr_tensor() and sparse_csc_tensor()."""
     if layout is sparse_csr:
         return sparse_csr_tensor(compressed_indices, plain_indices, values, size, **options)
     if layout is sparse_csc:
         return sparse_csc_tensor(compressed_indices, plain_indices, values, size, **options)
-    raise ValueError(
+    raise _C.ShapeError(
         f"sparse_compressed_tensor: layout must be sparse_csr or sparse_csc, got {layout}"
     )
 
@@ -232,12 +243,12 @@ def sparse_compressed_tensor(
 def _no_blocks(op: str, kind: layout) -> Any:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            f"{op}: layout {kind}, of blocks, is not supported; use sparse_csr_tensor() or "
+            f"{op}: the block layout {kind} is not supported; use sparse_csr_tensor() or "
             "sparse_coo_tensor()"
         )
 
     refuse.__name__ = refuse.__qualname__ = op
-    refuse.__doc__ = f"Raises: layout {kind}, of blocks, is not supported."
+    refuse.__doc__ = f"Raises an error: the block layout {kind} is not supported."
     return refuse
 
 
@@ -246,14 +257,14 @@ sparse_bsc_tensor = _no_blocks("sparse_bsc_tensor", sparse_bsc)
 
 
 def rebuilt(x: SparseTensor, kind: layout, coalesced: bool) -> SparseTensor:
-    """The tensor of another layout, for readers of files; its indices have that order already."""
+    """The tensor with another layout, whose order its indices already have (for loading files)."""
     return construct(x._index, x._stored, tuple(x.shape), kind, coalesced)
 
 
 def sampled_addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
 ) -> SparseTensor:
-    """beta * input + alpha * (mat1 @ mat2), at the places that the sparse ``input`` stores.
+    """``beta * input + alpha * (mat1 @ mat2)`` at the indices of the sparse ``input``.
 
     >>> x = genesis.eye(2).to_sparse_csr()
     >>> genesis.sparse.sampled_addmm(x, genesis.ones(2, 3), genesis.ones(3, 2)).to_dense()
@@ -261,26 +272,28 @@ def sampled_addmm(
             [0., 4.]])
     """
     if not isinstance(input, SparseTensor) or input.sparse_dim() != 2:
-        raise ValueError("sampled_addmm: input must be a sparse matrix; use input.to_sparse_csr()")
+        raise _C.ShapeError(
+            "sampled_addmm: input must be a sparse matrix; use input.to_sparse_csr()"
+        )
     if (
         mat1.ndim != 2
         or mat2.ndim != 2
         or mat1.shape[1] != mat2.shape[0]
         or (mat1.shape[0], mat2.shape[1]) != tuple(input.shape)
     ):
-        raise ValueError(
-            f"sampled_addmm: input of shape {tuple(input.shape)} does not fit mat1 "
-            f"{tuple(mat1.shape)} @ mat2 {tuple(mat2.shape)}"
+        raise _C.ShapeError(
+            f"sampled_addmm: input must have the shape of mat1 @ mat2, got {tuple(input.shape)}, "
+            f"{tuple(mat1.shape)} and {tuple(mat2.shape)}"
         )
     rows, cols = input._index
     products = (mat1.index_select(0, rows) * mat2.index_select(1, cols).T).sum(1)
-    return made_like(input, beta * values_of(input) + alpha * products)
+    return with_values(input, beta * values_of(input) + alpha * products)
 
 
 def spdiags(
     diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: layout | None = None
 ) -> Any:
-    """A sparse matrix with rows of ``diagonals`` along the diagonals ``offsets``.
+    """A sparse matrix with the rows of ``diagonals`` on the diagonals ``offsets``.
 
     >>> lines = genesis.tensor([[1.0, 2.0, 3.0]])
     >>> genesis.sparse.spdiags(lines, genesis.tensor([1]), (2, 3)).to_dense()
@@ -288,15 +301,19 @@ def spdiags(
             [0., 0., 3.]])
     """
     lines = diagonals if diagonals.ndim == 2 else diagonals.unsqueeze(0)
-    moves = offsets.reshape(-1).long()
-    if moves.numel() != lines.shape[0] or len(set(moves.tolist())) != moves.numel():
-        raise ValueError(
+    if offsets.is_floating_point() or offsets.dtype == _C.bool:
+        raise _C.DTypeError(f"spdiags: offsets must be integers, got {offsets.dtype}")
+    shifts = offsets.reshape(-1).long()
+    if shifts.numel() != lines.shape[0] or len(set(shifts.tolist())) != shifts.numel():
+        raise _C.ShapeError(
             f"spdiags: expected {lines.shape[0]} different offsets, one for each row of diagonals, "
-            f"got {moves.tolist()}"
+            f"got {shifts.tolist()}"
         )
+    if len(shape) != 2:
+        raise _C.ShapeError(f"spdiags: shape must have 2 dimensions, got {tuple(shape)}")
     m, n = shape
     cols = _C.arange(lines.shape[1]).expand(tuple(lines.shape))
-    rows = cols - moves.unsqueeze(1)
+    rows = cols - shifts.unsqueeze(1)
     kept = ((rows >= 0) & (rows < m) & (cols < n)).reshape(-1)
     index = _C.stack([rows.reshape(-1)[kept], cols.reshape(-1)[kept]])
     x = construct(index, lines.reshape(-1)[kept], (m, n))
@@ -304,14 +321,14 @@ def spdiags(
 
 
 def spsolve(input: SparseTensor, other: Tensor, *, left: bool = True) -> Tensor:
-    """X with input @ X = other, by a dense factorisation."""
+    """The solution X of ``input @ X = other``, computed with a dense LU factorization."""
     return _C.linalg_solve(input.to_dense(), other, left=left)
 
 
 def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
-    """``gradcheck``, for functions that take or return sparse tensors.
+    """A ``gradcheck`` for functions that take or return sparse tensors.
 
-    Sparse inputs are varied in all elements, or with ``masked=True`` in those that they store.
+    It perturbs all elements of sparse inputs, or with ``masked=True`` only the stored elements.
 
     >>> check = genesis.sparse.as_sparse_gradcheck(genesis.autograd.gradcheck)
     >>> x = genesis.tensor([[0.0, 1.0], [2.0, 3.0]], dtype=genesis.float64).to_sparse()
@@ -348,7 +365,7 @@ def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def _as_leaf(x: SparseTensor, masked: bool) -> tuple[Tensor, Callable[[Tensor], Any]]:
-    """The values of a sparse tensor as a leaf, and how it is made from them."""
+    """The values of a sparse tensor as a leaf, and a function that builds a tensor from values."""
     kind, size = x.layout, tuple(x.shape)
     coo = coalesce(_functions.to_layout(_functions.detach(x), sparse_coo))
     index, values = coo.indices(), coo.values()
@@ -363,7 +380,7 @@ def _as_leaf(x: SparseTensor, masked: bool) -> tuple[Tensor, Callable[[Tensor], 
 
 
 class check_sparse_tensor_invariants:
-    """PyTorch's switch for checks of indices. Here they are always checked."""
+    """Accepted for compatibility with PyTorch: indices are always checked."""
 
     def __init__(self, enable: bool = True) -> None:
         self.state = enable

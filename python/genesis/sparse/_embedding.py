@@ -1,4 +1,4 @@
-"""Looking up rows of a table whose gradient is sparse."""
+"""Embedding lookup with a sparse gradient of the weight."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Embedding(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
         rows, size = ctx.index.reshape(-1).long(), ctx.size
-        values = grad.reshape(-1, *size[1:]).clone()  # its own memory: .grad may be changed
+        values = grad.reshape(-1, *size[1:]).clone()  # a copy, since .grad may be modified
         if ctx.scale:
             values = values / _C.bincount(rows, minlength=size[0])[rows].unsqueeze(-1)
         if ctx.padding is not None:
@@ -32,6 +32,6 @@ class _Embedding(Function):
 
 def embedding(index: Tensor, weight: Tensor, padding_idx: int | None, by_frequency: bool) -> Tensor:
     if weight.ndim != 2:
-        raise ValueError(f"embedding: weight must be a matrix, got shape {tuple(weight.shape)}")
+        raise _C.ShapeError(f"embedding: weight must be a matrix, got shape {tuple(weight.shape)}")
     result: Tensor = _Embedding.apply(weight, index, padding_idx, by_frequency)
     return result

@@ -1,10 +1,10 @@
-"""The class of sparse tensors: indices and values in place of memory for every element.
+"""The class of sparse tensors, which store indices and values instead of every element.
 
-A sparse tensor has the shape and the dtype of the dense tensor that it stands for, and a place in
-the graph like any other. Two functions connect it with dense tensors: `_Construct` makes one from
-its values, `_Values` gives them back. Everything else is written in operations on indices and
-values (`_functions.py`), so that gradients of any order follow. A gradient that arrives at a sparse
-tensor is sparse itself.
+A sparse tensor has the shape and the dtype of the equivalent dense tensor, and is part of the graph
+like any other tensor. Two functions connect it with dense tensors: `_Construct` makes a sparse
+tensor from its values, `_Values` returns its values. All other operations are
+compositions of operations on indices and values, so they are differentiable to any order. The
+gradient of a sparse tensor is sparse.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMPRESSED = {sparse_csr: 0, sparse_csc: 1}  # the dimension whose indices are 
 
 
 class SparseTensor(Tensor):
-    """A tensor that stores the elements that are not zero, and where they are."""
+    """A tensor that stores only its nonzero elements and their indices."""
 
     _index: Tensor  # int64 (sparse dimensions, stored elements)
     _stored: Tensor  # (stored elements, dense dimensions...), outside the graph
@@ -50,19 +50,19 @@ class SparseTensor(Tensor):
         return self._layout
 
     def sparse_dim(self) -> int:
-        """How many dimensions the indices have."""
+        """The number of sparse dimensions."""
         return self._index.shape[0]
 
     def dense_dim(self) -> int:
-        """How many dimensions a stored value has."""
+        """The number of dense dimensions."""
         return self._stored.ndim - 1
 
     def _nnz(self) -> int:
-        """How many elements are stored."""
+        """The number of stored elements."""
         return self._stored.shape[0]
 
     def is_coalesced(self) -> bool:
-        """Whether indices are sorted and each appears once."""
+        """Whether the indices are sorted and unique."""
         self._require(sparse_coo, "is_coalesced")
         return self._coalesced
 
@@ -74,21 +74,21 @@ class SparseTensor(Tensor):
             )
 
     def _indices(self) -> Tensor:
-        """The indices, coalesced or not."""
+        """The indices, coalesced or not, of shape (sparse dimensions, stored elements)."""
         self._require(sparse_coo, "_indices")
         return self._index
 
     def _values(self) -> Tensor:
-        """The values, coalesced or not; part of the graph."""
-        return values_of(self)
+        """The values, coalesced or not, outside the graph."""
+        return self._stored
 
     def indices(self) -> Tensor:
-        """The indices of a coalesced tensor, (sparse dimensions, stored elements)."""
+        """The indices of a coalesced tensor, of shape (sparse dimensions, stored elements)."""
         self._require_coalesced("indices")
         return self._index
 
     def values(self) -> Tensor:
-        """The stored values; part of the graph."""
+        """The stored values. Gradients flow back to the sparse tensor."""
         if self._layout is sparse_coo:
             self._require_coalesced("values")
         return values_of(self)
@@ -97,7 +97,7 @@ class SparseTensor(Tensor):
         self._require(sparse_coo, what)
         if not self._coalesced:
             raise RuntimeError(
-                f"{what}: the tensor is not coalesced: an index may appear several times; call "
+                f"{what}: the tensor is not coalesced, so an index may appear several times; call "
                 "x.coalesce() first"
             )
 
@@ -106,11 +106,10 @@ class SparseTensor(Tensor):
         d = _COMPRESSED[wanted]
         if not compressed:
             return self._index[1 - d]
-        places = _C.arange(self.shape[d] + 1)
-        return _C.searchsorted(self._index[d].contiguous(), places)
+        return _C.searchsorted(self._index[d].contiguous(), _C.arange(self.shape[d] + 1))
 
     def crow_indices(self) -> Tensor:
-        """Where each row begins among the stored elements (layout sparse_csr)."""
+        """The position of the first stored element of each row (layout sparse_csr)."""
         return self._compressed("crow_indices", sparse_csr, True)
 
     def col_indices(self) -> Tensor:
@@ -118,7 +117,7 @@ class SparseTensor(Tensor):
         return self._compressed("col_indices", sparse_csr, False)
 
     def ccol_indices(self) -> Tensor:
-        """Where each column begins among the stored elements (layout sparse_csc)."""
+        """The position of the first stored element of each column (layout sparse_csc)."""
         return self._compressed("ccol_indices", sparse_csc, True)
 
     def row_indices(self) -> Tensor:
@@ -128,9 +127,8 @@ class SparseTensor(Tensor):
     # ---- Python
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        parts = {}
         if self._layout is sparse_coo:
-            parts["indices"] = self._index
+            parts = {"indices": self._index}
         elif self._layout is sparse_csr:
             parts = {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()}
         else:
@@ -150,7 +148,7 @@ class SparseTensor(Tensor):
     __str__ = __repr__
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("a sparse tensor is no array; use x.to_dense().numpy()")
+        raise TypeError("a sparse tensor cannot be converted to an array; use x.to_dense().numpy()")
 
     def __format__(self, spec: str) -> str:
         return repr(self)
@@ -166,30 +164,29 @@ class SparseTensor(Tensor):
         if id(self) not in memo:
             if not self.is_leaf:
                 raise RuntimeError(
-                    "deepcopy: a sparse tensor that was computed cannot be copied with its graph; "
-                    "use x.detach() or x.clone()"
+                    "deepcopy: only leaf tensors can be deep-copied, and this sparse tensor is the "
+                    "result of an operation; use x.detach() or x.clone()"
                 )
             index, stored = self._index.clone(), self._stored.clone()
-            twin = bare(index, stored, tuple(self.shape), self._layout, self._coalesced)
-            memo[id(self)] = twin.requires_grad_(self.requires_grad)
+            copied = bare(index, stored, tuple(self.shape), self._layout, self._coalesced)
+            memo[id(self)] = copied.requires_grad_(self.requires_grad)
         return memo[id(self)]  # type: ignore[no-any-return]
 
     @classmethod
     def __torch_function__(
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        from genesis.sparse._functions import dispatch
+        from genesis.sparse._registry import dispatch
 
         return dispatch(func, args, kwargs or {})
 
 
-# Properties of dense memory.
 for _name in ("T", "H", "mT", "mH", "data", "real"):
 
     def _property(self: SparseTensor, name: str = _name) -> Any:
-        from genesis.sparse._functions import attribute
+        from genesis.sparse._shapes import PROPERTIES
 
-        return attribute(self, name)
+        return PROPERTIES[name](self)
 
     setattr(SparseTensor, _name, property(_property))
 
@@ -197,9 +194,12 @@ for _name in ("T", "H", "mT", "mH", "data", "real"):
 def bare(
     index: Tensor, stored: Tensor, size: Sequence[int], kind: Layout, coalesced: bool
 ) -> SparseTensor:
-    """A sparse tensor outside the graph, of parts that are right. Its own memory is one zero."""
-    place = _C.zeros((), dtype=stored.dtype).expand(tuple(size))
-    x = _C._make_subclass(SparseTensor, place)
+    """A sparse tensor outside the graph, from valid parts.
+
+    The memory of the tensor itself is a single zero, expanded to its shape.
+    """
+    zero = _C.zeros((), dtype=stored.dtype).expand(tuple(size))
+    x = _C._make_subclass(SparseTensor, zero)
     x._index, x._stored, x._layout, x._coalesced = index, stored.detach(), kind, coalesced
     return x
 
@@ -217,8 +217,8 @@ def rebuild(
     return x.requires_grad_() if requires_grad else x
 
 
-def made_like(x: SparseTensor, values: Tensor, coalesced: bool | None = None) -> SparseTensor:
-    """Other values at the same places."""
+def with_values(x: SparseTensor, values: Tensor, coalesced: bool | None = None) -> SparseTensor:
+    """A sparse tensor with the indices of ``x`` and other values."""
     kept = x._coalesced if coalesced is None else coalesced
     return construct(x._index, values, tuple(x.shape), x._layout, kept)
 
@@ -231,18 +231,27 @@ class _Construct(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, values: Tensor, index: Tensor, size: tuple[int, ...], kind: Layout, once: bool
+        ctx: Any,
+        values: Tensor,
+        index: Tensor,
+        size: tuple[int, ...],
+        kind: Layout,
+        coalesced: bool,
     ) -> SparseTensor:
         ctx.index, ctx.size = index, size
-        return bare(index, values, size, kind, once)
+        return bare(index, values, size, kind, coalesced)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-        return at_places(grad, ctx.index, ctx.size), None, None, None, None
+        return gather_at(grad, ctx.index, ctx.size), None, None, None, None
 
 
 class _Values(Function):
-    """The values of a sparse tensor. The gradient is a sparse tensor with the same places."""
+    """The values of a sparse tensor. The gradient is a coalesced sparse tensor.
+
+    If an index appears several times, the result depends on the sum of its values only, so their
+    gradients are equal, and one of them is the gradient of the element.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: SparseTensor) -> Tensor:
@@ -251,8 +260,13 @@ class _Values(Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> SparseTensor:
-        index, size, kind, once = ctx.parts
-        return construct(index, grad, size, kind, once)
+        index, size, kind, coalesced = ctx.parts
+        if not coalesced:
+            flat = flat_index(index, size)
+            unique, inverse = _C.unique(flat, return_inverse=True)
+            chosen = _C.zeros_like(unique).scatter(0, inverse, _C.arange(flat.numel()))
+            index, grad = index[:, chosen], grad[chosen]
+        return construct(index, grad, size, kind, True)
 
 
 def construct(
@@ -275,57 +289,52 @@ def values_of(x: SparseTensor) -> Tensor:
     return x._stored
 
 
-def numbered(index: Tensor, size: Sequence[int]) -> Tensor:
-    """One number for each index: its place in a tensor of this size, row by row."""
-    number = _C.zeros(index.shape[1], dtype=_C.int64)
+def flat_index(index: Tensor, size: Sequence[int]) -> Tensor:
+    """The row-major position of each index in a tensor of this size."""
+    flat = _C.zeros(index.shape[1], dtype=_C.int64)
     for row, n in zip(index, size, strict=False):
-        number = number * n + row
-    return number
+        flat = flat * n + row
+    return flat
 
 
-def at_places(x: Tensor, index: Tensor, size: Sequence[int]) -> Tensor:
+def gather_at(x: Tensor, index: Tensor, size: Sequence[int]) -> Tensor:
     """The elements of a dense or sparse tensor at these indices."""
     if not isinstance(x, SparseTensor):
         return x[tuple(index)]
     if x._index is index:
         return values_of(x)
-    once = coalesce(x)
-    stored, wanted = numbered(once._index, size), numbered(index, size)
-    values = values_of(once)
+    x = coalesce(x)
+    stored, wanted = flat_index(x._index, size), flat_index(index, size)
+    values = values_of(x)
     if stored.numel() == 0:
         return _C.zeros((wanted.numel(), *values.shape[1:]), dtype=values.dtype)
-    place = _C.searchsorted(stored, wanted).clamp(max=stored.numel() - 1)
-    found: Tensor = (stored[place] == wanted).reshape(-1, *[1] * (values.ndim - 1))
-    elements: Tensor = _C.where(found, values[place], 0)
+    position = _C.searchsorted(stored, wanted).clamp(max=stored.numel() - 1)
+    found: Tensor = (stored[position] == wanted).reshape(-1, *[1] * (values.ndim - 1))
+    elements: Tensor = _C.where(found, values[position], 0)
     return elements
 
 
 def coalesce(x: SparseTensor) -> SparseTensor:
-    """Indices sorted, each once, with the sum of its values."""
+    """The same tensor with sorted, unique indices; values at the same index are added."""
     if x._coalesced:
         return x
-    sparse = x.sparse_dim()
-    size = tuple(x.shape)[:sparse]
-    numbers, places = _C.unique(numbered(x._index, size), return_inverse=True)
+    size = tuple(x.shape)[: x.sparse_dim()]
     values = values_of(x)
-    summed = _C.zeros((numbers.numel(), *values.shape[1:]), dtype=values.dtype)
-    if sparse == 0:
-        summed = values.sum(0, keepdim=True).to(values.dtype)
-        index = x._index[:, :1]
+    if not size:
+        index, total = x._index[:, :1], values.sum(0, keepdim=True).to(values.dtype)
     else:
-        summed = summed.index_add(0, places, values)
-        index = unraveled(numbers, size)
-    return construct(index, summed, tuple(x.shape), x._layout, True)
+        unique, inverse = _C.unique(flat_index(x._index, size), return_inverse=True)
+        zeros = _C.zeros((unique.numel(), *values.shape[1:]), dtype=values.dtype)
+        index, total = from_flat_index(unique, size), zeros.index_add(0, inverse, values)
+    return construct(index, total, tuple(x.shape), x._layout, True)
 
 
-def unraveled(numbers: Tensor, size: Sequence[int]) -> Tensor:
-    """The inverse of `numbered`."""
+def from_flat_index(flat: Tensor, size: Sequence[int]) -> Tensor:
+    """The inverse of `flat_index`, for a size of at least one dimension."""
     rows = []
     for n in reversed(size):
-        rows.append(numbers % max(n, 1))
-        numbers = numbers.div(max(n, 1), rounding_mode="floor")
-    if not rows:
-        return _C.zeros((0, numbers.numel()), dtype=_C.int64)
+        rows.append(flat % max(n, 1))
+        flat = flat.div(max(n, 1), rounding_mode="floor")
     return _C.stack(rows[::-1])
 
 
@@ -337,19 +346,19 @@ def dense(x: SparseTensor) -> Tensor:
     count = math.prod(tuple(x.shape)[:sparse])
     flat = _C.zeros((count, *rest), dtype=x.dtype)
     if x._nnz():
-        number = numbered(x._index, tuple(x.shape)[:sparse])
+        position = flat_index(x._index, tuple(x.shape)[:sparse])
         if x.dtype == _C.bool:
-            flat = flat.long().index_add(0, number, values.long()).bool()
+            flat = flat.long().index_add(0, position, values.long()).bool()
         else:
-            flat = flat.index_add(0, number, values)
+            flat = flat.index_add(0, position, values)
     return flat.reshape(tuple(x.shape))
 
 
 def add_gradients(x: Tensor, y: Tensor) -> Tensor:
-    """The sum of two gradients, of which one at least is sparse: sparse if both are."""
+    """The sum of two gradients, of which at least one is sparse; it is sparse if both are."""
     if isinstance(x, SparseTensor) and isinstance(y, SparseTensor):
-        if x._index is y._index:  # of one tensor: element by element, though an index may repeat
-            return made_like(x, values_of(x) + values_of(y))
+        if x._index is y._index:
+            return with_values(x, values_of(x) + values_of(y))
         index = _C.cat([x._index, y._index], 1)
         return construct(index, _C.cat([values_of(x), values_of(y)]), tuple(x.shape))
     parts = [dense(t) if isinstance(t, SparseTensor) else t for t in (x, y)]
