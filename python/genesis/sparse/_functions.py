@@ -166,7 +166,7 @@ def from_dense(x: Tensor, sparse_dim: int | None = None) -> SparseTensor:
         raise TypeError(f"to_sparse: sparse_dim must be an int, got {type(count).__name__}")
     if not 0 <= count <= x.ndim or (count == 0 and x.ndim > 0):
         raise _C.ShapeError(
-            f"to_sparse: sparse_dim must be from 1 to {x.ndim} for shape {tuple(x.shape)}, got {count}"
+            f"to_sparse: sparse_dim must be from 1 to {x.ndim} (the dimensions), got {count}"
         )
     with _C.no_grad():
         filled = x.detach() != 0
