@@ -42,8 +42,6 @@ PyObject* translate_exception() {
   } catch (const Interrupted&) {
     if (PyErr_CheckSignals() == 0) PyErr_SetNone(PyExc_KeyboardInterrupt);
     return nullptr;
-  } catch (const abi::__forced_unwind&) {
-    stop_thread();
   } catch (const ShapeError& e) {
     return set_error(ShapeErrorType, e.what());
   } catch (const RangeError& e) {
@@ -69,6 +67,7 @@ PyObject* translate_exception() {
   } catch (const std::exception& e) {
     return set_error(PyExc_RuntimeError, e.what());
   } catch (...) {
+    if (!std::current_exception()) stop_thread();  // not of C++: pthread_exit
     return set_error(PyExc_SystemError, "genesis: an unknown error in the native core");
   }
 }

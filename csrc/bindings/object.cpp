@@ -1,6 +1,5 @@
 #include "bindings/object.h"
 
-#include <memory_resource>
 #include <new>
 #include <unordered_map>
 #include <vector>
@@ -73,27 +72,33 @@ namespace {
 
 // Memory for a traversal, which must not fail: the collector would free what was not visited. If the system has no
 // more, a reserve is used. It serves one traversal at a time, since the GIL is held.
-class Reserve final : public std::pmr::memory_resource {
- public:
-  ~Reserve() override { used = 0; }
-
- private:
-  void* do_allocate(size_t bytes, size_t alignment) override {
-    if (void* p = ::operator new(bytes, std::align_val_t(alignment), std::nothrow)) return p;
-    empty_cache();
-    if (void* p = ::operator new(bytes, std::align_val_t(alignment), std::nothrow)) return p;
-    const size_t begin = (used + alignment - 1) / alignment * alignment;
-    if (begin + bytes > sizeof memory) std::terminate();
-    used = begin + bytes;
-    return memory + begin;
-  }
-  void do_deallocate(void* p, size_t, size_t alignment) override {
-    if (p < memory || p >= memory + sizeof memory) ::operator delete(p, std::align_val_t(alignment));
-  }
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-
+struct Reserve {
+  ~Reserve() { used = 0; }
   alignas(64) static inline char memory[1 << 20];
   static inline size_t used = 0;
+};
+
+template <class T>
+struct ReserveAllocator {
+  using value_type = T;
+  ReserveAllocator() = default;
+  template <class U>
+  ReserveAllocator(const ReserveAllocator<U>&) {}
+  T* allocate(size_t n) {
+    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    if (void* p = ::operator new(n * sizeof(T), std::nothrow)) return static_cast<T*>(p);
+    empty_cache();
+    if (void* p = ::operator new(n * sizeof(T), std::nothrow)) return static_cast<T*>(p);
+    const size_t begin = (Reserve::used + alignof(T) - 1) / alignof(T) * alignof(T);
+    if (n > (sizeof Reserve::memory - begin) / sizeof(T)) std::terminate();
+    Reserve::used = begin + n * sizeof(T);
+    return reinterpret_cast<T*>(Reserve::memory + begin);
+  }
+  void deallocate(T* p, size_t) {
+    const auto* at = reinterpret_cast<const char*>(p);
+    if (at < Reserve::memory || at >= Reserve::memory + sizeof Reserve::memory) ::operator delete(p);
+  }
+  bool operator==(const ReserveAllocator&) const { return true; }
 };
 
 class Traversal {
@@ -175,8 +180,10 @@ class Traversal {
   visitproc visit_;
   void* arg_;
   Reserve reserve_;
-  std::pmr::unordered_map<Counted*, intptr_t> met_{&reserve_};
-  std::pmr::vector<std::pair<Counted*, bool>> owned_{&reserve_};
+  std::unordered_map<Counted*, intptr_t, std::hash<Counted*>, std::equal_to<>,
+                     ReserveAllocator<std::pair<Counted* const, intptr_t>>>
+      met_;
+  std::vector<std::pair<Counted*, bool>, ReserveAllocator<std::pair<Counted*, bool>>> owned_;
 };
 
 }  // namespace

@@ -84,12 +84,16 @@ class Object {
 // references without the GIL. We therefore stop the thread when we detect this.
 [[noreturn]] void stop_thread();
 
-// Calls f() in the interpreter, from code that owns resources.
+// Calls f(), which calls functions of CPython only, from code that owns resources.
 template <class F>
 auto in_python(F&& f) {
   try {
     return f();
+#ifdef __GLIBCXX__
   } catch (const abi::__forced_unwind&) {
+#else
+  } catch (...) {  // libc++ has no type for the unwinding, and CPython throws nothing else
+#endif
     stop_thread();
   }
 }

@@ -1,5 +1,6 @@
 #include "core/abandon.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -28,7 +30,7 @@ struct Call {
 std::atomic<int> left_behind{0};
 
 // A process that exits unloads libraries in which an abandoned thread may still compute. It therefore exits
-// immediately; the interpreter has been finalized by now.
+// immediately; the interpreter has been finalized by now. Where the status of the exit is not known, it waits instead.
 void leave_at_exit() {
 #ifdef __GLIBC__
   static const bool registered = on_exit(
@@ -38,8 +40,14 @@ void leave_at_exit() {
                                        _exit(status);
                                      },
                                      nullptr) == 0;
-  static_cast<void>(registered);
+#else
+  const auto wait = [] {
+    while (left_behind.load() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  };
+  const auto forget = [] { left_behind.store(0); };  // the child of a fork does not have these threads
+  static const bool registered = std::atexit(wait) == 0 && pthread_atfork(nullptr, nullptr, forget) == 0;
 #endif
+  static_cast<void>(registered);
 }
 
 void run(const std::shared_ptr<Call>& call) {

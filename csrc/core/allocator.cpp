@@ -10,16 +10,14 @@
 // bound would unmap and fault in the same memory in every step.
 #include "core/allocator.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <utility>
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 namespace genesis {
 namespace detail {
@@ -99,7 +97,6 @@ struct LargeHeap {
 constinit LargeHeap large;
 
 void* map_block(size_t bytes) {
-#ifdef __linux__
   if (bytes >= kMapMin) {
     const size_t mapped = bytes + kHugePage;  // huge pages need their alignment: allocate more and trim
     void* raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -109,20 +106,19 @@ void* map_block(size_t bytes) {
     char* block = static_cast<char*>(raw) + head;
     if (head) munmap(raw, head);
     munmap(block + bytes, kHugePage - head);
+#ifdef MADV_HUGEPAGE
     madvise(block, bytes, MADV_HUGEPAGE);  // only a hint: failure is harmless
+#endif
     return block;
   }
-#endif
   return std::aligned_alloc(kAlignment, bytes);
 }
 
 void unmap_block(void* p, size_t bytes) {
-#ifdef __linux__
   if (bytes >= kMapMin) {
     munmap(p, bytes);
     return;
   }
-#endif
   std::free(p);
 }
 
@@ -183,6 +179,8 @@ void release_span(Span* span) {
   }
 #ifdef __linux__
   madvise(span, kSpanBytes, MADV_DONTNEED);
+#else  // elsewhere MADV_DONTNEED keeps the contents
+  madvise(span, kSpanBytes, MADV_FREE);
 #endif
 }
 

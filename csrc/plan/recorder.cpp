@@ -32,12 +32,17 @@ bool on_stack(const void* p) {
   thread_local char* low = nullptr;
   thread_local size_t size = 0;
   if (!low) {
+#ifdef __APPLE__
+    size = pthread_get_stacksize_np(pthread_self());
+    low = static_cast<char*>(pthread_get_stackaddr_np(pthread_self())) - size;  // the address is that of the upper end
+#else
     pthread_attr_t attributes;
     void* base;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
     pthread_attr_getstack(&attributes, &base, &size);
     pthread_attr_destroy(&attributes);
     low = static_cast<char*>(base);
+#endif
   }
   return static_cast<const char*>(p) >= low && static_cast<const char*>(p) < low + size;
 }

@@ -166,6 +166,7 @@ struct Buffer {
   char* get(size_t bytes) {
     if (bytes > size) {
       std::free(data);
+      bytes = (bytes + 63) / 64 * 64;  // some systems refuse other sizes
       data = static_cast<char*>(std::aligned_alloc(64, bytes));
       size = data ? bytes : 0;
       if (!data) throw std::bad_alloc();

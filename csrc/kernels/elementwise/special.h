@@ -8,10 +8,6 @@
 #error "special.h is for kernel files, which are compiled with -DGENESIS_ISA=..."
 #endif
 
-#if defined(__APPLE__)
-extern "C" double lgamma_r(double, int*);  // in libm, but not declared by <math.h>
-#endif
-
 namespace genesis::kernels::GENESIS_ISA {
 
 // A closed-form initial value accurate to 2e-3 (Winitzki), followed by Halley steps, each of which triples the number

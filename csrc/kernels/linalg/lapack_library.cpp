@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
 #endif
 
 #include <memory>
@@ -22,16 +24,24 @@ constexpr const char* kLibrary = "/lib/libscipy_openblas.dylib";
 constexpr const char* kLibrary = "/lib/libscipy_openblas.so";
 #endif
 
+// The kernels to use on a processor with SME: OpenBLAS's for SME return wrong eigenvectors of complex matrices
+// (0.3.34), those for SVE and NEON are correct. nullptr without SME.
+const char* kernels_without_sme() {
+#if defined(__aarch64__) && defined(__linux__)
+  constexpr unsigned long kSve = 1ul << 22, kSme = 1ul << 23;  // of AT_HWCAP and of AT_HWCAP2
+  if (getauxval(AT_HWCAP2) & kSme) return getauxval(AT_HWCAP) & kSve ? "ARMV8SVE" : "ARMV8";
+#elif defined(__aarch64__) && defined(__APPLE__)
+  int sme = 0;
+  size_t size = sizeof sme;
+  if (sysctlbyname("hw.optional.arm.FEAT_SME", &sme, &size, nullptr, 0) == 0 && sme) return "NEOVERSEN1";  // as on M1
+#endif
+  return nullptr;
+}
+
 // Loads OpenBLAS, which selects its kernels while it is loaded.
 void* open_library(const char* path) {
-  bool chosen = false;
-#if defined(__aarch64__) && defined(__linux__)
-  // Its SME kernels return wrong eigenvectors of complex matrices (0.3.34); those for SVE and NEON are correct.
-  constexpr unsigned long kSve = 1ul << 22, kSme = 1ul << 23;  // of AT_HWCAP and of AT_HWCAP2
-  if (getauxval(AT_HWCAP2) & kSme)
-    chosen = !getenv("OPENBLAS_CORETYPE") &&
-             setenv("OPENBLAS_CORETYPE", getauxval(AT_HWCAP) & kSve ? "ARMV8SVE" : "ARMV8", 0) == 0;
-#endif
+  const char* name = kernels_without_sme();
+  const bool chosen = name && !getenv("OPENBLAS_CORETYPE") && setenv("OPENBLAS_CORETYPE", name, 0) == 0;
   void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (chosen) unsetenv("OPENBLAS_CORETYPE");  // do not affect other libraries
   return handle;
