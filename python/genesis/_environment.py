@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import os
 import platform
+import subprocess
 import sys
 from pathlib import Path
 
@@ -28,9 +29,22 @@ def _first(path: str, start: str) -> str:
     return ""
 
 
+def _sysctl(name: str) -> str:
+    """A property of the machine on macOS, which has no /proc."""
+    if sys.platform != "darwin":
+        return ""
+    found = subprocess.run(["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True)
+    return found.stdout.strip()
+
+
 def _megabytes(name: str) -> float | None:
     text = _first("/proc/meminfo", name)
     return int(text.split()[0]) / 1024 if text else None
+
+
+def _total_megabytes() -> float | None:
+    total = _sysctl("hw.memsize")
+    return int(total) / 2**20 if total else _megabytes("MemTotal")
 
 
 def _installed(package: str) -> str | None:
@@ -49,7 +63,8 @@ def lapack() -> Path | None:
 @functools.cache
 def processor() -> str:
     """The processor's name for itself."""
-    return _first("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
+    name = _first("/proc/cpuinfo", "model name") or _sysctl("machdep.cpu.brand_string")
+    return name or platform.processor() or platform.machine()
 
 
 def describe() -> dict[str, dict[str, object]]:
@@ -78,7 +93,7 @@ def describe() -> dict[str, dict[str, object]]:
             "threads in use": genesis.get_num_threads(),
         },
         "memory": {
-            "total": _text(_megabytes("MemTotal")),
+            "total": _text(_total_megabytes()),
             "available": _text(_megabytes("MemAvailable")),
             "held by tensors": _text(memory.allocated() / 1e6),
             "kept for tensors": _text(memory.cached() / 1e6),

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import pickle
 import signal
 import subprocess
@@ -12,25 +13,20 @@ import pytest
 from genesis.data import DataLoader
 
 from tests.data.examples import Fails, Halves, Sealed, Slow, Unpicklable, fail_to_start
+from tests.processes import processes
 
 
 def children() -> set[int]:
     """Workers that this process started and has not seen the end of, zombies included."""
-    parent, helpers = {}, set()
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat") as file, open(f"/proc/{name}/cmdline") as command:
-                    parent[int(name)] = int(file.read().rpartition(")")[2].split()[1])
-                    words = command.read()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            # Python keeps a tracker, and a server that forks workers (from 3.14 on by default).
-            if parent[int(name)] == os.getpid() and (
-                "resource_tracker" in words or "forkserver" in words
-            ):
-                helpers.add(int(name))
-    return {pid for pid in parent if parent[pid] in {os.getpid(), *helpers}} - helpers
+    found = processes()
+    # Python keeps a tracker, and a server that forks workers (from 3.14 on by default). `ps` lists the processes.
+    helpers = {
+        pid
+        for pid, (parent, command) in found.items()
+        if parent == os.getpid() and re.search("resource_tracker|forkserver|ps -axo", command)
+    }
+    mine = {os.getpid(), *helpers}
+    return {pid for pid, process in found.items() if process.parent in mine} - helpers
 
 
 @pytest.fixture(autouse=True)
@@ -197,7 +193,7 @@ def run(then: str) -> tuple[subprocess.Popen, list[int]]:
 def all_end(pids: list[int], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if not any(os.path.exists(f"/proc/{pid}") for pid in pids):
+        if not processes().keys() & set(pids):
             return True
         time.sleep(0.05)
     return False

@@ -11,28 +11,20 @@ import genesis
 import pytest
 
 from tests.distributed.job import JOBS, command, needs_mpi, run
+from tests.processes import processes
 
 pytestmark = needs_mpi
 WAITING = "in operation 4, all_reduce(sum) of float32 (2, 3)"
 
 
-def processes(text: str) -> list[str]:
-    """Command lines of processes with this text in them; a process that has ended is not counted."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                line = file.read().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if text in line and int(pid) != os.getpid():
-            found.append(line)
-    return found
+def marked(mark: str) -> list[int]:
+    """Processes with this text in their command lines; one that has ended has none."""
+    return [pid for pid, p in processes().items() if mark in p.command and pid != os.getpid()]
 
 
 def none_left(mark: str) -> bool:
     for _ in range(50):
-        if not processes(mark):
+        if not marked(mark):
             return True
         time.sleep(0.1)
     return False
@@ -117,7 +109,7 @@ def test_ending_the_launcher_ends_the_ranks(by):
     ]
     launcher = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for _ in range(100):
-        if len(processes(mark)) >= 4:  # launcher, mpiexec and two ranks
+        if len(marked(mark)) >= 4:  # launcher, mpiexec and two ranks
             break
         time.sleep(0.1)
     launcher.send_signal(by)

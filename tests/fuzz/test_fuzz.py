@@ -14,6 +14,9 @@ from tests.fuzz.runner import ROOT, run
 from tests.fuzz.targets import SHORT
 
 SANITIZED = bool({"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ))
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="fuzzers limit their memory and read /proc"
+)
 NEEDS_TORCH = {"programs", "compiled", "modules"}
 SEED = 1
 

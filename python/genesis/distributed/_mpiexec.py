@@ -14,12 +14,18 @@ INSTALL = "pip install 'genesis-autograd[mpi]'"
 
 # The library that mpi4py loads is determined at run time, so a separate process loads it.
 _PROBE = """
+import ctypes, sys
 import mpi4py
 mpi4py.rc.initialize = False
 from mpi4py import MPI
 print(MPI.Get_library_version().split("\\n")[0])
-for line in open("/proc/self/maps"):
-    path = line.split()[-1]
+if sys.platform == "darwin":
+    dyld = ctypes.CDLL(None)
+    dyld._dyld_get_image_name.restype = ctypes.c_char_p
+    loaded = [dyld._dyld_get_image_name(i).decode() for i in range(dyld._dyld_image_count())]
+else:
+    loaded = [line.split()[-1] for line in open("/proc/self/maps")]
+for path in dict.fromkeys(loaded):
     if "/libmpi" in path: print(path)
 """
 
