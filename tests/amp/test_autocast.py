@@ -410,16 +410,16 @@ def test_custom_fwd_casts_inside_blocks_only(x):
 
 
 def test_what_autocast_cannot_do_warns():
-    with pytest.warns(UserWarning, match="no device 'cuda'"), genesis.autocast("cuda"):
+    with pytest.warns(UserWarning, match="'cuda' is not available"), genesis.autocast("cuda"):
         assert not genesis.is_autocast_enabled()
     with (
-        pytest.warns(UserWarning, match="not to genesis.float64"),
+        pytest.warns(UserWarning, match="got genesis.float64"),
         genesis.autocast(dtype=genesis.float64),
     ):
         assert not genesis.is_autocast_enabled()
     with pytest.raises(TypeError, match="device_type must be a str"):
         genesis.autocast(genesis.float16)
-    with pytest.raises(ValueError, match="use 'cpu'"):
+    with pytest.raises(ValueError, match="must be 'cpu'"):
         genesis.set_autocast_dtype("cuda", genesis.float16)
     with pytest.raises(TypeError, match="bfloat16 or float16"):
         genesis.set_autocast_dtype("cpu", genesis.float32)
@@ -499,3 +499,10 @@ def test_casts_of_a_thread_that_ended_inside_a_block_are_freed():
             break
         time.sleep(0.01)
     assert parameters[0]() is None
+
+
+def test_an_unknown_device_type_raises():
+    with pytest.raises(RuntimeError, match="zzz"):
+        genesis.autocast("zzz")
+    with pytest.raises(RuntimeError, match="zzz"):
+        genesis.amp.is_autocast_available("zzz")

@@ -52,12 +52,13 @@ def test_in_and_out_dims(x, w):
 
 def test_trees_and_keywords(x, w):
     def f(p, a, *, shift):
-        return {"y": p["w"] @ a + p["n"][0], "z": (a + shift,)}
+        assert shift is x  # keyword arguments are not mapped over
+        return {"y": p["w"] @ a + p["n"][0], "z": (a + shift[1],)}
 
     tree = {"w": w, "n": [genesis.arange(5.0, dtype=genesis.float64), "text"]}
     out = vmap(f, in_dims=({"w": None, "n": [0, None]}, 0))(tree, x, shift=x)
     close(out["y"], x @ w.T + genesis.arange(5.0, dtype=genesis.float64)[:, None])
-    close(out["z"][0], 2 * x)
+    close(out["z"][0], x + x[1])
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 5, 7])
@@ -445,21 +446,21 @@ def test_reading_values(x, f, match):
 def test_bad_arguments(x, w):
     with pytest.raises(ValueError, match="in_dims has 1 entries for 2"):
         vmap(genesis.dot, in_dims=(0,))(x, x)
-    with pytest.raises(ValueError, match=r"one size, got \[5, 4\]"):
+    with pytest.raises(ValueError, match=r"same size, got \[5, 4\]"):
         vmap(genesis.dot)(x, w)
     with pytest.raises(ValueError, match="no argument is mapped"):
         vmap(genesis.sin, in_dims=(None,))(x)
-    with pytest.raises(ValueError, match="does not have"):
+    with pytest.raises(ValueError, match="out of range"):
         vmap(genesis.sin, in_dims=2)(x)
-    with pytest.raises(ValueError, match="no tensor"):
+    with pytest.raises(ValueError, match="must be a tensor"):
         vmap(lambda a, b: a, in_dims=(0, 0))(x, 3)
-    with pytest.raises(ValueError, match="without arguments"):
+    with pytest.raises(ValueError, match="without positional arguments"):
         vmap(lambda: 1)()
     with pytest.raises(ValueError, match="must return tensors"):
         vmap(lambda a: 3)(x)
     with pytest.raises(ValueError, match="out_dims is None"):
         vmap(lambda a: a, out_dims=None)(x)
-    with pytest.raises(ValueError, match="out_dims is 7"):
+    with pytest.raises(IndexError, match="out_dims 7"):
         vmap(lambda a: a, out_dims=7)(x)
     with pytest.raises(ValueError, match="structure"):
         vmap(lambda a: (a, a), out_dims=(0, 0, 0))(x)

@@ -88,7 +88,7 @@ def test_parameters_to_vector_and_back():
     assert vector.shape == (13,) and vector.requires_grad
     nn.utils.vector_to_parameters(genesis.arange(13.0), model.parameters())
     assert model[1].bias.item() == 12.0 and model[0].weight.tolist()[1] == [2.0, 3.0]
-    with pytest.raises(ValueError, match="have 13 elements"):
+    with pytest.raises(ValueError, match="1-d with 13 elements"):
         nn.utils.vector_to_parameters(genesis.zeros(12), model.parameters())
     with pytest.raises(TypeError, match="must be a Tensor"):
         nn.utils.vector_to_parameters([0.0], model.parameters())
@@ -405,3 +405,34 @@ def test_weights_of_convolutions_change_their_layout_only():
     assert volumes.weight.is_contiguous()
     nn.utils.convert_conv3d_weight_memory_format(volumes, genesis.channels_last_3d)
     assert volumes.weight.is_contiguous(memory_format=genesis.channels_last_3d)
+
+
+def test_pruning_that_fails_leaves_the_module_unchanged():
+    layer = nn.Linear(2, 3)
+    prune.l1_unstructured(layer, "weight", 2)
+    before = layer.weight_mask.clone()
+    for call in (
+        lambda: prune.l1_unstructured(layer, "weight", 20),
+        lambda: prune.l1_unstructured(layer, "weight", 1, importance_scores=genesis.ones(3)),
+        lambda: prune.ln_structured(layer, "weight", 1, n=2, dim=5),
+    ):
+        with pytest.raises((ValueError, IndexError)):
+            call()
+        assert prune.is_pruned(layer)
+        assert genesis.equal(layer.weight_mask, before)
+    prune.l1_unstructured(layer, "weight", 1)
+    assert layer.weight_mask.sum().item() == 3
+
+
+def test_a_pruning_mask_has_the_dtype_of_the_parameter():
+    layer = prune.l1_unstructured(
+        nn.Linear(2, 3).double(), "weight", 2, genesis.arange(6.0).view(3, 2)
+    )
+    assert layer.weight_mask.dtype == genesis.float64
+    assert prune.ln_structured(nn.Linear(2, 3), "weight", 1, n="fro", dim=0).weight_mask.sum() == 4
+
+
+@pytest.mark.parametrize("norm", [nn.utils.weight_norm, nn.utils.parametrizations.weight_norm])
+def test_weight_norm_checks_the_dimension(norm):
+    with pytest.raises(IndexError, match="dim 2 is out of range"):
+        norm(nn.Linear(2, 3), dim=2)

@@ -266,7 +266,7 @@ def test_amp_module():
         assert (single @ single).dtype == genesis.float32
     with autocast("cpu", True, genesis.float16):
         assert (single @ single).dtype == genesis.float16
-    with pytest.warns(UserWarning, match="no device 'cuda'"):
+    with pytest.warns(UserWarning, match="'cuda' is not available"):
         autocast(device_type="cuda")
     scaler = GradScaler(
         init_scale=2.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=1, enabled=True

@@ -13,20 +13,21 @@ from genesis.autograd._decorate import decorate
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether ``autocast`` works on such a device: on "cpu" it does.
+    """Whether ``autocast`` supports a device type; only "cpu" is supported.
 
     >>> is_autocast_available("cpu"), is_autocast_available("cuda")
     (True, False)
     """
+    _C.device(device_type)  # raises if there is no such type of device
     return device_type == "cpu"
 
 
 class autocast:
-    """Inside a ``with`` block, or a decorated function, products are made in half precision.
+    """A context manager or decorator in which matrix products run in half precision.
 
-    Products of matrices, convolutions and attention cast their arguments to ``dtype`` (bfloat16 or
-    float16; bfloat16 if not given). Sums, norms, softmax, exponentials, logarithms and losses get
-    float32. All other operators take what comes. float64 stays float64. Parameters are cast once
+    Matrix products, convolutions and attention cast their arguments to ``dtype`` (bfloat16, the
+    default, or float16). Sums, norms, softmax, exponentials, logarithms and losses cast them to
+    float32. Other operators do not cast. float64 tensors are never cast. Parameters are cast once
     in a block (``cache_enabled``). Gradients have the dtype of their leaves; call ``backward``
     outside the block. A ``Function`` of your own gets float32, and no autocast inside.
 
@@ -53,13 +54,14 @@ class autocast:
             )
         if enabled and not is_autocast_available(device_type):
             warnings.warn(
-                f"autocast: there is no device {device_type!r} here, so nothing is cast; use 'cpu'",
+                f"autocast: device_type {device_type!r} is not available, so autocast is disabled; "
+                "use 'cpu'",
                 stacklevel=2,
             )
             enabled = False
         if enabled and dtype is not None and dtype not in (_C.bfloat16, _C.float16):
             warnings.warn(
-                f"autocast: casts to bfloat16 or float16, not to {dtype}, so nothing is cast",
+                f"autocast: dtype must be bfloat16 or float16, got {dtype}, so autocast is disabled",
                 stacklevel=2,
             )
             enabled = False
@@ -82,13 +84,13 @@ class autocast:
 
 
 def _state() -> tuple[bool, _C.dtype, bool, bool]:
-    """Enabled, dtype, caching, and suspended by a Function: of this thread."""
+    """Of this thread: enabled, dtype, caching, and whether a Function disables autocast."""
     state: Any = _C._autocast_state()
     return tuple(state)
 
 
 def is_autocast_enabled(device_type: str = "cpu") -> bool:
-    """Whether this thread is inside an ``autocast`` block that is enabled.
+    """Whether autocast is enabled in this thread.
 
     >>> is_autocast_enabled()
     False
@@ -97,19 +99,19 @@ def is_autocast_enabled(device_type: str = "cpu") -> bool:
 
 
 def get_autocast_dtype(device_type: str = "cpu") -> _C.dtype:
-    """The dtype that ``autocast`` casts to here, or its default.
+    """The dtype of the current ``autocast`` block, or the default dtype.
 
     >>> get_autocast_dtype("cpu")
     genesis.bfloat16
     """
     if device_type == "cpu":
         return _state()[1]
-    _C.device(device_type)  # raises if it is no name of a device
-    return _C.float16  # what it is elsewhere; no block casts for another device here
+    _C.device(device_type)  # raises if there is no such type of device
+    return _C.float16  # PyTorch's default for other devices
 
 
 def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
-    """What blocks cast to that do not say.
+    """Set the default dtype of ``autocast`` blocks.
 
     >>> set_autocast_dtype("cpu", genesis.bfloat16)
     """
@@ -118,7 +120,7 @@ def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
 
 
 def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
-    """Turn casting on or off in this thread; a block undoes what is set inside it.
+    """Enable or disable autocast in this thread, until the end of the current block, if any.
 
     >>> set_autocast_enabled("cpu", False)
     """
@@ -149,7 +151,7 @@ def set_autocast_cpu_dtype(dtype: _C.dtype) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether parameters are cast once in a block.
+    """Whether ``autocast`` blocks cache casts of parameters.
 
     >>> is_autocast_cache_enabled()
     True
@@ -158,7 +160,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Whether blocks that do not say cast each parameter only once.
+    """Set whether ``autocast`` blocks cache casts of parameters by default.
 
     >>> set_autocast_cache_enabled(True)
     """
@@ -166,7 +168,7 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 def clear_autocast_cache() -> None:
-    """Forget the casts of parameters in this block; leaving it does so too.
+    """Clear the cached casts of parameters. The end of a block does so too.
 
     >>> clear_autocast_cache()
     """
@@ -175,7 +177,7 @@ def clear_autocast_cache() -> None:
 
 def _require_cpu(function: str, device_type: str) -> None:
     if device_type != "cpu":
-        raise ValueError(f"{function}: there is no device {device_type!r} here; use 'cpu'")
+        raise ValueError(f"{function}: device_type must be 'cpu', got {device_type!r}")
 
 
 def _cast(value: Any, dtype: _C.dtype) -> Any:
@@ -195,10 +197,10 @@ def custom_fwd(
     device_type: str = "cpu",
     cast_inputs: _C.dtype | None = None,
 ) -> Callable[..., Any]:
-    """For ``forward`` of a ``Function``: the precision that it requires.
+    """A decorator for ``forward`` of a ``Function``, which controls its precision under autocast.
 
-    Inside a block, floating arguments are cast to ``cast_inputs``, if given, and nothing is cast
-    in forward. Without this decorator a Function gets float32.
+    With ``cast_inputs``, floating arguments are cast to that dtype and autocast is disabled in
+    forward. Without this decorator, a Function gets float32 arguments.
 
     >>> class Square(genesis.autograd.Function):
     ...     @staticmethod
@@ -232,7 +234,7 @@ def custom_fwd(
 def custom_bwd(
     bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu"
 ) -> Callable[..., Any]:
-    """For ``backward`` of a ``Function``: nothing is cast there, as in its forward.
+    """A decorator for ``backward`` of a ``Function``, which disables autocast in it.
 
     >>> @custom_bwd
     ... def backward(ctx, g):

@@ -1,4 +1,4 @@
-"""Which dtype an operation of a kind is computed in."""
+"""The dtype that autocast uses for each kind of operation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AMPPolicy", "get_amp_dtype"]
 
 
 class AMPPolicy(Enum):
-    """Kinds of operations: products, sums and losses, arithmetic, and what moves elements."""
+    """Kinds of operations: products (FP16), reductions and losses (FP32), arithmetic and views."""
 
     FP16 = "fp16"
     FP32 = "fp32"
@@ -23,7 +23,7 @@ class AMPPolicy(Enum):
 
 
 def get_amp_dtype(policy: AMPPolicy | str | None, *args: Any, **kwargs: Any) -> _C.dtype | None:
-    """What an operation of this kind casts its floating arguments to; None if it casts nothing.
+    """The dtype to which an operation of this kind casts its arguments; None if it does not cast.
 
     ``FP16`` is half precision: that of the ``autocast`` block, or float16 outside. ``PROMOTE``
     (also None) is float32 where the arguments mix float32 with half precision.

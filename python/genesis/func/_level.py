@@ -55,7 +55,7 @@ class Level:
         if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):
             got = f"a tensor of {x.dtype}" if isinstance(x, Tensor) else type(x).__name__
             where = tree_paths(self.spec)[i]
-            raise TypeError(
+            raise _C.DTypeError(
                 f"{self.name}: the inputs to differentiate must be floating or complex tensors, "
                 f"got {got}{' at ' + where if where else ''}; choose others with argnums, or "
                 "convert it"
@@ -160,18 +160,18 @@ def select(name: str, args: tuple[Any, ...], argnums: Argnums) -> tuple[Any, tup
     """The arguments that ``argnums`` names, and their places."""
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     if not places:
-        raise ValueError(f"{name}: argnums is empty; name at least one argument")
+        raise _C.ShapeError(f"{name}: argnums is empty; pass the position of at least one argument")
     for place in places:
         if not isinstance(place, int):
             raise TypeError(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}")
         if not -len(args) <= place < len(args):
-            raise ValueError(
+            raise _C.ShapeError(
                 f"{name}: argnums={argnums} but the function got {len(args)} positional arguments; "
                 "an argument to differentiate cannot be passed by keyword"
             )
     places = tuple(place % len(args) for place in places)
     if len(set(places)) != len(places):
-        raise ValueError(f"{name}: argnums={argnums} names an argument twice")
+        raise _C.ShapeError(f"{name}: argnums={argnums} contains an argument twice")
     chosen = args[places[0]] if isinstance(argnums, int) else tuple(args[i] for i in places)
     return chosen, places
 
@@ -200,8 +200,8 @@ def split_aux(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
 
 def scalar(name: str, result: Any) -> Tensor:
     if not isinstance(result, Tensor) or result.ndim != 0:
-        raise ValueError(
-            f"{name}: the function must return one tensor without dimensions, got "
+        raise _C.ShapeError(
+            f"{name}: the function must return a scalar (0-d) tensor, got "
             f"{_described(result)}; reduce it, e.g. with .sum(), or use vjp or jacrev"
         )
     return result
@@ -212,10 +212,10 @@ def tensors(name: str, tree: Any) -> tuple[list[Tensor], TreeSpec]:
     leaves, spec = tree_flatten(tree)
     for x, where in zip(leaves, tree_paths(spec), strict=True):
         if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):
-            raise TypeError(
+            raise _C.DTypeError(
                 f"{name}: the function must return floating tensors, got {_described(x)}"
-                f"{' at ' + where if where else ''}; return what is not to be differentiated as "
-                "aux, with has_aux=True"
+                f"{' at ' + where if where else ''}; return other values as aux, with "
+                "has_aux=True"
             )
     return leaves, spec
 
@@ -224,10 +224,10 @@ def matching(name: str, what: str, tree: Any, like: Sequence[Tensor], spec: Tree
     """The leaves of ``tree``, which must have the structure and the shapes of ``like``."""
     leaves, shape = tree_flatten(tree)
     if shape != spec:
-        raise ValueError(f"{name}: {what} have the structure {shape}, expected {spec}")
+        raise _C.ShapeError(f"{name}: {what} have the structure {shape}, expected {spec}")
     for x, y, where in zip(leaves, like, tree_paths(spec), strict=True):
         if not isinstance(x, Tensor) or tuple(x.shape) != tuple(y.shape):
-            raise ValueError(
+            raise _C.ShapeError(
                 f"{name}: {what}{where} must be a tensor of shape {tuple(y.shape)}, got "
                 f"{_described(x)}"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from genesis import _C
 from genesis._C import Tensor
 
 if TYPE_CHECKING:
@@ -22,13 +23,13 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """``module(*args, **kwargs)`` with other tensors in place of its parameters and buffers.
+    """Call ``module(*args, **kwargs)`` with other tensors in place of its parameters and buffers.
 
-    The dict, or several, map names as of ``named_parameters()`` and ``named_buffers()`` to tensors.
-    What is not named keeps its own value; with ``strict``, every name must be given and known. A
-    tensor that has several names in the module is replaced under all of them, unless
-    ``tie_weights=False``. ``args`` is the tuple of arguments, or the one argument. A buffer that
-    the module assigns anew is put into the dict that it came from.
+    ``parameter_and_buffer_dicts`` is a dict, or a sequence of dicts, from the names of
+    ``named_parameters()`` and ``named_buffers()`` to tensors. Tensors that are not in it keep their
+    values; with ``strict``, the names must match exactly. A tensor that has several names in the
+    module is replaced under all of them, unless ``tie_weights=False``. ``args`` is a tuple of
+    arguments, or a single argument. If the module reassigns a buffer, the dict is updated.
 
     >>> layer = genesis.nn.Linear(2, 1)
     >>> weight = {"weight": genesis.tensor([[1.0, 2.0]]), "bias": genesis.tensor([3.0])}
@@ -40,12 +41,17 @@ def functional_call(
     tensor([[10., 20.]])
     """
     several = parameter_and_buffer_dicts
+    if not isinstance(several, (dict, list, tuple)):
+        raise _C.ShapeError(
+            "functional_call: parameter_and_buffer_dicts must be a dict or a list of dicts, got "
+            f"{type(several).__name__}"
+        )
     dicts = [several] if isinstance(several, dict) else list(several)
     given: dict[str, Tensor] = {}
     for tensors in dicts:
         for name, tensor in tensors.items():
             if name in given:
-                raise ValueError(f"functional_call: {name!r} is in several of the dicts")
+                raise _C.ShapeError(f"functional_call: {name!r} is in several dicts; remove one")
             if not isinstance(tensor, Tensor):
                 raise TypeError(
                     f"functional_call: {name!r} must be a tensor, got {type(tensor).__name__}"

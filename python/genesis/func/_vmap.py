@@ -1,4 +1,4 @@
-"""``vmap``: a function of one element becomes a function of a batch."""
+"""``vmap``, which vectorizes a function over a dimension of its inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RANDOMNESS = ("error", "different", "same")
 
 def check_randomness(name: str, randomness: str) -> None:
     if randomness not in _RANDOMNESS:
-        raise ValueError(
+        raise _C.ShapeError(
             f"{name}: randomness must be 'error', 'different' or 'same', got {randomness!r}"
         )
 
@@ -35,18 +35,19 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that applies ``func`` to every element along a dimension of its inputs.
+    """A function that maps ``func`` over a dimension of its inputs.
 
-    ``func`` is written for one element; the operators inside it run once, on all elements.
+    ``func`` is written for a single element. It is called once, and each of its operations runs on
+    all elements.
 
-    ``in_dims`` says which dimension of each positional argument is mapped over: one int for all, or
-    a tuple with an entry for each argument. An entry is an int, None for an argument that all
-    elements share, or has the structure of its argument. ``out_dims`` says in the same way where
-    the mapped dimension is in the outputs. Keyword arguments are mapped over dimension 0.
+    ``in_dims`` is the dimension of each positional argument to map over: an int for all arguments,
+    or a tuple with an entry for each. An entry is an int, None for an argument that is not mapped
+    over, or a nested structure of these that matches the argument. ``out_dims`` is the position of
+    the mapped dimension in the outputs, in the same form. Keyword arguments are not mapped over.
 
-    Random numbers inside ``func`` are an error unless ``randomness`` is ``"different"`` (each
-    element draws its own) or ``"same"`` (all elements share one draw). With ``chunk_size``, at
-    most so many elements are computed at once, which bounds memory.
+    ``randomness`` is ``"error"`` (random operations inside ``func`` raise), ``"different"`` (each
+    element has its own random numbers) or ``"same"`` (all elements share them). ``chunk_size`` is
+    the maximum number of elements computed at once, which limits memory.
 
     >>> vmap(genesis.dot)(genesis.tensor([[1.0, 2.0], [3.0, 4.0]]), genesis.ones(2, 2))
     tensor([3., 7.])
@@ -61,15 +62,13 @@ def vmap(
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        places, leaves, spec = _inputs(func, in_dims, args, kwargs)
+        places, leaves, spec = _inputs(func, in_dims, args)
         size = _batch_size(func, places, leaves, spec)
-        names = tuple(kwargs)
+        called = functools.partial(func, **kwargs) if kwargs else func
         if chunk_size is None or size <= chunk_size:
-            outputs, _, out_spec = _run(
-                func, out_dims, randomness, size, places, leaves, spec, names
-            )
+            outputs, _, out_spec = _run(called, out_dims, randomness, size, places, leaves, spec)
             return tree_unflatten(outputs, out_spec)
-        return _in_chunks(func, out_dims, randomness, chunk_size, size, places, leaves, spec, names)
+        return _in_chunks(called, out_dims, randomness, chunk_size, size, places, leaves, spec)
 
     return mapped
 
@@ -83,7 +82,6 @@ def _in_chunks(
     places: list[int | None],
     leaves: list[Any],
     spec: TreeSpec,
-    names: tuple[str, ...],
 ) -> Any:
     chunks: list[list[Any]] = []
     ends: list[int | None] = []
@@ -96,7 +94,7 @@ def _in_chunks(
         part = [
             x if d is None else x.narrow(d, start, n) for x, d in zip(leaves, places, strict=True)
         ]
-        outputs, ends, out_spec = _run(func, out_dims, randomness, n, places, part, spec, names)
+        outputs, ends, out_spec = _run(func, out_dims, randomness, n, places, part, spec)
         chunks.append(outputs)
     joined = [
         chunks[0][i] if d is None else _C.cat([c[i] for c in chunks], d) for i, d in enumerate(ends)
@@ -105,20 +103,22 @@ def _in_chunks(
 
 
 def _name(func: Any) -> str:
+    func = func.func if isinstance(func, functools.partial) else func
     return getattr(func, "__name__", type(func).__name__)
 
 
 def _inputs(
-    func: Any, in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    func: Any, in_dims: Any, args: tuple[Any, ...]
 ) -> tuple[list[int | None], list[Any], TreeSpec]:
     if not isinstance(in_dims, (int, tuple, list)):
         raise ValueError(
             f"vmap({_name(func)}): in_dims must be an int or a tuple with an entry for each "
             f"argument, got {in_dims!r}"
         )
-    if not args and not kwargs:
+    if not args:
         raise ValueError(
-            f"vmap({_name(func)}): called without arguments, so there is nothing to map over"
+            f"vmap({_name(func)}): called without positional arguments, so there is nothing to map "
+            "over"
         )
     if isinstance(in_dims, int):
         each: tuple[Any, ...] = (in_dims,) * len(args)
@@ -129,14 +129,13 @@ def _inputs(
                 f"vmap({_name(func)}): in_dims has {len(each)} entries for {len(args)} positional "
                 "arguments; it must have one for each"
             )
-    leaves, spec = tree_flatten((*args, *kwargs.values()) if kwargs else args)
+    leaves, spec = tree_flatten(args)
     places: list[Any] = []
     for i, (dim, part) in enumerate(zip(each, spec.children, strict=False)):
         if dim is None or isinstance(dim, int):
             places += [dim] * part.num_leaves
         else:
             _spread(func, i, dim, args[i], part, places)
-    places += [0] * (len(leaves) - len(places))  # of keyword arguments
     for i, (x, d) in enumerate(zip(leaves, places, strict=True)):
         if d is None:
             continue
@@ -144,14 +143,13 @@ def _inputs(
             raise ValueError(f"vmap({_name(func)}): in_dims has {d!r}, expected an int or None")
         if not isinstance(x, Tensor):
             raise ValueError(
-                f"vmap({_name(func)}): in_dims maps over dimension {d} of "
-                f"{tree_paths(spec)[i]}, which "
-                f"is {type(x).__name__} and no tensor; use None for it"
+                f"vmap({_name(func)}): in_dims maps over dimension {d} of {tree_paths(spec)[i]}, "
+                f"which must be a tensor, got {type(x).__name__}; use None for it"
             )
         if not -x.ndim <= d < x.ndim:
             raise ValueError(
-                f"vmap({_name(func)}): in_dims maps over dimension {d} of a tensor of shape "
-                f"{tuple(x.shape)}, which it does not have"
+                f"vmap({_name(func)}): in_dims maps over dimension {d}, which is out of range for "
+                f"a tensor of shape {tuple(x.shape)}"
             )
         if d < 0:
             places[i] = d % x.ndim
@@ -159,7 +157,7 @@ def _inputs(
 
 
 def _spread(func: Any, i: int, dim: Any, arg: Any, spec: TreeSpec, into: list[Any]) -> None:
-    """An entry of in_dims for every leaf of an argument."""
+    """Append the entry of in_dims for every leaf of an argument."""
     before = len(into)
     _match(dim, arg, into)
     if len(into) - before != spec.num_leaves:
@@ -186,7 +184,7 @@ def _batch_size(func: Any, places: list[int | None], leaves: list[Any], spec: Tr
     if not sizes:
         raise ValueError(
             f"vmap({_name(func)}): no argument is mapped over; at least one entry of in_dims must "
-            "be an int, and its argument must contain a tensor"
+            "be an int, for an argument that contains a tensor"
         )
     if len(set(sizes)) > 1:
         shapes = [
@@ -195,7 +193,7 @@ def _batch_size(func: Any, places: list[int | None], leaves: list[Any], spec: Tr
             if d is not None
         ]
         raise ValueError(
-            f"vmap({_name(func)}): the mapped dimensions must have one size, got {sizes}: "
+            f"vmap({_name(func)}): the mapped dimensions must have the same size, got {sizes}: "
             + ", ".join(shapes)
         )
     return int(sizes[0])
@@ -209,7 +207,6 @@ def _run(
     places: list[int | None],
     leaves: list[Any],
     spec: TreeSpec,
-    names: tuple[str, ...],
 ) -> tuple[list[Tensor], list[int | None], TreeSpec]:
     """The outputs for one chunk, flat; their mapped dimensions; and their structure."""
     from genesis.func import _batching
@@ -219,21 +216,15 @@ def _run(
         x if d is None else _C._batched(x.movedim(d, 0) if d else x, level)
         for x, d in zip(leaves, places, strict=True)
     ]
-    args = tree_unflatten(inside, spec)
-    positional = len(args) - len(names)
     with _batching.entered(level):
-        if names:
-            kwargs = dict(zip(names, args[positional:], strict=True))
-            result = func(*args[:positional], **kwargs)
-        else:
-            result = func(*args)
+        result = func(*tree_unflatten(inside, spec))
     outputs, out_spec = tree_flatten(result)
     ends = _out_places(func, out_dims, out_spec)
     for i, (x, d) in enumerate(zip(outputs, ends, strict=True)):
         if not isinstance(x, Tensor):
             raise ValueError(
-                f"vmap({_name(func)}): the function must return tensors, or a nest of dicts, lists "
-                f"and tuples of them, got {type(x).__name__}"
+                f"vmap({_name(func)}): the function must return tensors, or nested dicts, lists "
+                f"and tuples of tensors, got {type(x).__name__}"
             )
         batched = _batching.is_at(x, level)
         value = x._value if batched else x  # type: ignore[attr-defined]
@@ -263,24 +254,24 @@ def _leave(func: Any, x: Tensor, batched: bool, dim: int | None, size: int) -> T
     if dim is None:
         if batched:
             raise ValueError(
-                f"vmap({_name(func)}): out_dims is None for an output that differs from one "
-                "element of the batch to the next; give the dimension that it is to have"
+                f"vmap({_name(func)}): out_dims is None for an output that depends on a mapped "
+                "input; pass the position of the mapped dimension"
             )
         return x
     if not batched:
         x = x.expand(size, *x.shape)
     if not -x.ndim <= dim < x.ndim:
-        raise ValueError(
-            f"vmap({_name(func)}): out_dims is {dim}, but the output has {x.ndim} dimensions with "
-            "the mapped one"
+        raise IndexError(
+            f"vmap({_name(func)}): out_dims {dim} is out of range: the output has {x.ndim} "
+            "dimensions, including the mapped one"
         )
     return x if dim == 0 else x.movedim(0, dim)
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The tensor behind one that :func:`vmap` maps over, to look at it while debugging.
+    """The whole batch of a tensor inside :func:`vmap`, for debugging.
 
-    Its first dimension is the mapped one. With ``recurse``, the tensor behind all levels.
+    Its first dimension is the mapped one. With ``recurse``, all levels of ``vmap`` are removed.
     """
     while _C._is_batched(tensor):
         tensor = tensor._value  # type: ignore[attr-defined]
@@ -290,10 +281,10 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """``func`` itself: in-place operations are recorded like all others.
+    """A function that calls ``func``.
 
-    PyTorch rewrites them for its compilers; the results are the same. ``remove`` is
-    ``"mutations"`` or ``"mutations_and_views"``.
+    PyTorch's version removes in-place operations for its compilers, which Genesis does not need.
+    The results are the same. ``remove`` is ``"mutations"`` or ``"mutations_and_views"``.
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise ValueError(

@@ -55,7 +55,7 @@ sorted_indices=None, unsorted_indices=None)
         unsorted_indices: Tensor | None = None,
     ) -> PackedSequence:
         if batch_sizes is None:
-            raise ValueError("PackedSequence: batch_sizes, the rows of each step, are missing")
+            raise _C.ShapeError("PackedSequence: batch_sizes, the rows of each step, are missing")
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
@@ -120,7 +120,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def _lengths(name: str, lengths: Tensor | Sequence[int]) -> list[int]:
     values = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
     if not values or min(values) <= 0:
-        raise ValueError(f"{name}: every length must be above 0, got {values}")
+        raise _C.ShapeError(f"{name}: every length must be above 0, got {values}")
     return [int(n) for n in values]
 
 
@@ -148,7 +148,7 @@ def pack_padded_sequence(
     sizes = _lengths(name, lengths)
     x = input.transpose(0, 1) if batch_first else input
     if x.ndim < 2 or len(sizes) != x.shape[1]:
-        raise ValueError(
+        raise _C.ShapeError(
             f"{name}: {len(sizes)} lengths for input of shape {tuple(input.shape)}, whose batch is "
             f"dimension {0 if batch_first else 1}"
         )
@@ -163,7 +163,9 @@ def pack_padded_sequence(
         )
     steps = sizes[0]
     if steps > x.shape[0]:
-        raise ValueError(f"{name}: a length of {steps} exceeds the {x.shape[0]} steps of the input")
+        raise _C.ShapeError(
+            f"{name}: a length of {steps} exceeds the {x.shape[0]} steps of the input"
+        )
     present = _present(sizes, steps)
     rows = _C.arange(steps * len(sizes)).reshape(steps, len(sizes))[present]
     data = x.narrow(0, 0, steps).flatten(0, 1).index_select(0, rows)
@@ -186,7 +188,7 @@ def pad_packed_sequence(
     sizes = sequence.batch_sizes.tolist()
     steps, batch = len(sizes), sizes[0]
     if total_length is not None and total_length < steps:
-        raise ValueError(
+        raise _C.ShapeError(
             f"pad_packed_sequence: total_length={total_length} is below the longest sequence, "
             f"which has {steps} steps"
         )
@@ -218,12 +220,12 @@ def pad_sequence(
             [3, 0]])
     """
     if padding_side not in ("left", "right"):
-        raise ValueError(
+        raise _C.ShapeError(
             f"pad_sequence: padding_side must be 'left' or 'right', got {padding_side!r}"
         )
     parts = list(sequences.unbind(0)) if isinstance(sequences, Tensor) else list(sequences)
     if not parts:
-        raise ValueError("pad_sequence: expected at least one sequence")
+        raise _C.ShapeError("pad_sequence: expected at least one sequence")
     longest = max(x.shape[0] for x in parts)
 
     def padded(x: Tensor) -> Tensor:
@@ -247,7 +249,7 @@ def unpad_sequence(
     x = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     sizes = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
     if len(sizes) != x.shape[0]:
-        raise ValueError(
+        raise _C.ShapeError(
             f"unpad_sequence: {len(sizes)} lengths for {x.shape[0]} sequences in a batch of shape "
             f"{tuple(padded_sequences.shape)}"
         )

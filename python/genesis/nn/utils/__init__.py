@@ -1,4 +1,4 @@
-"""What works on the parameters of modules: clipping, vectors, norms of weights, pruning."""
+"""Utilities for the parameters of modules: gradient clipping, parametrizations, pruning."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ __all__ = [
 
 
 def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
-    """A module whose parameters are meant to be overwritten.
+    """A new module whose parameters will be overwritten.
 
-    PyTorch leaves them uninitialised; here they have their usual first values.
+    PyTorch leaves them uninitialized; Genesis initializes them as usual.
 
     >>> skip_init(genesis.nn.Linear, 2, 3)
     Linear(in_features=2, out_features=3, bias=True)

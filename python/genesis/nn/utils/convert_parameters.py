@@ -33,9 +33,9 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     parameters = list(parameters)
     wanted = sum(p.numel() for p in parameters)
     if vec.ndim != 1 or vec.numel() != wanted:
-        raise ValueError(
-            f"vector_to_parameters: the parameters have {wanted} elements, the vector has shape "
-            f"{tuple(vec.shape)}"
+        raise _C.ShapeError(
+            f"vector_to_parameters: vec must be 1-d with {wanted} elements, as many as the "
+            f"parameters, got shape {tuple(vec.shape)}"
         )
     at = 0
     for p in parameters:

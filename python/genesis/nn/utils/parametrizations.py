@@ -33,7 +33,7 @@ class _WeightNorm(Module):
 
 
 class _OldKeys:
-    """Reads ``<name>_g`` and ``<name>_v``, as the hook of nn.utils.weight_norm saves them."""
+    """Loads ``<name>_g`` and ``<name>_v``, which the hook of nn.utils.weight_norm saves."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -47,9 +47,9 @@ class _OldKeys:
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """A weight as length (``original0``) times direction (``original1``).
+    """Parametrize a weight by its magnitude (``original0``) and its direction (``original1``).
 
-    Lengths are those of the slices along ``dim``, or with None that of the whole.
+    There is a magnitude for each slice along ``dim``, or with None, one for the whole weight.
 
     >>> layer = weight_norm(genesis.nn.Linear(20, 40))
     >>> layer.parametrizations.weight.original0.shape

@@ -1,4 +1,4 @@
-"""Pruning: weights set to zero by a mask, and kept there.
+"""Pruning: a mask keeps weights at zero.
 
 A pruned parameter ``weight`` is stored as ``weight_orig``, with a buffer ``weight_mask``; before
 each forward, ``weight`` is their product. ``remove`` makes it a plain parameter again.
@@ -36,17 +36,20 @@ __all__ = [
 
 
 def _count(amount: float, size: int) -> int:
-    """How many of ``size`` to prune: a number of them, or a part of all."""
+    """The number of elements to prune, of ``size``."""
     if isinstance(amount, bool) or not isinstance(amount, (int, float)):
         raise TypeError(f"prune: amount must be a number, got {type(amount).__name__}")
     if amount < 0 or (isinstance(amount, float) and amount > 1):
         raise ValueError(
-            f"prune: amount must be a part between 0.0 and 1.0, or a number, got {amount}"
+            f"prune: amount must be a float from 0.0 to 1.0 (a fraction) or an int from 0 (a "
+            f"count), got {amount}"
         )
     if isinstance(amount, float):
         return round(amount * size)
     if amount > size:
-        raise ValueError(f"prune: amount {amount} is more than there is to prune, {size}")
+        raise ValueError(
+            f"prune: amount must be at most {size}, the number to prune from, got {amount}"
+        )
     return amount
 
 
@@ -87,9 +90,6 @@ class BasePruningMethod:
         method = cls(*args, **kwargs)
         method._tensor_name = name
         number, before = _method_of(module, name)
-        if before is not None:
-            assert number is not None
-            del module._forward_pre_hooks[number]
         if not isinstance(getattr(module, name, None), Tensor):
             raise ValueError(f"prune: {type(module).__name__} has no parameter {name!r}")
         original = getattr(module, name)
@@ -100,18 +100,19 @@ class BasePruningMethod:
                 f"got {tuple(scores.shape)}"
             )
         if before is None:
-            default = _C.ones_like(scores.detach())
+            default = _C.ones_like(original.detach())
         else:
             default = getattr(module, name + "_mask").detach().clone()
-            container = before if isinstance(before, PruningContainer) else PruningContainer(before)
-            container.add_pruning_method(method)
-            method = container
-        mask = method.compute_mask(scores.detach(), default)
-        if before is None:
+            methods: Any = before if isinstance(before, PruningContainer) else (before,)
+            method = PruningContainer(*methods, method)
+        mask = method.compute_mask(scores.detach(), default).to(original.dtype)
+        # The module is changed only after all checks.
+        if number is None:
             del module._parameters[name]
             module.register_parameter(name + "_orig", original)
             module.register_buffer(name + "_mask", mask)
         else:
+            del module._forward_pre_hooks[number]
             setattr(module, name + "_mask", mask)
         setattr(module, name, method.apply_mask(module))
         module.register_forward_pre_hook(method)
@@ -242,12 +243,13 @@ class RandomStructured(_Structured):
 class LnStructured(_Structured):
     """Prunes the slices along a dimension whose n-norm is smallest."""
 
-    def __init__(self, amount: float, n: float, dim: int = -1) -> None:
+    def __init__(self, amount: float, n: float | str, dim: int = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
 
     def importance(self, t: Tensor, dim: int) -> Tensor:
-        return _C.linalg_vector_norm(t, float(self.n), [d for d in range(t.ndim) if d != dim])
+        order = 2.0 if self.n == "fro" else float(self.n)
+        return _C.linalg_vector_norm(t, order, [d for d in range(t.ndim) if d != dim])
 
 
 class CustomFromMask(BasePruningMethod):

@@ -1,4 +1,4 @@
-"""Sequences of different lengths: padded to one length, or packed step by step."""
+"""Padded and packed sequences of different lengths."""
 
 from genesis.nn._packed import (
     PackedSequence,

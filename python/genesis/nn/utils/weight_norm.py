@@ -1,4 +1,4 @@
-"""Weights as length times direction, by a hook. The newer form is in ``parametrizations``."""
+"""Weight normalization by a hook. The newer form is in ``parametrizations``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ M = TypeVar("M", bound=Module)
 
 
 def norm_except_dim(v: Tensor, dim: int) -> Tensor:
-    """The norms of v's slices along ``dim``, in a shape that broadcasts to v; of all for -1.
+    """The norm of each slice of ``v`` along ``dim``, with kept dimensions; for -1, of all of ``v``.
 
     >>> norm_except_dim(genesis.tensor([[3.0, 4.0], [0.0, 1.0]]), 0)
     tensor([[5.],
@@ -24,20 +24,24 @@ def norm_except_dim(v: Tensor, dim: int) -> Tensor:
     """
     if dim == -1:
         return _C.linalg_vector_norm(v)
+    if not -v.ndim <= dim < v.ndim:
+        raise IndexError(
+            f"norm_except_dim: dim {dim} is out of range for a weight of shape {tuple(v.shape)}"
+        )
     dim %= v.ndim
     others = tuple(d for d in range(v.ndim) if d != dim)
     return _C.linalg_vector_norm(v, 2, others, True) if others else v.abs()
 
 
 class WeightNorm:
-    """The hook that computes ``g * v / |v|`` before each forward."""
+    """The hook that computes ``g * v / |v|`` before each forward call."""
 
     def __init__(self, name: str, dim: int) -> None:
         self.name = name
         self.dim = dim
 
     def compute_weight(self, module: Module) -> Tensor:
-        """The weight, in the graph."""
+        """The weight, as a function of ``g`` and ``v``."""
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
         result: Tensor = v * (g / norm_except_dim(v, self.dim))
         return result
@@ -47,9 +51,9 @@ class WeightNorm:
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Replace a weight by its length ``<name>_g`` and its direction ``<name>_v``.
+    """Replace a weight by its magnitude ``<name>_g`` and its direction ``<name>_v``.
 
-    Lengths are those of the slices along ``dim``, or with None that of the whole.
+    There is a magnitude for each slice along ``dim``, or with None, one for the whole weight.
 
     >>> layer = weight_norm(genesis.nn.Linear(20, 40))
     >>> layer.weight_g.shape, layer.weight_v.shape
