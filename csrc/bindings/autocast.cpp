@@ -32,8 +32,8 @@ struct Casts {
   std::unordered_map<TensorImpl*, CachedCast> of;
   Casts* next = nullptr;  // in the list of abandoned ones
 };
-// Tensors are freed with the GIL, which a thread cannot take when it ends, as the interpreter may be ending too. What is
-// left of a thread that ends inside a block is freed at the end of a block of another thread.
+// Tensors are freed with the GIL, which a thread cannot take when it ends, as the interpreter may be ending too. What
+// is left of a thread that ends inside a block is freed at the end of a block of another thread.
 std::atomic<Casts*> abandoned = nullptr;
 struct Cache {
   Casts* casts = nullptr;  // on the heap: there is little room for thread-local variables
@@ -214,8 +214,12 @@ static const Family family([] {
   }>(kFunction | kTool, "Makes assignments of `enable_autocast` in a module switch autocast on and off.");
   def<"_autocast_enter(bool enabled, DType? dtype=None, bool? cache_enabled=None) -> tuple", [](Args& a) -> PyObject* {
     const Object before(Py_BuildValue("(iiii)", state.enabled, static_cast<int>(state.low), state.caching, state.own));
-    state = {a.boolean(0), a.has(1) ? low_dtype(a, 1) : low_by_default,
-             a.boolean(2, state.depth > 0 ? state.caching : caching_by_default), state.suspended, true, state.depth + 1};
+    state = {a.boolean(0),
+             a.has(1) ? low_dtype(a, 1) : low_by_default,
+             a.boolean(2, state.depth > 0 ? state.caching : caching_by_default),
+             state.suspended,
+             true,
+             state.depth + 1};
     set_dispatch_bit(kAutocastBlock, true);
     return Object(before).release();
   }>(kFunction | kTool, "Begins a block; returns the argument for _autocast_exit().");
