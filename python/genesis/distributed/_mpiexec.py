@@ -14,7 +14,7 @@ INSTALL = "pip install 'genesis-autograd[mpi]'"
 
 # The library that mpi4py loads is determined at run time, so a separate process loads it.
 _PROBE = """
-import ctypes, sys
+import ctypes, os, sys
 import mpi4py
 mpi4py.rc.initialize = False
 from mpi4py import MPI
@@ -23,8 +23,10 @@ if sys.platform == "darwin":
     dyld = ctypes.CDLL(None)
     dyld._dyld_get_image_name.restype = ctypes.c_char_p
     loaded = [dyld._dyld_get_image_name(i).decode() for i in range(dyld._dyld_image_count())]
-else:
+elif os.path.exists("/proc/self/maps"):
     loaded = [line.split()[-1] for line in open("/proc/self/maps")]
+else:
+    loaded = []  # mpiexec is searched for in PATH then
 for path in dict.fromkeys(loaded):
     if "/libmpi" in path: print(path)
 """
