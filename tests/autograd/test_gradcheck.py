@@ -161,3 +161,46 @@ def test_gradgradcheck_takes_gradients_of_outputs():
         gradgradcheck(lambda x: x**3, x, (x, x))
     once = _function(lambda x: x.exp(), lambda dy, x: dy * x.detach().exp())
     assert gradgradcheck(once, x, raise_exception=False) is False
+
+
+def test_gradcheck_of_forward_mode():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    both = {"check_forward_ad": True, "check_batched_forward_grad": True}
+    assert gradcheck(lambda x, y: (x * y.exp(), x.sum()), (x, y), **both, check_batched_grad=True)
+    assert gradcheck(lambda x: x @ x, x, check_forward_ad=True, fast_mode=True)
+    assert gradgradcheck(lambda x: x**3, x, check_fwd_over_rev=True, check_rev_over_rev=False)
+    z = genesis.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    assert gradcheck(lambda z: z * z, z, check_forward_ad=True)
+
+    class Twice(Function):
+        @staticmethod
+        def forward(x):
+            return 2 * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output): ...
+
+        @staticmethod
+        def backward(ctx, dy):
+            return 2 * dy
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return 3 * tangent
+
+    assert gradcheck(Twice.apply, x)
+    with pytest.raises(GradcheckError, match="forward_ad"):
+        gradcheck(Twice.apply, x, check_forward_ad=True)
+    with pytest.raises(GradcheckError, match="forward_ad"):
+        gradcheck(Twice.apply, x, check_forward_ad=True, check_backward_ad=False, fast_mode=True)
+    wrong = _function(lambda x: 2 * x, lambda dy, x: 3 * dy)
+    assert gradcheck(lambda x: 2 * x, x, check_forward_ad=True, check_backward_ad=False)
+    assert not gradcheck(wrong, x, raise_exception=False)
+
+
+def test_options_that_exclude_each_other():
+    x = leaf(1.0)
+    with pytest.raises(ValueError, match="both False"):
+        gradcheck(lambda x: x, x, check_backward_ad=False)
+    with pytest.raises(ValueError, match="check_batched_forward_grad needs check_forward_ad"):
+        gradcheck(lambda x: x, x, check_batched_forward_grad=True)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from genesis import _C, autograd
 from genesis._C import Tensor
+from genesis.autograd import forward_ad
 
 Array: TypeAlias = npt.NDArray[np.float64]
 _Outputs: TypeAlias = list[tuple[int, Tensor]]  # with their numbers among all that are returned
@@ -36,15 +37,26 @@ class _Checks:
     atol: float
     rtol: float
     nondet_tol: float
-    check_undefined_grad: bool
-    fast_mode: bool
-    order: int
+    check_undefined_grad: bool = True
+    check_batched_grad: bool = False
+    check_batched_forward_grad: bool = False
+    check_forward_ad: bool = False
+    check_backward_ad: bool = True
+    fast_mode: bool = False
+    order: int = 1
 
     def __post_init__(self) -> None:
         if self.order < 1:
             raise ValueError(f"gradcheck: order must be at least 1, got {self.order}")
         if not self.eps > 0:
             raise ValueError(f"gradcheck: eps must be positive, got {self.eps}")
+        for batched, of in (("grad", "backward_ad"), ("forward_grad", "forward_ad")):
+            if getattr(self, f"check_batched_{batched}") and not getattr(self, f"check_{of}"):
+                raise ValueError(f"gradcheck: check_batched_{batched} needs check_{of}=True")
+        if not (self.check_forward_ad or self.check_backward_ad):
+            raise ValueError(
+                "gradcheck: check_forward_ad and check_backward_ad are both False; set one"
+            )
 
 
 def gradcheck(
@@ -57,7 +69,13 @@ def gradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
     check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
     fast_mode: bool = False,
+    masked: bool | None = None,
     order: int = 1,
 ) -> bool:
     """Check the gradients of ``func(*inputs)`` against central differences of half-width ``eps``.
@@ -67,14 +85,30 @@ def gradcheck(
     random projections of the Jacobian, and looks at every element only if one is off. ``order=2``
     also checks the gradient of the gradient. Two backward passes over one graph may differ by
     ``nondet_tol``. With ``check_undefined_grad``, an output whose gradient is missing must count as
-    one whose gradient is zero. Returns True, or raises :class:`GradcheckError` (returns False if
+    one whose gradient is zero. ``check_forward_ad`` checks the tangents of ``forward_ad`` too
+    (``check_backward_ad=False``: only those); ``check_batched_grad`` and
+    ``check_batched_forward_grad`` check that many at once under ``vmap`` equal one at a time.
+    The dtypes of gradients are always checked (``check_grad_dtypes``), and inputs are dense
+    (``masked``). Returns True, or raises :class:`GradcheckError` (returns False if
     ``raise_exception=False``).
 
     >>> x = genesis.tensor([1.0, 2.0], requires_grad=True)
     >>> gradcheck(lambda x: (x**2).sum(), x)
     True
     """
-    checks = _Checks(eps, atol, rtol, nondet_tol, check_undefined_grad, fast_mode, order)
+    checks = _Checks(
+        eps,
+        atol,
+        rtol,
+        nondet_tol,
+        check_undefined_grad,
+        check_batched_grad,
+        check_batched_forward_grad,
+        check_forward_ad,
+        check_backward_ad,
+        fast_mode,
+        order,
+    )
     try:
         _check(_Function(func, inputs), checks)
     except GradcheckError:
@@ -96,19 +130,37 @@ def gradgradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
     check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
     fast_mode: bool = False,
+    masked: bool = False,
     order: int = 1,
 ) -> bool:
     """Check the gradient of the gradient: :func:`gradcheck` on the backward pass of ``func``.
 
     ``grad_outputs`` holds one tensor for each output of ``func`` that requires grad (None: random,
     with gaps between the elements if ``gen_non_contig_grad_outputs``); those that require grad are
-    checked like further inputs. The other arguments are gradcheck's.
+    checked like further inputs. ``check_fwd_over_rev`` and ``check_rev_over_rev`` say whether the
+    backward pass is differentiated by ``forward_ad`` or by another backward pass. The other
+    arguments are gradcheck's.
 
     >>> gradgradcheck(lambda x: x.exp(), genesis.tensor([1.0, 2.0], requires_grad=True))
     True
     """
-    checks = _Checks(eps, atol, rtol, nondet_tol, check_undefined_grad, fast_mode, order)
+    checks = _Checks(
+        eps,
+        atol,
+        rtol,
+        nondet_tol,
+        check_undefined_grad,
+        check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        order=order,
+    )
     f = _Function(func, inputs)
     seeds = _seeds(f, grad_outputs, gen_non_contig_grad_outputs)
     try:
@@ -123,9 +175,14 @@ def gradgradcheck(
 def _check(f: _Function, checks: _Checks) -> None:
     if not f.grad_inputs:
         raise ValueError("gradcheck: no input requires grad; create one with requires_grad=True")
-    _check_backward(f, checks)
-    if not (checks.fast_mode and _projections_agree(f, checks)):
-        _check_jacobian(f, checks)
+    if checks.check_backward_ad:
+        _check_backward(f, checks)
+        if not (checks.fast_mode and _projections_agree(f, checks)):
+            _check_jacobian(f, checks)
+    if checks.check_forward_ad:
+        _check_tangents(f, checks)
+    if checks.check_batched_grad:
+        _check_batched_grad(f, checks)
     if checks.order > 1:
         seeds = _seeds(f, None, gaps=False)
         _check_gradient_of(f, seeds, replace(checks, order=checks.order - 1))
@@ -248,6 +305,14 @@ class _Function:
             flat.append(np.zeros(_shape(x)).flatten() if g is None else _parts(g.detach().numpy()))
         return flat
 
+    def tangents(self, i: int, tangent: Tensor) -> list[Tensor]:
+        """The tangent of each floating output, where that of input i is given."""
+        with forward_ad.dual_level():
+            x = forward_ad.make_dual(self.args[i].detach(), tangent)
+            args = (*self.args[:i], x, *self.args[i + 1 :])
+            found = [(out, forward_ad.unpack_dual(out).tangent) for _, out in self.outputs(args)]
+        return [_C.zeros_like(out.detach()) if t is None else t for out, t in found]
+
     def difference(self, i: int, step: Array) -> list[Array]:
         """f(x + step) - f(x - step) for each floating output, flat, where x is input i."""
         buffer = self.args[i].detach().numpy()
@@ -354,19 +419,19 @@ def _projections_agree(f: _Function, checks: _Checks) -> bool:
     return True
 
 
-def _check_jacobian(f: _Function, checks: _Checks) -> None:
-    def basis(shape: tuple[int, ...]) -> list[Array]:
-        size = int(np.prod(shape))
-        return [row.reshape(shape) for row in np.eye(size)]
+def _basis(t: Tensor) -> list[Array]:
+    shape = _shape(t)
+    return [row.reshape(shape) for row in np.eye(int(np.prod(shape)))]
 
+
+def _check_jacobian(f: _Function, checks: _Checks) -> None:
     columns = {
-        i: [f.difference(i, checks.eps * unit) for unit in basis(_shape(f.args[i]))]
-        for i in f.grad_inputs
+        i: [f.difference(i, checks.eps * unit) for unit in _basis(f.args[i])] for i in f.grad_inputs
     }
     outputs = f.outputs(f.args)
     others = not checks.check_undefined_grad
     for o, (number, out) in enumerate(outputs):
-        rows = [f.backward(outputs, number, unit, others) for unit in basis(_shape(out))]
+        rows = [f.backward(outputs, number, unit, others) for unit in _basis(out)]
         for w, i in enumerate(f.grad_inputs):
             if not rows or not columns[i]:
                 continue  # zero-size: nothing to compare
@@ -376,6 +441,68 @@ def _check_jacobian(f: _Function, checks: _Checks) -> None:
             bad = ~(np.abs(a - n) <= checks.atol + checks.rtol * np.abs(n))
             if bad.any():
                 raise GradcheckError(_report(number, out, i, f.args[i], a, n, bad))
+
+
+def _check_tangents(f: _Function, checks: _Checks) -> None:
+    """The tangents of the outputs for each element of each input."""
+    outputs = f.outputs(f.args)
+    for i in f.grad_inputs:
+        x = f.args[i]
+        units = _basis(x)
+        if checks.fast_mode and units:  # one direction in place of every element
+            rng = np.random.default_rng(2)
+            units = [rng.standard_normal(_shape(x))]
+        if not units:
+            continue
+        columns = [f.tangents(i, _like(x, unit)) for unit in units]
+        numeric = [f.difference(i, checks.eps * unit) for unit in units]
+        for o, (number, out) in enumerate(outputs):
+            a = np.stack([_parts(column[o].detach().numpy()) for column in columns], axis=1)
+            n = np.stack([column[o] for column in numeric], axis=1) / (2 * checks.eps)
+            bad = ~(np.abs(a - n) <= checks.atol + checks.rtol * np.abs(n))
+            if bad.any():
+                raise GradcheckError("forward_ad: " + _report(number, out, i, x, a, n, bad))
+        if checks.check_batched_forward_grad:
+            from genesis.func import vmap
+
+            many = _C.stack([_like(x, unit) for unit in units])
+            batched = vmap(lambda tangent, i=i: tuple(f.tangents(i, tangent)))(many)
+            for o, (number, _) in enumerate(outputs):
+                one_by_one = _C.stack([column[o] for column in columns])
+                _require_equal(one_by_one, batched[o], number, i, checks, "tangents")
+
+
+def _check_batched_grad(f: _Function, checks: _Checks) -> None:
+    """A batch of backward passes under vmap, and one after the other."""
+    inputs = [f.args[i] for i in f.grad_inputs]
+    rng = np.random.default_rng(3)
+    for number, out in f.outputs(f.args):
+        if not out.requires_grad:
+            continue
+        seeds = [_like(out, rng.standard_normal(_shape(out))) for _ in range(2)]
+
+        def backward(seed: Tensor, batched: bool, out: Tensor = out) -> tuple[Any, ...]:
+            return autograd.grad(
+                out, inputs, seed, retain_graph=True, allow_unused=True, is_grads_batched=batched
+            )
+
+        singles = [backward(seed, False) for seed in seeds]
+        together = backward(_C.stack(seeds), True)
+        for w, i in enumerate(f.grad_inputs):
+            if together[w] is not None:
+                expected = _C.stack([single[w] for single in singles])
+                _require_equal(expected, together[w], number, i, checks, "gradients")
+
+
+def _require_equal(
+    expected: Tensor, got: Tensor, number: int, i: int, checks: _Checks, what: str
+) -> None:
+    a, b = expected.detach().numpy(), got.detach().numpy()
+    if not np.allclose(b, a, rtol=checks.rtol, atol=checks.atol, equal_nan=True):
+        raise GradcheckError(
+            f"gradcheck: output {number}, input {i}: a batch of {what} under vmap differs by "
+            f"{float(np.max(np.abs(a - b))):.3g} from the same computed one by one"
+        )
 
 
 def _place(number: int, t: Tensor) -> str:
