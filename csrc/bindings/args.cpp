@@ -6,6 +6,7 @@
 #include "autograd/meta.h"
 #include "bindings/autocast.h"
 #include "bindings/module.h"
+#include "core/exact.h"
 #include "ops/create.h"
 
 namespace genesis::py {
@@ -448,7 +449,7 @@ PyTypeObject* return_type(const char* name, std::initializer_list<const char*> f
   type->tp_repr = [](PyObject* self) -> PyObject* {
     return guarded([&]() -> PyObject* {
       const Object match(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
-      std::string text = Py_TYPE(self)->tp_name;
+      std::string text = str(package_name(), std::strchr(Py_TYPE(self)->tp_name, '.'));
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
         const Object value(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
         text += str(i == 0 ? "(\n" : ",\n", PyUnicode_AsUTF8(PyTuple_GET_ITEM(match.get(), i)), "=",

@@ -9,6 +9,7 @@
 
 #include "bindings/autocast.h"
 #include "bindings/observed.h"
+#include "core/exact.h"
 #include "ops/create.h"
 #include "ops/inplace.h"
 #include "ops/pointwise.h"
@@ -174,7 +175,9 @@ namespace {
 // ---- forward ------------------------------------------------------------------------------------------------------
 
 PyObject* new_context(PyObject* cls) {
-  Object o(ContextType->tp_alloc(ContextType, 0));
+  PyTypeObject* const type =
+      exact_torch ? type_of_node(ContextType, str(FunctionNode::name_of(cls), "Backward")) : ContextType;
+  Object o(type->tp_alloc(type, 0));
   auto* node = new FunctionNode(cls);
   reinterpret_cast<PyNode*>(o.get())->node = node;
   node->hand_over(o.get());

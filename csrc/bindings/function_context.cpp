@@ -161,7 +161,7 @@ const Family family([] {
       {Py_tp_doc, const_cast<char*>("Passes data from forward to backward; the graph node of one call of a Function.")},
       {0, nullptr}};
   static PyType_Spec context_spec{"genesis.autograd.Context", sizeof(PyContext), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, context_slots};
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, context_slots};
   Object type(PyType_FromSpecWithBases(&context_spec, reinterpret_cast<PyObject*>(NodeType)));
   if (PyModule_AddObjectRef(current_module(), "Context", type.get()) < 0) throw_python();
   ContextType = reinterpret_cast<PyTypeObject*>(type.release());

@@ -5,6 +5,7 @@
 #include "autograd/meta.h"
 #include "bindings/args.h"
 #include "bindings/node.h"
+#include "core/exact.h"
 
 namespace genesis::py {
 
@@ -35,15 +36,18 @@ class Callable {
   Link link_;
 };
 
-// A hook of a tensor: for its gradient, or for a leaf after its gradient was accumulated (the result of which is
-// ignored).
+// A hook of a tensor: for its gradient, or for a leaf after its gradient was accumulated.
 class PyHook final : public Hook {
  public:
   PyHook(PyObject* f, bool of_gradient) : callable(f), of_gradient_(of_gradient) {}
   Tensor call(const Tensor& t) override {
     const Object f = callable.get(), argument(wrap(t));
     const Object result(in_python([&] { return PyObject_CallOneArg(f.get(), argument.get()); }));
-    return of_gradient_ ? tensor_or_none(result.get(), "register_hook: the hook") : Tensor();
+    if (of_gradient_) return tensor_or_none(result.get(), "register_hook: the hook");
+    require<GraphError>(result.get() == Py_None || !exact_torch,
+                        "register_post_accumulate_grad_hook: the hook must return None, got ",
+                        Py_TYPE(result.get())->tp_name, "; change the gradient in place, or assign to .grad");
+    return Tensor();
   }
   void* object() const override { return callable.object(); }
   void destroy() noexcept override { delete this; }

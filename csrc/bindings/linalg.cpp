@@ -51,12 +51,6 @@ static ops::LeastSquaresDriver driver(Args& a, int i) {
   return ops::LeastSquaresDriver::Gelsy;
 }
 
-static PyObject* sign_and_log(const char* op, const Tensor& x) {
-  static PyTypeObject* const type = return_type("slogdet", {"sign", "logabsdet"});
-  const ops::SignAndLog y = ops::linalg_slogdet(op, x);
-  return named(type, {y.sign, y.logabsdet});
-}
-
 static void solving() {
   def<"linalg_solve(Tensor A, Tensor B, *, bool left=True, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::linalg_solve(a.tensor(0), a.tensor(1), a.boolean(2));
@@ -79,15 +73,20 @@ static void solving() {
   def<"det(Tensor input) -> Tensor", [](Args& a) { return ops::linalg_det("det", a.tensor(0)); }>(
       kBoth, "The same as linalg.det().");
   def<"linalg_slogdet(Tensor A, *, Tensor[]? out=None) -> (Tensor sign, Tensor logabsdet)", [](Args& a) {
-    return sign_and_log("linalg.slogdet", a.tensor(0));
+    static PyTypeObject* const type = return_type("linalg_slogdet", {"sign", "logabsdet"});
+    const ops::SignAndLog y = ops::linalg_slogdet("linalg.slogdet", a.tensor(0));
+    return named(type, {y.sign, y.logabsdet});
   }>(kFunction, "The sign of the determinant and the logarithm of its absolute value.");
   def<"logdet(Tensor input) -> Tensor", [](Args& a) {
     const ops::SignAndLog y = ops::linalg_slogdet("logdet", a.tensor(0));
     if (is_complex(y.sign.dtype())) return ops::add(ops::log(y.sign), y.logabsdet);
     return ops::where(ops::lt(y.sign, 0), std::numeric_limits<double>::quiet_NaN(), y.logabsdet);
   }>(kBoth, "The logarithm of the determinant; NaN where that is negative.");
-  def<"slogdet(Tensor input, *, Tensor[]? out=None) -> (Tensor sign, Tensor logabsdet)",
-      [](Args& a) { return sign_and_log("slogdet", a.tensor(0)); }>(kBoth, "The same as linalg.slogdet().");
+  def<"slogdet(Tensor input, *, Tensor[]? out=None) -> (Tensor sign, Tensor logabsdet)", [](Args& a) {
+    static PyTypeObject* const type = return_type("slogdet", {"sign", "logabsdet"});
+    const ops::SignAndLog y = ops::linalg_slogdet("slogdet", a.tensor(0));
+    return named(type, {y.sign, y.logabsdet});
+  }>(kBoth, "The same as linalg.slogdet().");
   def<"linalg_matrix_power(Tensor A, int n, *, Tensor? out=None) -> Tensor", [](Args& a) {
     return ops::linalg_matrix_power("linalg.matrix_power", a.tensor(0), a.integer(1));
   }>(kFunction, "A @ A @ ... @ A, n times; the inverse's power for a negative n.");

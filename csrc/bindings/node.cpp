@@ -1,6 +1,8 @@
 // The Python type of graph nodes (x.grad_fn).
 #include "bindings/node.h"
 
+#include <map>
+
 #include "autograd/meta.h"
 #include "bindings/args.h"
 #include "bindings/hooks.h"
@@ -55,17 +57,17 @@ void dealloc(PyObject* o) {
   Py_DECREF(type);
 }
 // PyTorch appends a number to the nodes of its own operators: AddBackward0.
-std::string shown_name(PyObject* o) {
-  const std::string name = get(o)->name();
-  const bool ours =
-      exact_torch && name.ends_with("Backward") && Py_TYPE(o) == NodeType;  // not the context of a Function
-  return ours ? name + "0" : name;
+std::string shown_name(const Node& node) {
+  const std::string name = node.name();
+  return exact_torch && name.ends_with("Backward") && !is_function(node) ? name + "0" : name;
 }
 PyObject* repr(PyObject* o) {
-  if (exact_torch) return PyUnicode_FromFormat("<%s object at %p>", shown_name(o).c_str(), o);
-  return PyUnicode_FromFormat("<%s>", shown_name(o).c_str());
+  const std::string name = shown_name(*get(o));
+  if (!exact_torch) return PyUnicode_FromFormat("<%s>", name.c_str());
+  const char* const place = is_function(*get(o)) ? "torch.autograd.function." : "";
+  return PyUnicode_FromFormat("<%s%s object at %p>", place, name.c_str(), o);
 }
-PyObject* name_of(PyObject* o, PyObject*) { return PyUnicode_FromString(shown_name(o).c_str()); }
+PyObject* name_of(PyObject* o, PyObject*) { return PyUnicode_FromString(shown_name(*get(o)).c_str()); }
 
 PyObject* next_functions(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {
@@ -95,6 +97,22 @@ PyObject* register_prehook(PyObject* o, PyObject* callable) {
 
 }  // namespace
 
+PyTypeObject* type_of_node(PyTypeObject* base, const std::string& name) {
+  static std::map<std::string, PyTypeObject*> made;
+  PyTypeObject*& type = made[name];
+  if (type) return type;
+  auto* full = new std::string("torch.autograd.function." + name);  // the type keeps a pointer to it
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(base->tp_dealloc)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(base->tp_traverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(base->tp_clear)},
+                         {0, nullptr}};
+  PyType_Spec spec{full->c_str(), static_cast<int>(base->tp_basicsize), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+                   slots};
+  type = reinterpret_cast<PyTypeObject*>(
+      Object(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base))).release());
+  return type;
+}
+
 PyObject* node_object(Node* node) {
   if (!node) Py_RETURN_NONE;
   if (void* object = node->foreign()) {
@@ -102,7 +120,8 @@ PyObject* node_object(Node* node) {
     return static_cast<PyObject*>(object);
   }
   node->retain();  // the reference that is returned
-  auto* self = reinterpret_cast<PyNode*>(NodeType->tp_alloc(NodeType, 0));
+  PyTypeObject* const type = exact_torch ? type_of_node(NodeType, shown_name(*node)) : NodeType;
+  auto* self = reinterpret_cast<PyNode*>(type->tp_alloc(type, 0));
   if (!self) throw_python();
   self->node = node;
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(self), node->hand_over(self));

@@ -19,5 +19,8 @@ int node_traverse(PyObject* o, visitproc visit, void* arg);
 int node_clear(PyObject* o);
 PyObject* node_metadata(Node* node);  // a new reference
 bool is_function(const Node& node);   // of a user-defined class
+// A subclass of base with the name of a node. PyTorch's nodes have such types, and programs that draw graphs read the
+// name.
+PyTypeObject* type_of_node(PyTypeObject* base, const std::string& name);
 
 }  // namespace genesis::py

@@ -2,6 +2,7 @@
 
 #include "bindings/args.h"
 #include "bindings/module.h"
+#include "core/exact.h"
 #include "ops/compare.h"
 #include "ops/create.h"
 #include "ops/index.h"
@@ -34,6 +35,31 @@ Item array_item(Tensor t) {
   return {Item::Array, 0, nullptr, std::move(t)};
 }
 
+// PyTorch reads uint8 tensors as masks, which comparisons returned before it had bool.
+Tensor byte_mask(Tensor t) {
+  if (!exact_torch || t.dtype() != DType::UInt8) return t;
+  if (PyErr_WarnEx(PyExc_UserWarning,
+                   "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", 1) < 0)
+    throw_python();
+  return ops::cast(t, DType::Bool);
+}
+
+// PyTorch reads a short list that holds sequences, tensors, slices, None or ... as the tuple of its elements.
+Object tuple_of(PyObject* key) {
+  if (!exact_torch || !PyList_Check(key) || PyList_GET_SIZE(key) >= 32) return Object::borrow(key);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(key); ++i) {
+    PyObject* const item = PyList_GET_ITEM(key, i);
+    if (!PySequence_Check(item) && !PySlice_Check(item) && item != Py_None && item != Py_Ellipsis) continue;
+    if (PyErr_WarnEx(PyExc_UserWarning,
+                     "Using a non-tuple sequence for multidimensional indexing is deprecated; "
+                     "use x[tuple(seq)] instead of x[seq]",
+                     1) < 0)
+      throw_python();
+    return Object(PyList_AsTuple(key));
+  }
+  return Object::borrow(key);
+}
+
 // Raises IndexError if it does not fit in int64.
 int64_t position(PyObject* o) {
   const Py_ssize_t i = PyNumber_AsSsize_t(o, PyExc_IndexError);
@@ -47,8 +73,8 @@ Item classify(PyObject* o) {
   if (PySlice_Check(o)) return {Item::Slice, 0, o};
   if (o == Py_None) return {Item::NewAxis};
   if (o == Py_Ellipsis) return {Item::Ellipsis};
-  if (is_tensor(o)) return array_item(unwrap(o));
-  if (is_ndarray(o)) return array_item(from_ndarray(o));
+  if (is_tensor(o)) return array_item(byte_mask(unwrap(o)));
+  if (is_ndarray(o)) return array_item(byte_mask(from_ndarray(o)));
   const bool text = PyUnicode_Check(o) || PyBytes_Check(o);
   if (is_numpy_scalar(o) || (PySequence_Check(o) && !text)) return array_item(from_data(o, nullptr));
   if (PyIndex_Check(o)) return {Item::Integer, position(o)};
@@ -72,7 +98,9 @@ struct Index {
       arrays;         // one for each dimension of the view (a mask counts for several); empty if there are none
   bool whole = true;  // the view is x itself
 
-  Index(const Tensor& x, PyObject* key) {
+  Index(const Tensor& x, PyObject* given) {
+    const Object held = tuple_of(given);
+    PyObject* key = held.get();
     PyObject* const* keys = &key;
     Py_ssize_t n = 1;
     if (PyTuple_Check(key)) {

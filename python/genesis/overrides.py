@@ -310,7 +310,8 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     >>> resolve_name(genesis.Tensor.mul), resolve_name(genesis.Tensor.shape.__get__)
     ('genesis.Tensor.mul', 'genesis.Tensor.shape.__get__')
     """
-    return _names().get(f)
+    name = _names().get(f)
+    return f"torch{name.removeprefix('genesis')}" if name and _C._is_exact_torch() else name
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
@@ -319,7 +320,7 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     >>> is_tensor_method_or_property(genesis.Tensor.add), is_tensor_method_or_property(genesis.add)
     (True, False)
     """
-    return (resolve_name(func) or "").startswith("genesis.Tensor.")
+    return _names().get(func, "").startswith("genesis.Tensor.")
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:

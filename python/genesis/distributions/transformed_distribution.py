@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import genesis
-from genesis import Tensor
+from genesis import _C, Tensor
 from genesis.distributions import constraints
 from genesis.distributions.distribution import Distribution, Shape
 from genesis.distributions.independent import Independent
@@ -140,6 +140,6 @@ class TransformedDistribution(Distribution):
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.base_dist!r}, {self.transforms!r})"
-            if type(self) is TransformedDistribution
+            if type(self) is TransformedDistribution and not _C._is_exact_torch()
             else super().__repr__()
         )

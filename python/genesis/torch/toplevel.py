@@ -36,6 +36,7 @@ def make(spec: ModuleSpec) -> ModuleType:
         if name not in _HIDDEN and not name.startswith("__") and not isinstance(value, ModuleType):
             setattr(module, name, value)
     module.__version__ = TorchVersion(TORCH_VERSION)  # type: ignore[attr-defined]
+    module.__all__ = sorted(set(genesis.__all__) - _HIDDEN)  # type: ignore[attr-defined]
     module.torch = module  # type: ignore[attr-defined]  # PyTorch's module has itself as a name
     return module
 

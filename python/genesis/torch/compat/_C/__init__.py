@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 from typing import Any
 
 from genesis import _C as _native
+from genesis import overrides
 from genesis._C import Tensor
 
 _TensorMeta: Any = type(Tensor)
@@ -133,7 +133,8 @@ class _ExcludeDispatchKeyGuard:
     def __exit__(self, *exception: object) -> None: ...
 
 
-DisableTorchFunction = DisableTorchFunctionSubclass = contextlib.nullcontext
+DisableTorchFunction = overrides.DisableTorchFunction
+DisableTorchFunctionSubclass = overrides.DisableTorchFunctionSubclass
 
 
 def _log_api_usage_once(event: str) -> None:
