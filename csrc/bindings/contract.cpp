@@ -6,11 +6,49 @@
 
 namespace genesis::py {
 
+// The letters of a list of dimensions: [0, ..., 1] is A...B.
+static std::string letters_of(PyObject* dims) {
+  const Object list(PySequence_Fast(dims, "einsum: after each tensor, pass the list of the numbers of its dimensions"));
+  std::string letters;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+    PyObject* const item = PySequence_Fast_GET_ITEM(list.get(), i);
+    if (item == Py_Ellipsis) {
+      letters += "...";
+      continue;
+    }
+    const int64_t number = to_index(item, "einsum");
+    require(number >= 0 && number < 52, "einsum: the number of a dimension must be from 0 to 51, got ", number);
+    letters += static_cast<char>(number < 26 ? 'A' + number : 'a' + number - 26);
+  }
+  return letters;
+}
+
+// einsum(x, [0, 1], y, [1, 2], [0, 2]): einsum('AB,BC->AC', x, y).
+static PyObject* einsum_of_lists(PyObject* first, std::span<PyObject* const> rest) {
+  require(!rest.empty(), "einsum: after each tensor, pass the list of the numbers of its dimensions");
+  std::string equation = letters_of(rest[0]);
+  std::vector<PyObject*> arguments{nullptr, first};
+  size_t i = 1;
+  for (; i + 1 < rest.size(); i += 2) {
+    equation += "," + letters_of(rest[i + 1]);
+    arguments.push_back(rest[i]);
+  }
+  if (i < rest.size()) equation += "->" + letters_of(rest[i]);
+  const Object text(PyUnicode_FromString(equation.c_str())), module(PyImport_ImportModule("genesis._C"));
+  const Object einsum(PyObject_GetAttrString(module.get(), "einsum"));
+  arguments[0] = text.get();
+  return Object(PyObject_Vectorcall(einsum.get(), arguments.data(), arguments.size(), nullptr)).release();
+}
+
 static const Family family({.kind = Kind::Matrix, .page = "matrix"}, [] {
   def<"einsum(str equation, Tensor *operands) -> Tensor",
-      [](Args& a) { return ops::einsum(a.string(0), a.tensors(1)); }>(
-      kFunction, "Sums of products in Einstein's notation, e.g. einsum('ij,jk->ik', x, y).",
-      {.autocast = Cast::Low, .flops = Flops::Contraction});
+      [](Args& a) -> PyObject* {
+        if (is_tensor(a[0])) return einsum_of_lists(a[0], a.rest());
+        return to_python(ops::einsum(a.string(0), a.tensors(1)));
+      }>(kFunction,
+         "Sums of products in Einstein's notation, e.g. einsum('ij,jk->ik', x, y) or, with numbers in place of "
+         "letters, einsum(x, [0, 1], y, [1, 2], [0, 2]).",
+         {.autocast = Cast::Low, .flops = Flops::Contraction});
   def<"tensordot(Tensor a, Tensor b, int|int[][] dims=2, *, Tensor? out=None) -> Tensor", [](Args& a) {
     const Tensor &x = a.tensor(0), &y = a.tensor(1);
     Dims x_dims, y_dims;

@@ -17,7 +17,8 @@ namespace genesis::py {
   for (;;) pause();
 }
 
-static PyObject *ShapeErrorType, *DTypeErrorType, *RangeErrorType, *DivisionErrorType, *LinAlgErrorType;
+static PyObject *ShapeErrorType, *DTypeErrorType, *IndexErrorType, *RangeErrorType, *DivisionErrorType,
+    *LinAlgErrorType;
 
 PyObject* raise(PyObject* type, const std::string& text) {
   PyErr_SetString(type, text.c_str());
@@ -55,7 +56,7 @@ PyObject* translate_exception() {
   } catch (const LinAlgError& e) {
     return set_error(LinAlgErrorType, e.what());
   } catch (const std::out_of_range& e) {
-    return set_error(PyExc_IndexError, e.what());
+    return set_error(IndexErrorType, e.what());
   } catch (const std::invalid_argument& e) {
     return set_error(PyExc_ValueError, e.what());
   } catch (const OutOfMemory& e) {
@@ -101,7 +102,7 @@ static std::string public_name(const char* op) {
 static void name_operation(const char* op) {
   PyObject* const ours[] = {PyExc_TypeError,   PyExc_ValueError,   PyExc_IndexError, PyExc_OverflowError,
                             PyExc_MemoryError, PyExc_RuntimeError, ShapeErrorType,   DTypeErrorType,
-                            RangeErrorType,    DivisionErrorType,  LinAlgErrorType};
+                            RangeErrorType,    DivisionErrorType,  LinAlgErrorType,  IndexErrorType};
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyObject* text = nullptr;
@@ -151,6 +152,8 @@ void init_errors(PyObject* module) {
                         "Shapes or values of arguments do not fit; a ValueError and a RuntimeError at once.");
   DTypeErrorType = make(module, "DTypeError", {PyExc_TypeError, PyExc_RuntimeError},
                         "An argument has the wrong dtype; a TypeError and a RuntimeError at once.");
+  IndexErrorType = make(module, "OutOfRangeError", {PyExc_IndexError, PyExc_RuntimeError},
+                        "An index or a dimension is out of range; an IndexError and a RuntimeError at once.");
   RangeErrorType = make(module, "RangeError", {PyExc_OverflowError, PyExc_ValueError, PyExc_RuntimeError},
                         "A number does not fit the dtype that is to hold it; an OverflowError, a ValueError and a "
                         "RuntimeError at once.");

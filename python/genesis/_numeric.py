@@ -30,13 +30,13 @@ def _coordinates(spacing: Any, dims: list[int], x: Tensor) -> list[Any]:
         spacing = [spacing]
     given = list(spacing)
     if len(given) != len(dims):
-        raise ValueError(
+        raise _C.ShapeError(
             f"gradient: spacing has {len(given)} elements for {len(dims)} dimensions of an input "
             f"of shape {tuple(x.shape)}"
         )
     for d, s in zip(dims, given, strict=True):
         if isinstance(s, Tensor) and tuple(s.shape) != (x.shape[d],):
-            raise ValueError(
+            raise _C.ShapeError(
                 f"gradient: spacing for dimension {d} must have shape ({x.shape[d]},), got "
                 f"{tuple(s.shape)}"
             )
@@ -100,7 +100,7 @@ def gradient(
         several = not isinstance(spacing, (int, float, Tensor))
         dims = list(range(len(spacing) if several else input.ndim))
         if several and len(spacing) != input.ndim:
-            raise ValueError(
+            raise _C.ShapeError(
                 f"gradient: spacing has {len(spacing)} elements for an input of shape "
                 f"{tuple(input.shape)}; pass one for each dimension, or dim"
             )
@@ -111,10 +111,10 @@ def gradient(
             raise IndexError(f"gradient: dim {d} is out of range for shape {tuple(input.shape)}")
         dims[k] = d % input.ndim
     if len(set(dims)) != len(dims):
-        raise ValueError(f"gradient: dim must name different dimensions, got {dim}")
+        raise _C.ShapeError(f"gradient: dim must name different dimensions, got {dim}")
     for d in dims:
         if input.shape[d] < edge_order + 1:
-            raise ValueError(
+            raise _C.ShapeError(
                 f"gradient: dimension {d} of an input of shape {tuple(input.shape)} must have at "
                 f"least edge_order + 1 = {edge_order + 1} elements"
             )
@@ -197,7 +197,7 @@ def histogramdd(
             f"histogramdd: input must be floating, got {input.dtype}; use input.float()"
         )
     if input.ndim < 2:
-        raise ValueError(
+        raise _C.ShapeError(
             f"histogramdd: input must have at least 2 dimensions, the last for coordinates, got "
             f"shape {tuple(input.shape)}"
         )
@@ -208,7 +208,7 @@ def histogramdd(
         else weight.detach().to(input.dtype).reshape(-1)
     )
     if weights.numel() != points.shape[0]:
-        raise ValueError(
+        raise _C.ShapeError(
             f"histogramdd: weight must have shape {tuple(input.shape[:-1])}, got "
             f"{tuple(weight.shape) if weight is not None else ()}"
         )
@@ -247,7 +247,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         )
     sizes = [shape] if isinstance(shape, int) else [int(n) for n in shape]
     if any(n < 0 for n in sizes):
-        raise ValueError(f"unravel_index: shape must not be negative, got {tuple(sizes)}")
+        raise _C.ShapeError(f"unravel_index: shape must not be negative, got {tuple(sizes)}")
     found: list[Tensor] = []
     step = 1
     for n in reversed(sizes):
@@ -307,21 +307,21 @@ def segment_reduce(
             f"segment_reduce: reduce must be one of {', '.join(_SEGMENTS)}, got {reduce!r}"
         )
     if indices is not None:
-        raise ValueError("segment_reduce: pass lengths or offsets in place of indices")
+        raise _C.ShapeError("segment_reduce: pass lengths or offsets in place of indices")
     if (lengths is None) == (offsets is None):
-        raise ValueError("segment_reduce: pass lengths or offsets, one of them")
+        raise _C.ShapeError("segment_reduce: pass lengths or offsets, one of them")
     if offsets is not None:
         lengths = offsets.diff(dim=-1)
     assert lengths is not None
     axis %= data.ndim
     if lengths.ndim != axis + 1 or tuple(lengths.shape[:-1]) != tuple(data.shape[:axis]):
-        raise ValueError(
+        raise _C.ShapeError(
             f"segment_reduce: lengths of shape {tuple(lengths.shape)} do not fit data of shape "
             f"{tuple(data.shape)} along axis {axis}"
         )
     fits = unsafe or not lengths.numel()
     if not (fits or (int(lengths.min()) >= 0 and (lengths.sum(-1) == data.shape[axis]).all())):
-        raise ValueError(
+        raise _C.ShapeError(
             f"segment_reduce: lengths must not be negative and must add up to the size of axis "
             f"{axis}, {data.shape[axis]}"
         )

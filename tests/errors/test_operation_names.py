@@ -107,3 +107,25 @@ def test_errors_of_users_are_left_alone():
 
 def test_signatures_are_seen():
     assert "input" in str(inspect.signature(genesis._C.softplus))
+
+
+@pytest.mark.parametrize(
+    "call, kinds",
+    [
+        (lambda x: x.gather(1, genesis.tensor([[5]])), (IndexError, RuntimeError)),
+        (
+            lambda x: genesis.nn.functional.one_hot(genesis.tensor([3]), 2),
+            (IndexError, RuntimeError),
+        ),
+        (lambda x: x[7], (IndexError, RuntimeError)),
+        (lambda x: x.sum(5), (IndexError, RuntimeError)),
+        (lambda x: genesis.nn.functional.pixel_shuffle(x, 2), (ValueError, RuntimeError)),
+        (lambda x: genesis.nn.functional.cross_entropy(x, x[0]), (ValueError, RuntimeError)),
+        (lambda x: genesis.nn.functional.grid_sample(x, x), (ValueError, RuntimeError)),
+        (lambda x: genesis.func.grad(lambda x: x)(x), (ValueError, RuntimeError)),
+    ],
+)
+def test_errors_are_of_both_kinds(call, kinds):
+    for kind in kinds:
+        with pytest.raises(kind):
+            call(genesis.ones(2, 3))

@@ -288,3 +288,21 @@ def test_einsum_without_a_sum_promotes(equation, shapes):
     expected = np.einsum(equation, x.numpy(), y.numpy())
     np.testing.assert_array_equal(z.numpy(), expected)
     assert genesis.einsum(equation, x > 0, y > 0).dtype == genesis.bool
+
+
+def test_einsum_with_numbers_in_place_of_letters():
+    x, y = genesis.randn(2, 3, 4), genesis.randn(4, 5, requires_grad=True)
+    genesis.testing.assert_close(
+        genesis.einsum(x, [0, 1, 30], y, [30, 2], [2, 0, 1]), genesis.einsum("abc,cd->dab", x, y)
+    )
+    genesis.testing.assert_close(genesis.einsum(x, [..., 1], y, [1, 0], [..., 0]), x @ y)
+    genesis.testing.assert_close(genesis.einsum(y, [1, 0]), y.T)
+    genesis.einsum(y, [0, 1], []).backward()
+    genesis.testing.assert_close(y.grad, genesis.ones(4, 5))
+    assert genesis.einsum(y[:, :4], [0, 0]).ndim == 0
+    with pytest.raises(ValueError, match="from 0 to 51, got 52"):
+        genesis.einsum(y, [0, 52])
+    with pytest.raises(ValueError, match="pass the list"):
+        genesis.einsum(y)
+    with pytest.raises(TypeError, match="einsum"):
+        genesis.einsum(y, 3)

@@ -15,12 +15,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     genesis.Size([4, 5])
     """
     if weight.ndim != 3:
-        raise ValueError(
+        raise _C.ShapeError(
             f"bilinear: weight must be (out, in1, in2), got shape {tuple(weight.shape)}"
         )
     sizes = (*input1.shape[:-1], *weight.shape[1:])
     if (*input2.shape[:-1], *input1.shape[-1:], *input2.shape[-1:]) != sizes:
-        raise ValueError(
+        raise _C.ShapeError(
             f"bilinear: input1 {tuple(input1.shape)} and input2 {tuple(input2.shape)} must be "
             f"equal but for the last dimension, which weight {tuple(weight.shape)} wants to be "
             f"{weight.shape[1]} and {weight.shape[2]}"

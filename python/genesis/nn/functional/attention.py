@@ -74,7 +74,7 @@ def _checked_mask(mask: Tensor | None, heads: int, shape: tuple[int, int, int]) 
         return mask.reshape(1, 1, targets, sources)
     if tuple(mask.shape) == (batch * heads, targets, sources):
         return mask.reshape(batch, heads, targets, sources)
-    raise ValueError(
+    raise _C.ShapeError(
         f"multi_head_attention_forward: attn_mask has shape {tuple(mask.shape)}, expected "
         f"{(targets, sources)} or {(batch * heads, targets, sources)}"
     )
@@ -158,7 +158,7 @@ def multi_head_attention_forward(
              [0.3302, 0.6698]]])
     """
     if (query.ndim, key.ndim) not in ((2, 2), (3, 3)) or value.ndim != key.ndim:
-        raise ValueError(
+        raise _C.ShapeError(
             "multi_head_attention_forward: query, key and value must all have 3 dimensions, or all "
             f"2 (no batch), got {query.ndim}, {key.ndim} and {value.ndim}"
         )
@@ -173,12 +173,12 @@ def multi_head_attention_forward(
     targets, batch, size = query.shape
     sources = key.shape[0]
     if size != embed_dim_to_check or size % num_heads != 0:
-        raise ValueError(
+        raise _C.ShapeError(
             f"multi_head_attention_forward: query of shape {tuple(query.shape)} must have "
             f"{embed_dim_to_check} features, a multiple of num_heads={num_heads}"
         )
     if key.shape[:2] != value.shape[:2]:
-        raise ValueError(
+        raise _C.ShapeError(
             f"multi_head_attention_forward: key {tuple(key.shape)} and value {tuple(value.shape)} "
             "must agree in their first two dimensions"
         )
@@ -195,7 +195,7 @@ def multi_head_attention_forward(
     )
     if key_padding_mask is not None:
         if tuple(key_padding_mask.shape) != (batch, sources):
-            raise ValueError(
+            raise _C.ShapeError(
                 "multi_head_attention_forward: key_padding_mask has shape "
                 f"{tuple(key_padding_mask.shape)}, expected {(batch, sources)}"
             )

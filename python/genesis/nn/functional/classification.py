@@ -44,7 +44,7 @@ def _soft_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
 ) -> Tensor:
     if target.shape != input.shape:
-        raise ValueError(
+        raise _C.ShapeError(
             f"cross_entropy: a floating target holds probabilities and must have the input's shape "
             f"{tuple(input.shape)}, got {tuple(target.shape)}; class numbers must be integers: "
             + (
@@ -61,7 +61,7 @@ def _soft_cross_entropy(
         target = target * (1 - smoothing) + smoothing / classes
     if weight is not None:
         if tuple(weight.shape) != (classes,):
-            raise ValueError(
+            raise _C.ShapeError(
                 f"cross_entropy: weight must have one number for each of the {classes} classes, "
                 f"got shape {tuple(weight.shape)}"
             )
@@ -129,7 +129,7 @@ def ctc_loss(
             and not _C._is_batched(lengths)
             and int(lengths.max()) > targets.shape[1]
         ):
-            raise ValueError(
+            raise _C.ShapeError(
                 f"{op}: target_lengths reach {int(lengths.max())}, but targets is "
                 f"{tuple(targets.shape)}"
             )
@@ -137,7 +137,7 @@ def ctc_loss(
         inside = _C.arange(targets.shape[1]).unsqueeze(0) < lengths.unsqueeze(1)
         targets = targets[inside]
     elif targets.ndim != 1:
-        raise ValueError(
+        raise _C.ShapeError(
             f"{op}: targets must be (batch, longest) or one line of all targets, got "
             f"{tuple(targets.shape)} for {lengths.numel()} sequences"
         )

@@ -35,7 +35,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     genesis.Size([4, 2, 4])
     """
     if input.ndim != 3 or weight.ndim != 3:
-        raise ValueError(
+        raise _C.ShapeError(
             f"conv_tbc: input and weight must have 3 dimensions, got shapes {tuple(input.shape)} "
             f"and {tuple(weight.shape)}"
         )

@@ -34,7 +34,7 @@ def _channels(
 def _expect_dims(name: str, input: Tensor, dims: int) -> None:
     """Warn, as PyTorch does, about an input without ``dims`` dimensions besides its channels."""
     if input.ndim < 2:
-        raise ValueError(
+        raise _C.ShapeError(
             f"{name}: expected (N, C, ...) with {dims} more dimensions, got shape "
             f"{tuple(input.shape)}; dropout() zeroes single elements"
         )
@@ -57,7 +57,7 @@ def dropout1d(
     [0.0, 6.0]
     """
     if input.ndim not in (2, 3):
-        raise ValueError(
+        raise _C.ShapeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input of shape "
             f"{tuple(input.shape)}; dropout() zeroes single elements"
         )
@@ -137,7 +137,7 @@ def feature_alpha_dropout(
     if not training or p == 0:
         return input
     if input.ndim < 2:
-        raise ValueError(
+        raise _C.ShapeError(
             f"feature_alpha_dropout: expected (N, C, ...), got shape {tuple(input.shape)}"
         )
     shape = (*input.shape[:2], *(1 for _ in input.shape[2:]))

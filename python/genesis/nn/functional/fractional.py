@@ -43,7 +43,7 @@ def _pool(
     samples: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     if input.ndim not in (spatial + 1, spatial + 2):
-        raise ValueError(
+        raise _C.ShapeError(
             f"{op}: input must have {spatial + 1} or {spatial + 2} dimensions, got shape "
             f"{tuple(input.shape)}"
         )
@@ -70,7 +70,7 @@ def _pool(
         or samples.shape[0] < x.shape[0]
         or samples.shape[1:] != (x.shape[1], spatial)
     ):
-        raise ValueError(
+        raise _C.ShapeError(
             f"{op}: _random_samples must have shape {(*x.shape[:2], spatial)}, got "
             f"{tuple(samples.shape)}"
         )

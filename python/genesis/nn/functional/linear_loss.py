@@ -184,23 +184,23 @@ def linear_cross_entropy(
 def _check(input: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[int, ...]:
     """The dimensions between classes and features."""
     if input.ndim not in (1, 2) or weight.ndim < 2:
-        raise ValueError(
+        raise _C.ShapeError(
             "linear_cross_entropy: input must have 1 or 2 dimensions and linear_weight at least 2, "
             f"got shapes {tuple(input.shape)} and {tuple(weight.shape)}"
         )
     if input.shape[-1] != weight.shape[-1]:
-        raise ValueError(
+        raise _C.ShapeError(
             f"linear_cross_entropy: input of shape {tuple(input.shape)} and linear_weight of shape "
             f"{tuple(weight.shape)} must agree in the last dimension"
         )
     if bias is not None and bias.shape != weight.shape[:-1]:
-        raise ValueError(
+        raise _C.ShapeError(
             f"linear_cross_entropy: linear_bias must have shape {tuple(weight.shape[:-1])}, got "
             f"{tuple(bias.shape)}"
         )
     places = tuple(weight.shape[1:-1])
     if places and input.ndim == 1:
-        raise ValueError(
+        raise _C.ShapeError(
             f"linear_cross_entropy: linear_weight of shape {tuple(weight.shape)} needs a batch, "
             f"got input of shape {tuple(input.shape)}; use input.unsqueeze(0)"
         )

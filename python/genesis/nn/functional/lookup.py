@@ -64,13 +64,13 @@ def _bag_numbers(
     bounds = [int(i) for i in offsets.tolist()]
     if include_last_offset:
         if not bounds or bounds[-1] != total:
-            raise ValueError(
+            raise _C.ShapeError(
                 f"embedding_bag: the last offset must be the length of the input, {total}, with "
                 f"include_last_offset, got {bounds}"
             )
         bounds = bounds[:-1]
     if (bounds and bounds[0] != 0) or bounds != sorted(bounds) or (bounds and bounds[-1] > total):
-        raise ValueError(
+        raise _C.ShapeError(
             f"embedding_bag: offsets must begin with 0, not fall, and not be above {total}, the "
             f"length of the input, got {bounds}"
         )
@@ -116,7 +116,7 @@ def embedding_bag(
         if mode != "sum":
             raise ValueError(f"embedding_bag: per_sample_weights need mode='sum', got {mode!r}")
         if per_sample_weights.shape != input.shape:
-            raise ValueError(
+            raise _C.ShapeError(
                 f"embedding_bag: per_sample_weights must have the shape of the input, "
                 f"{tuple(input.shape)}, got {tuple(per_sample_weights.shape)}"
             )
@@ -135,7 +135,9 @@ def embedding_bag(
     elif input.ndim == 1:
         bag, bags = _bag_numbers(input, offsets, include_last_offset)
     else:
-        raise ValueError(f"embedding_bag: the input must be 1-d or 2-d, got {tuple(input.shape)}")
+        raise _C.ShapeError(
+            f"embedding_bag: the input must be 1-d or 2-d, got {tuple(input.shape)}"
+        )
     if max_norm is not None:
         renormalize(weight, input, max_norm, norm_type)
     if padding_idx is not None:

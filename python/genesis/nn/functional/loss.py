@@ -51,7 +51,7 @@ def _reduced(loss: Tensor, reduction: str, op: str) -> Tensor:
 
 def _weighted(loss: Tensor, weight: Tensor, op: str) -> Tensor:
     if weight.shape != loss.shape:
-        raise ValueError(
+        raise _C.ShapeError(
             f"{op}: weight must have the input's shape {tuple(loss.shape)}, got "
             f"{tuple(weight.shape)}"
         )
@@ -186,7 +186,7 @@ def binary_cross_entropy_with_logits(
     if pos_weight is None:
         loss = _C._binary_cross_entropy_with_logits(input, target, "none")
     elif input.shape != target.shape:
-        raise ValueError(
+        raise _C.ShapeError(
             f"binary_cross_entropy_with_logits: input is {tuple(input.shape)}, target is "
             f"{tuple(target.shape)}; they must have the same shape"
         )
@@ -285,7 +285,7 @@ def gaussian_nll_loss(
         elif var.ndim != input.ndim or [
             n for n, m in zip(var.shape, input.shape, strict=True) if n != m
         ] != [1]:
-            raise ValueError(
+            raise _C.ShapeError(
                 f"gaussian_nll_loss: var is {tuple(var.shape)}, but input is {tuple(input.shape)}; "
                 "its last dimension may be missing, or one of them 1, the others must agree"
             )

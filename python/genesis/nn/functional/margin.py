@@ -65,7 +65,7 @@ def margin_ranking_loss(
     if size_average is not None or reduce is not None:
         reduction = _older(size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
-        raise ValueError(
+        raise _C.ShapeError(
             "margin_ranking_loss: all arguments must have as many dimensions, got shapes "
             f"{tuple(input1.shape)}, {tuple(input2.shape)} and {tuple(target.shape)}"
         )
@@ -96,12 +96,12 @@ def _batched(op: str, input: Tensor, target: Tensor, target_dims: int) -> tuple[
     if input.ndim == 0:  # one class
         input, target = input.reshape(1), target.reshape(target.shape or (1,) * target_dims)
     if input.ndim > 2 or input.shape[-1] == 0:
-        raise ValueError(
+        raise _C.ShapeError(
             f"{op}: input must be (batch, classes) or (classes,), got {tuple(input.shape)}"
         )
     expected = tuple(input.shape[: input.ndim - 1 + target_dims])
     if tuple(target.shape) != expected and not (input.ndim == 1 and target.numel() == 1):
-        raise ValueError(
+        raise _C.ShapeError(
             f"{op}: input is {tuple(input.shape)}, so target must be {expected}, got "
             f"{tuple(target.shape)}"
         )
@@ -117,7 +117,7 @@ def _batched(op: str, input: Tensor, target: Tensor, target_dims: int) -> tuple[
 def _require_classes(op: str, target: Tensor, classes: int, lowest: int) -> None:
     known = target.numel() > 0 and not (target.is_meta or _C._is_batched(target))
     if known and (int(target.min()) < lowest or int(target.max()) >= classes):
-        raise IndexError(
+        raise _C.OutOfRangeError(
             f"{op}: targets from {int(target.min())} to {int(target.max())} are out of range for "
             f"{classes} classes; valid: {lowest}..{classes - 1}"
         )
@@ -153,7 +153,7 @@ def multi_margin_loss(
         loss = loss * loss
     if weight is not None:
         if tuple(weight.shape) != (classes,):
-            raise ValueError(
+            raise _C.ShapeError(
                 f"{op}: weight must have one number for each of the {classes} classes, got shape "
                 f"{tuple(weight.shape)}"
             )
@@ -234,7 +234,7 @@ def cosine_embedding_loss(
     if size_average is not None or reduce is not None:
         reduction = _older(size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim + 1 or target.ndim > 1:
-        raise ValueError(
+        raise _C.ShapeError(
             f"{op}: expected inputs (batch, features) and target (batch,), or inputs (features,) "
             f"and a single target, got {tuple(input1.shape)}, {tuple(input2.shape)} and "
             f"{tuple(target.shape)}"
@@ -271,7 +271,7 @@ def triplet_margin_loss(
     if size_average is not None or reduce is not None:
         reduction = _older(size_average, reduce)
     if not anchor.ndim == positive.ndim == negative.ndim:
-        raise ValueError(
+        raise _C.ShapeError(
             "triplet_margin_loss: all inputs must have as many dimensions, got shapes "
             f"{tuple(anchor.shape)}, {tuple(positive.shape)} and {tuple(negative.shape)}"
         )

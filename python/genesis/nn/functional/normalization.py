@@ -67,7 +67,7 @@ def instance_norm(
             )
         return _C._batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if math.prod(input.shape[2:]) == 1:
-        raise ValueError(
+        raise _C.ShapeError(
             "instance_norm: expected more than 1 element in each channel of each sample, "
             f"got input of shape {tuple(input.shape)}"
         )
@@ -94,7 +94,7 @@ def local_response_norm(
     """
     require_real("local_response_norm", input)
     if input.ndim < 3:
-        raise ValueError(
+        raise _C.ShapeError(
             "local_response_norm: input must have at least 3 dimensions (samples, channels, ...), "
             f"got shape {tuple(input.shape)}"
         )

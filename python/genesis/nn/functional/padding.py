@@ -14,17 +14,17 @@ def _check_size(mode: str, input: Tensor, dim: int, before: int, after: int) -> 
     size = input.shape[dim]
     most = {"reflect": size - 1, "circular": size}.get(mode, max(before, after))
     if before > most or after > most:
-        raise ValueError(
+        raise _C.ShapeError(
             f"pad: mode {mode!r} can add at most {most} elements on a side of dimension {dim}, "
             f"which has size {size}, got {(before, after)}"
         )
     if size == 0 and (before > 0 or after > 0):
-        raise ValueError(
+        raise _C.ShapeError(
             f"pad: mode {mode!r} has nothing to take values from in dimension {dim} of shape "
             f"{tuple(input.shape)}"
         )
     if size + before + after < 0:
-        raise ValueError(
+        raise _C.ShapeError(
             f"pad: paddings {(before, after)} leave nothing of dimension {dim} of size {size}"
         )
 
@@ -63,7 +63,7 @@ def pad(
         raise ValueError(f"pad: mode {mode!r} takes no value, got {value}")
     dims = len(pad) // 2
     if len(pad) % 2 or not 1 <= dims <= 3 or input.ndim not in (dims + 1, dims + 2):
-        raise ValueError(
+        raise _C.ShapeError(
             f"pad: mode {mode!r} takes 2, 4 or 6 paddings for a tensor with one or two dimensions "
             f"more than are padded, got {len(pad)} paddings for shape {tuple(input.shape)}"
         )

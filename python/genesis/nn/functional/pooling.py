@@ -109,7 +109,7 @@ def _sizes(op: str, input: Tensor, output_size: Sizes, spatial: int) -> list[int
     if len(given) != spatial:
         raise ValueError(f"{op}: output_size must be one number or {spatial}, got {output_size}")
     if input.dim() < spatial:
-        raise ValueError(f"{op}: input of shape {tuple(input.shape)} has too few dimensions")
+        raise _C.ShapeError(f"{op}: input of shape {tuple(input.shape)} has too few dimensions")
     return [size if size is not None else input.shape[d - spatial] for d, size in enumerate(given)]
 
 
@@ -274,7 +274,7 @@ def _unpool(
     strides = kernel if stride is None else _every(stride, spatial)
     paddings = _every(padding, spatial)
     if input.dim() not in (spatial + 1, spatial + 2):
-        raise ValueError(
+        raise _C.ShapeError(
             f"{op}: input must have {spatial + 1} or {spatial + 2} dimensions, "
             f"got shape {tuple(input.shape)}"
         )
@@ -288,7 +288,7 @@ def _unpool(
     if len(wanted) in (spatial + 1, spatial + 2):
         wanted = wanted[-spatial:]  # with batch and channels, as x.shape is
     if len(wanted) != spatial:
-        raise ValueError(
+        raise _C.ShapeError(
             f"{op}: output_size must have {spatial} numbers, or {input.dim()} as a shape has, "
             f"got {tuple(output_size)}"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from genesis import _C
 from genesis._C import Tensor
 
 __all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
@@ -16,7 +17,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """
     r = upscale_factor
     if r < 1 or input.ndim < 3 or input.shape[-3] % (r * r):
-        raise ValueError(
+        raise _C.ShapeError(
             f"pixel_shuffle: expected (*, C, H, W), where C is divisible by {r} squared, got "
             f"{tuple(input.shape)}"
         )
@@ -35,7 +36,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """
     r = downscale_factor
     if r < 1 or input.ndim < 3 or input.shape[-2] % r or input.shape[-1] % r:
-        raise ValueError(
+        raise _C.ShapeError(
             f"pixel_unshuffle: expected (*, C, H, W), where H and W are divisible by {r}, got "
             f"{tuple(input.shape)}"
         )
@@ -53,7 +54,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     tensor([0., 2., 1., 3.])
     """
     if input.ndim < 3 or groups < 1 or input.shape[1] % groups:
-        raise ValueError(
+        raise _C.ShapeError(
             f"channel_shuffle: expected (N, C, *), where C is divisible by {groups}, got "
             f"{tuple(input.shape)}"
         )

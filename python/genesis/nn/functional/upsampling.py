@@ -40,7 +40,7 @@ def _sizes(
     if size is not None:
         sizes = list(size) if isinstance(size, Sequence) else [size] * spatial
         if len(sizes) != spatial:
-            raise ValueError(
+            raise _C.ShapeError(
                 f"interpolate: size must be one number or {spatial} for input of shape "
                 f"{tuple(input.shape)}, got {size}"
             )
@@ -48,7 +48,7 @@ def _sizes(
     assert scale_factor is not None
     scales = list(scale_factor) if isinstance(scale_factor, Sequence) else [scale_factor] * spatial
     if len(scales) != spatial:
-        raise ValueError(
+        raise _C.ShapeError(
             f"interpolate: scale_factor must be one number or {spatial} for input of shape "
             f"{tuple(input.shape)}, got {scale_factor}"
         )
@@ -82,7 +82,7 @@ def interpolate(
         raise ValueError(f"interpolate: mode must be one of {', '.join(_MODES)}; got {mode!r}")
     kind, dims = _MODES[mode]
     if input.dim() not in dims:
-        raise ValueError(
+        raise _C.ShapeError(
             f"interpolate: mode {mode!r} takes input of {' or '.join(map(str, dims))} dimensions "
             f"(batch, channels, then the spatial ones), got shape {tuple(input.shape)}"
         )

@@ -31,7 +31,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """
     spatial = len(size) - 2
     if spatial not in (2, 3) or tuple(theta.shape) != (size[0], spatial, spatial + 1):
-        raise ValueError(
+        raise _C.ShapeError(
             "affine_grid: theta must be (batch, 2, 3) for a size of 4, (batch, 3, 4) for 5; "
             f"got theta of shape {tuple(theta.shape)} and size {tuple(size)}"
         )
@@ -113,13 +113,13 @@ def grid_sample(
     """
     spatial = input.dim() - 2
     if spatial not in (2, 3) or grid.dim() != input.dim() or grid.shape[-1] != spatial:
-        raise ValueError(
+        raise _C.ShapeError(
             "grid_sample: input must be (batch, channels, height, width) with grid (batch, height, "
             "width, 2), or both with depth and 3; got input of shape "
             f"{tuple(input.shape)} and grid of shape {tuple(grid.shape)}"
         )
     if input.shape[0] != grid.shape[0]:
-        raise ValueError(
+        raise _C.ShapeError(
             f"grid_sample: input has batch {input.shape[0]} and grid {grid.shape[0]}; must agree"
         )
     if input.dtype != grid.dtype:
@@ -127,7 +127,7 @@ def grid_sample(
             f"grid_sample: input is {input.dtype} but grid is {grid.dtype}; convert one of them"
         )
     if min(input.shape[2:]) == 0:
-        raise ValueError(f"grid_sample: input of shape {tuple(input.shape)} has no pixels")
+        raise _C.ShapeError(f"grid_sample: input of shape {tuple(input.shape)} has no pixels")
     if mode not in ("bilinear", "nearest", "bicubic") or (mode == "bicubic" and spatial == 3):
         raise ValueError(
             "grid_sample: mode must be 'bilinear', 'nearest' or, for 4-d input, 'bicubic'; "
