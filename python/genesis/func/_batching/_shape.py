@@ -250,9 +250,9 @@ def reverse(call: Call) -> Any:
 @rule("mT.__get__", "mH.__get__", "adjoint")
 def matrix_transpose(call: Call) -> Any:
     x = call.args[0]
-    if x.ndim < 2:
+    if x.ndim < 2 and (x.ndim == 1 or call.op.name != "adjoint"):
         raise RuntimeError(f"mT: needs at least 2 dimensions, got shape {tuple(x.shape)}")
-    value = x._value.transpose(-2, -1)
+    value = x._value.transpose(-2, -1) if x.ndim else x._value
     if call.op.name != "mT.__get__" and x.is_complex():
         value = value.conj()
     return call.result(value)
