@@ -227,7 +227,7 @@ void Args::check_dtype(int i, DType dtype) const {
   if (is_complex(dtype)) {
     if (op_.traits.takes == Takes::Complex) return;
     genesis::fail<DTypeError>(shown(sig_.name), ": not defined for complex numbers, and '", sig_.param(i).name, "' is ",
-                              dtype, "; it may be for their real or imaginary parts, x.real and x.imag");
+                              dtype, "; apply it to x.real or x.imag");
   }
   genesis::fail<DTypeError>(shown(sig_.name), ": '", sig_.param(i).name, "' is ", dtype,
                             ", which is a format for storing numbers only; convert it first, e.g. with ",

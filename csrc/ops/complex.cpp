@@ -72,7 +72,7 @@ void complex_map(const char* op, View y, View x) { find(kUnary, op, y.dtype)(y, 
 void complex_zip(const char* op, View z, View x, View y) { find(kBinary, op, z.dtype)(z, x, y); }
 void refuse_complex(const char* op, DType dtype) {
   fail<DTypeError>(op, ": not defined for complex numbers, got ", dtype,
-                   "; it may be for their real or imaginary parts, x.real and x.imag");
+                   "; apply it to x.real or x.imag");
 }
 
 // ---- parts ----------------------------------------------------------------------------------------------------------

@@ -95,10 +95,10 @@ class iinfo:
 
 
 def require_real(op: str, *tensors: _C.Tensor) -> None:
-    """Refuse complex tensors."""
+    """Raise an error for complex tensors."""
     for x in tensors:
         if x.is_complex():
             raise _C.DTypeError(
-                f"{op}: not defined for complex numbers, got {x.dtype}; it may be for their real "
-                "or imaginary parts, x.real and x.imag"
+                f"{op}: not defined for complex numbers, got {x.dtype}; apply it to x.real or "
+                "x.imag"
             )

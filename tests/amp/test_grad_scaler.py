@@ -145,7 +145,7 @@ def test_a_scaler_that_is_off_does_nothing():
     np.testing.assert_allclose(p.tolist(), [0.8, 1.6], rtol=1e-6)
     assert scaler.get_scale() == 1.0
     assert scaler.state_dict() == {}
-    with pytest.warns(UserWarning, match="no device 'cuda'"):
+    with pytest.warns(UserWarning, match="'cuda' is not available"):
         assert not GradScaler("cuda").is_enabled()
 
 

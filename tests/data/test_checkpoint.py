@@ -98,7 +98,7 @@ def test_going_back_to_an_old_step_makes_it_the_latest(tmp_path):
 def test_errors_say_what_to_do(tmp_path):
     with pytest.raises(TypeError, match="model is a int"):
         Checkpoint(tmp_path, model=3)
-    with pytest.raises(ValueError, match="taken"):
+    with pytest.raises(ValueError, match="reserved"):
         Checkpoint(tmp_path, random=Part(0))
     with pytest.raises(ValueError, match="keep"):
         Checkpoint(tmp_path, keep=0)
@@ -108,7 +108,7 @@ def test_errors_say_what_to_do(tmp_path):
     checkpoint.save(1)
     with pytest.raises(FileNotFoundError, match=r"no step 2; there are \[1\]"):
         checkpoint.restore(2)
-    with pytest.raises(ValueError, match=r"lacks \['model'\] and has \['part'\]"):
+    with pytest.raises(ValueError, match=r"missing \['model'\], unexpected \['part'\]"):
         Checkpoint(tmp_path, model=Part(0)).restore()
     with open(checkpoint.file(1), "r+b") as file:
         file.truncate(50)

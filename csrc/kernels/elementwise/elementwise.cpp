@@ -432,7 +432,7 @@ bool run_small(std::initializer_list<Operand> operands, Inner inner, const void*
 
 void unsupported(DType t) {
   fail<DTypeError>("not defined for ", t, " tensors",
-                   is_complex(t) ? "; it may be for their real or imaginary parts, x.real and x.imag"
+                   is_complex(t) ? "; apply it to x.real or x.imag"
                                  : "; convert them first, e.g. with float()");
 }
 

@@ -61,8 +61,7 @@ class autocast:
             enabled = False
         if enabled and dtype is not None and dtype not in (_C.bfloat16, _C.float16):
             warnings.warn(
-                f"autocast: dtype must be bfloat16 or float16, got {dtype}, "
-                "so autocast is disabled",
+                f"autocast: dtype must be bfloat16 or float16, got {dtype}; autocast is disabled",
                 stacklevel=2,
             )
             enabled = False

@@ -20,10 +20,11 @@ class _Stage(enum.Enum):
 
 
 class GradScaler:
-    """Multiplies losses by a scale, and gradients by its inverse before they are used.
+    """Scales losses, and unscales gradients before an optimizer step.
 
-    A step whose gradients are infinite or NaN is skipped, and the scale falls by
-    ``backoff_factor``; after ``growth_interval`` good steps it grows by ``growth_factor``.
+    If a gradient is infinite or NaN, the step is skipped and the scale is multiplied by
+    ``backoff_factor``. After ``growth_interval`` consecutive steps with finite gradients, it is
+    multiplied by ``growth_factor``.
 
     >>> p = genesis.nn.Parameter(genesis.ones(2))
     >>> optimizer, scaler = genesis.optim.SGD([p], lr=0.5), GradScaler(init_scale=1024.0)
@@ -49,7 +50,7 @@ class GradScaler:
             )
         if enabled and device != "cpu":
             warnings.warn(
-                f"GradScaler: there is no device {device!r} here, so nothing is scaled; use 'cpu'",
+                f"GradScaler: device {device!r} is not available; scaling is disabled; use 'cpu'",
                 stacklevel=2,
             )
             enabled = False
@@ -70,7 +71,7 @@ class GradScaler:
         self._stages: dict[int, tuple[_Stage, bool]] = {}
 
     def scale(self, outputs: Any) -> Any:
-        """A loss, or several, times the scale."""
+        """The loss, or each of several losses, multiplied by the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -83,7 +84,7 @@ class GradScaler:
         )
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divide an optimizer's gradients by the scale, to clip them for instance."""
+        """Divide the gradients of an optimizer by the scale, e.g. before gradient clipping."""
         if not self._enabled:
             return
         stage, _ = self._stages.get(id(optimizer), (_Stage.READY, True))
@@ -113,7 +114,7 @@ class GradScaler:
         self._stages[id(optimizer)] = (_Stage.UNSCALED, bool(finite))
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        """``optimizer.step(*args)``, unless a gradient is infinite or NaN; unscales if need be."""
+        """Unscale the gradients if needed, and call ``optimizer.step`` if all are finite."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs or (args and callable(args[0])):
@@ -133,7 +134,7 @@ class GradScaler:
         return optimizer.step(*args, **kwargs) if finite else None
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Adapt the scale after the steps of all optimizers; or set it."""
+        """Update the scale, after the steps of all optimizers, or set it to ``new_scale``."""
         if not self._enabled:
             return
         if new_scale is not None:
@@ -157,39 +158,39 @@ class GradScaler:
         self._stages.clear()
 
     def is_enabled(self) -> bool:
-        """Whether it does anything."""
+        """Whether scaling is enabled."""
         return self._enabled
 
     def get_scale(self) -> float:
-        """The scale, 1 if not enabled."""
+        """The current scale; 1 if scaling is disabled."""
         return self._scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
-        """What the scale is multiplied by to grow."""
+        """The factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set what the scale is multiplied by to grow."""
+        """Set the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale is multiplied by after a skipped step."""
+        """The factor of the scale after a skipped step."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set what the scale is multiplied by after a skipped step."""
+        """Set the factor of the scale after a skipped step."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """How many good steps let the scale grow."""
+        """The number of consecutive steps after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Set how many good steps let the scale grow."""
+        """Set the number of consecutive steps after which the scale grows."""
         self._growth_interval = new_interval
 
     def state_dict(self) -> dict[str, Any]:
-        """PyTorch's keys; empty if not enabled. Call it after ``update``."""
+        """The state, with PyTorch's keys; empty if disabled. Call it after ``update``."""
         if not self._enabled:
             return {}
         return {
@@ -201,7 +202,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Load the result of ``state_dict``."""
         if not self._enabled:
             return
         if not state_dict:

@@ -22,7 +22,9 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(ExponentialFamily):
-    """1 with the probability ``probs``, else 0. Give either ``probs`` or ``logits``, the log-odds.
+    """The Bernoulli distribution: 1 with the probability ``probs``, otherwise 0.
+
+    Pass either ``probs`` or ``logits``, the log-odds.
 
     >>> Bernoulli(probs=genesis.tensor([0.25])).log_prob(genesis.tensor([1.0]))
     tensor([-1.3863])

@@ -19,8 +19,9 @@ __all__ = ["Binomial"]
 
 
 class Binomial(Distribution):
-    """How many of ``total_count`` trials succeed, each with the probability ``probs`` (or log-
-    odds ``logits``).
+    """The number of successes in ``total_count`` independent Bernoulli trials.
+
+    ``probs`` is the probability of success, ``logits`` its log-odds.
     """
 
     arg_constraints = {

@@ -14,8 +14,10 @@ __all__ = ["Categorical"]
 
 
 class Categorical(Distribution):
-    """Integers from 0 to K - 1, with probabilities along the last dimension of ``probs``, or with
-    unnormalised log-probabilities ``logits``. ``probs`` need not sum to 1.
+    """The categorical distribution on the integers from 0 to K - 1.
+
+    The last dimension of ``probs`` holds the probabilities, which are normalized to sum to 1, that
+    of ``logits`` unnormalized log-probabilities.
 
     >>> Categorical(probs=genesis.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])

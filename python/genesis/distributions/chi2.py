@@ -13,7 +13,7 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The distribution of the sum of squares of ``df`` standard normal numbers."""
+    """The chi-squared distribution with ``df`` degrees of freedom."""
 
     arg_constraints = {"df": constraints.positive}
 

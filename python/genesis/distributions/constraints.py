@@ -59,7 +59,7 @@ def _whole(value: Tensor) -> Tensor:
 
 
 class Constraint:
-    """The base class. ``check(value)`` says for each event of ``value`` whether it is valid."""
+    """The base class. ``check(value)`` returns whether each event of ``value`` is valid."""
 
     is_discrete: Any = False
     event_dim: Any = 0
@@ -131,7 +131,7 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """Makes the last dimensions part of an event: all their elements must be valid."""
+    """Makes the last dimensions part of the event: an event is valid if all its elements are."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         if reinterpreted_batch_ndims < 0:

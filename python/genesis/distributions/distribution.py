@@ -145,12 +145,12 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
-        """A sample, outside the graph."""
+        """A sample, without a gradient."""
         with genesis.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        """A sample that is differentiable by the parameters."""
+        """A sample that is differentiable with respect to the parameters."""
         raise NotImplementedError(
             f"{type(self).__name__}.rsample: samples are not differentiable by the "
             "parameters; use sample()"
@@ -162,11 +162,11 @@ class Distribution:
         return self.sample((n,))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability, or of its density, at `value`."""
+        """The logarithm of the probability or density at `value`."""
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of values up to `value`."""
+        """The cumulative distribution function at `value`."""
         raise NotImplementedError(f"{type(self).__name__} has no cdf in closed form")
 
     def icdf(self, value: Tensor) -> Tensor:

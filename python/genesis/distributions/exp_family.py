@@ -1,4 +1,4 @@
-"""Exponential families, whose entropy follows from the log normaliser."""
+"""Exponential families, whose entropy follows from the log normalizer."""
 
 from __future__ import annotations
 

@@ -15,9 +15,7 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two chi-squared numbers with ``df1`` and ``df2`` degrees of freedom, each over
-    its own.
-    """
+    """The Fisher-Snedecor (F) distribution with ``df1`` and ``df2`` degrees of freedom."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

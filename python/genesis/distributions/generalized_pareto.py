@@ -1,4 +1,4 @@
-"""The generalised Pareto distribution."""
+"""The generalized Pareto distribution."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """Excesses over the threshold ``loc``, with ``scale`` and tail index ``concentration``."""
+    """The generalized Pareto distribution with ``loc``, ``scale`` and shape ``concentration``."""
 
     arg_constraints = {
         "loc": constraints.real,

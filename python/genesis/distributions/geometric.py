@@ -20,7 +20,7 @@ __all__ = ["Geometric"]
 
 
 class Geometric(Distribution):
-    """How many trials fail before the first that succeeds, each with the probability ``probs``."""
+    """The number of failures before the first success, which has the probability ``probs``."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer

@@ -18,7 +18,7 @@ __all__ = ["Gumbel"]
 
 
 class Gumbel(TransformedDistribution):
-    """The distribution of the largest of many numbers, with ``loc`` and ``scale``."""
+    """The Gumbel (extreme value) distribution with location ``loc`` and ``scale``."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

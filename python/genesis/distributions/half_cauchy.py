@@ -17,7 +17,7 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(TransformedDistribution):
-    """The absolute value of a Cauchy number of median 0 and ``scale``."""
+    """The distribution of |X|, where X is Cauchy with location 0 and ``scale``."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

@@ -17,7 +17,7 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(TransformedDistribution):
-    """The absolute value of a normal number of mean 0 and standard deviation ``scale``."""
+    """The distribution of |X|, where X is normal with mean 0 and std ``scale``."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

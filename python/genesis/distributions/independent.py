@@ -13,8 +13,9 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """``base_distribution`` with its last ``reinterpreted_batch_ndims`` batch dimensions in the
-    event.
+    """``base_distribution`` with its last batch dimensions reinterpreted as event dimensions.
+
+    ``reinterpreted_batch_ndims`` is the number of these dimensions.
 
     >>> from genesis.distributions import Normal
     >>> Independent(Normal(genesis.zeros(3), genesis.ones(3)), 1).log_prob(genesis.zeros(3))

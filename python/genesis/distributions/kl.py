@@ -197,7 +197,7 @@ def _cross_continuous_bernoulli(p: Any, q: ContinuousBernoulli) -> Tensor:
 
 
 def _infinite(p: Distribution, q: Distribution) -> Tensor:
-    """Where p has probability outside the support of q."""
+    """Whether p has probability outside the support of q."""
     return p.mean.new_full(
         genesis.broadcast_shapes(tuple(p.batch_shape), tuple(q.batch_shape)), genesis.inf
     )
@@ -353,7 +353,7 @@ def _exponential_exponential(p: Exponential, q: Exponential) -> Tensor:
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _expfamily_expfamily(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
-    """The Bregman divergence of the log normaliser."""
+    """The Bregman divergence of the log normalizer."""
     if type(p) is not type(q):
         raise NotImplementedError(
             f"kl_divergence: no divergence is registered for {type(p).__name__} and "

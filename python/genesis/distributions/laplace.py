@@ -14,7 +14,7 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """The double exponential distribution with median ``loc`` and ``scale``."""
+    """The Laplace (double exponential) distribution with location ``loc`` and ``scale``."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -16,9 +16,10 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors of ``dim`` x ``dim`` correlation matrices M, with a density of M
-    proportional to ``det(M)**(concentration - 1)``: all equally likely at 1, close to the
-    identity above.
+    """The LKJ distribution of Cholesky factors of ``dim`` x ``dim`` correlation matrices.
+
+    The density of a correlation matrix M is proportional to ``det(M)**(concentration - 1)``:
+    uniform for a concentration of 1, concentrated at the identity for larger values.
 
     Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on vines and
     extended onion method", 2009.

@@ -15,7 +15,7 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """exp of a normal number of mean ``loc`` and standard deviation ``scale``."""
+    """The distribution of exp(X), where X is normal with mean ``loc`` and std ``scale``."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive

@@ -16,7 +16,7 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Probability vectors made from normal numbers by stick breaking."""
+    """The logistic-normal distribution: stick breaking of a normal vector with ``loc``, ``scale``."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

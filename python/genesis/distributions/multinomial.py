@@ -16,7 +16,7 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(Distribution):
-    """How often each category comes up in ``total_count`` draws."""
+    """The counts of each category in ``total_count`` independent draws."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     total_count: int

@@ -21,8 +21,9 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(Distribution):
-    """How many trials succeed, each with the probability ``probs``, before ``total_count`` have
-    failed.
+    """The number of successes before ``total_count`` failures, in independent Bernoulli trials.
+
+    ``probs`` is the probability of success, ``logits`` its log-odds.
     """
 
     arg_constraints = {

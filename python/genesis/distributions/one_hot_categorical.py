@@ -15,7 +15,7 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Distribution):
-    """One-hot vectors with the probabilities of a :class:`Categorical`."""
+    """The categorical distribution with one-hot samples."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -91,7 +91,7 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One-hot vectors whose gradient is that of the probabilities."""
+    """OneHotCategorical with the straight-through gradient estimator."""
 
     has_rsample = True
 

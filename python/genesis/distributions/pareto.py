@@ -16,7 +16,7 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Numbers above ``scale`` whose probability falls with the power ``alpha``."""
+    """The Pareto (type 1) distribution with ``scale`` and shape ``alpha``."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 

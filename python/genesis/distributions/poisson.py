@@ -15,7 +15,7 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """How many events happen when ``rate`` are expected."""
+    """The Poisson distribution with mean ``rate``."""
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

@@ -22,7 +22,7 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
 class LogitRelaxedBernoulli(Distribution):
-    """The log-odds of a :class:`RelaxedBernoulli`."""
+    """The distribution of the log-odds of a :class:`RelaxedBernoulli` sample."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
@@ -78,8 +78,7 @@ class LogitRelaxedBernoulli(Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers between 0 and 1, the closer to either the smaller the ``temperature``;
-    differentiable.
+    """A differentiable relaxation of :class:`Bernoulli` to (0, 1), exact for ``temperature`` -> 0.
 
     Maddison, Mnih and Teh, "The concrete distribution", 2017; Jang, Gu and Poole, "Categorical
     reparameterization with Gumbel-softmax", 2017.

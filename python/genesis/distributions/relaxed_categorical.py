@@ -17,7 +17,7 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
 class ExpRelaxedCategorical(Distribution):
-    """The logarithm of a :class:`RelaxedOneHotCategorical`."""
+    """The distribution of the logarithm of a :class:`RelaxedOneHotCategorical` sample."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
@@ -78,7 +78,7 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Probability vectors, closer to one-hot at a smaller ``temperature``; differentiable."""
+    """A differentiable relaxation of :class:`OneHotCategorical`, exact for ``temperature`` -> 0."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

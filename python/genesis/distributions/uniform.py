@@ -14,7 +14,7 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Real numbers from [low, high), all equally likely."""
+    """The uniform distribution on the interval [low, high)."""
 
     has_rsample = True
 

@@ -1,6 +1,4 @@
-"""What several distributions share: broadcasting of parameters, probabilities and logits, lazy
-attributes.
-"""
+"""Helpers of distributions: broadcasting, conversion of probabilities, and lazy attributes."""
 
 from __future__ import annotations
 
@@ -28,16 +26,16 @@ euler_constant = 0.57721566490153286060  # Euler and Mascheroni's
 
 
 def all_true(valid: Tensor) -> bool:
-    """Whether all elements are true: under vmap, those of the whole batch.
+    """Whether all elements are True; under vmap, all elements of the whole batch.
 
-    In a compiled function, replays check it again.
+    A compiled function checks it in every call.
     """
     valid = _C._physical(valid)
     return _C._all_true(valid) if _C._capturing() else bool(valid.all())
 
 
 def room(shape: Any, *parameters: Tensor) -> Tensor:
-    """Memory to draw random numbers into; under vmap, for all that maps over a parameter."""
+    """An empty tensor for random numbers; under vmap, mapped over if a parameter is."""
     like = parameters[0]
     for other in parameters[1:]:
         if _C._is_batched(other):
@@ -46,9 +44,7 @@ def room(shape: Any, *parameters: Tensor) -> Tensor:
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Tensors and numbers, broadcast against each other. Numbers take the dtype of the first
-    tensor.
-    """
+    """The values, broadcast to a common shape. Numbers get the dtype of the first tensor."""
     for position, value in enumerate(values):
         if not isinstance(value, (Tensor, *Number)):
             raise ValueError(

@@ -15,7 +15,7 @@ __all__ = ["VonMises"]
 
 
 class VonMises(Distribution):
-    """Angles around ``loc``; the larger the ``concentration``, the closer to it."""
+    """The von Mises distribution of angles, with mean ``loc`` and ``concentration``."""
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real

@@ -28,11 +28,10 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
 
 
 class Wishart(ExponentialFamily):
-    """The distribution of the scatter matrix of ``df`` normal vectors with covariance
-    ``covariance_matrix``.
+    """The Wishart distribution with ``df`` degrees of freedom.
 
-    Give one of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril``, the scale of the
-    distribution.
+    Its scale is given by exactly one of ``covariance_matrix``, ``precision_matrix`` and
+    ``scale_tril``.
     """
 
     arg_constraints = {

@@ -1,4 +1,4 @@
-"""Utilities: data, activation checkpoints, and the states of training runs."""
+"""Utilities: data loading, activation checkpointing, and checkpoints of training runs."""
 
 from __future__ import annotations
 

@@ -15,16 +15,18 @@ __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_conte
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The devices of these tensors besides the CPU, and the states of their generators: none."""
+    """The non-CPU devices of the tensors and the states of their generators: always empty."""
     return [], []
 
 
 def set_device_states(
     devices: list[int], states: list[Tensor], *, device_type: str | None = None
 ) -> None:
-    """Set the states of the generators of devices, of which there are none besides the CPU."""
+    """Set the random states of non-CPU devices. ``devices`` must be empty."""
     if devices:
-        raise RuntimeError(f"set_device_states: there are no devices beside the CPU, got {devices}")
+        raise RuntimeError(
+            f"set_device_states: devices must be empty, as only the CPU is supported, got {devices}"
+        )
 
 
 explain(globals())

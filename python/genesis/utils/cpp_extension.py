@@ -1,4 +1,4 @@
-"""C++ extensions of PyTorch: they are compiled against PyTorch's classes, which are not here."""
+"""C++ extensions of PyTorch, which Genesis does not support: all functions raise."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ IS_HIP_EXTENSION = False
 
 def _refuse(what: str) -> NoReturn:
     raise RuntimeError(
-        f"cpp_extension.{what}: such extensions are compiled against PyTorch's C++ classes, which "
+        f"cpp_extension.{what}: C++ extensions require the headers of PyTorch, which "
         "Genesis does not have; use the package's Python implementation, or write the operation as "
         "a genesis.autograd.Function"
     )
 
 
 class BuildExtension:
-    """Builds extensions; raises."""
+    """Raises an error: C++ extensions of PyTorch are not supported."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse("BuildExtension")
 
     @classmethod
     def with_options(cls, **options: Any) -> type[BuildExtension]:
-        """The class itself, which raises when it is used."""
+        """Returns the class, whose constructor raises."""
         return cls
 
 
 def CppExtension(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
-    """Raises: PyTorch's C++ classes are not here."""
+    """Raises an error: C++ extensions of PyTorch are not supported."""
     _refuse("CppExtension")
 
 
 def CUDAExtension(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
-    """Raises: PyTorch's C++ classes are not here."""
+    """Raises an error: C++ extensions of PyTorch are not supported."""
     _refuse("CUDAExtension")
 
 
 def load(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
-    """Raises: PyTorch's C++ classes are not here."""
+    """Raises an error: C++ extensions of PyTorch are not supported."""
     _refuse("load")
 
 
 def load_inline(name: str, cpp_sources: Any, *args: Any, **kwargs: Any) -> Any:
-    """Raises: PyTorch's C++ classes are not here."""
+    """Raises an error: C++ extensions of PyTorch are not supported."""
     _refuse("load_inline")
 
 
 def include_paths(*args: Any, **kwargs: Any) -> list[str]:
-    """Raises: PyTorch's C++ headers are not here."""
+    """Raises an error: there are no PyTorch headers."""
     _refuse("include_paths")
 
 

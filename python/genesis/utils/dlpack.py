@@ -1,4 +1,4 @@
-"""Tensors of other libraries, on the same memory."""
+"""Exchange of tensors with other libraries without copies (DLPack)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """The capsule that another library's ``from_dlpack`` takes."""
+    """A DLPack capsule of the tensor, for ``from_dlpack`` of another library."""
     return tensor.__dlpack__()
 
 

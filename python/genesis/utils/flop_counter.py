@@ -1,4 +1,4 @@
-"""How many floating point operations a block of code takes."""
+"""Counts the floating-point operations of a block of code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ __all__ = ["FlopCounterMode"]
 
 
 class FlopCounterMode:
-    """A block whose floating point operations are counted.
+    """A context manager that counts floating-point operations.
+
+    Counts are by operation, not by module, so ``mods`` and ``depth`` have no effect. A
+    ``custom_mapping`` raises an error.
 
     >>> from genesis.utils.flop_counter import FlopCounterMode
     >>> with FlopCounterMode(display=False) as counter:
@@ -23,6 +26,11 @@ class FlopCounterMode:
     def __init__(
         self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: Any = None
     ) -> None:
+        if custom_mapping:
+            raise ValueError(
+                "FlopCounterMode: custom_mapping is not supported; omit it, and add the operations "
+                "of custom functions to get_total_flops()"
+            )
         self.display = display
         self._counts: dict[str, int] = {}
 
@@ -42,15 +50,15 @@ class FlopCounterMode:
             print(self.get_table())
 
     def get_total_flops(self) -> int:
-        """Of all operations of the block."""
+        """The number of floating-point operations in the block."""
         return sum(self._counts.values())
 
     def get_flop_counts(self) -> dict[str, dict[str, int]]:
-        """For each operation its count, under the name "Global"."""
+        """The count of each operation, as ``{"Global": {name: count}}``."""
         return {"Global": dict(self._counts)}
 
     def get_table(self, depth: int | None = None) -> str:
-        """The counts as lines of text."""
+        """The counts as a table in text form."""
         rows = sorted(self._counts.items(), key=lambda row: -row[1])
         lines = [f"{name:32} {count:>20,}" for name, count in rows]
         return "\n".join([*lines, f"{'total':32} {self.get_total_flops():>20,}"])

@@ -11,13 +11,13 @@ __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
 def unserializable_hook(f: Any) -> Any:
-    """Mark a hook that is not to be pickled with a tensor; hooks never are."""
+    """Mark a hook as not to be pickled with its tensor. Genesis never pickles hooks."""
     f.__torch_unserializable__ = True
     return f
 
 
 def warn_if_has_hooks(tensor: Any) -> None:
-    """Warn that the hooks of a tensor stay behind when it is pickled."""
+    """Warn that the hooks of a tensor are not pickled with it."""
     import warnings
 
     hooks = getattr(tensor, "hooks", None)

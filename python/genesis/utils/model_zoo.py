@@ -1,4 +1,4 @@
-"""The old place of ``hub.load_state_dict_from_url``."""
+"""The deprecated location of ``hub.load_state_dict_from_url``."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Counts and times the calls of decorated functions. `genesis.profiler` looks at operations.
+"""Counts and times the calls of decorated functions. See `genesis.profiler` for operations.
 
 The table is printed when the program ends, if anything was decorated.
 """
@@ -20,7 +20,7 @@ profile_data: dict[str, dict[str, float]] = {}
 
 
 def profile(target: T) -> T:
-    """Decorates a function, or a class, of which all methods without ``__`` are then counted.
+    """Decorate a function, or all methods of a class whose names do not start with ``__``.
 
     >>> @profile
     ... def double(x):
@@ -39,7 +39,7 @@ def profile(target: T) -> T:
 
 
 def profile_method(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates one function."""
+    """Decorate a function."""
     if not profile_data:
         atexit.register(print_profile_data)
     name = f"{func.__module__}.{func.__qualname__}"
@@ -58,7 +58,7 @@ def profile_method(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def print_profile_data() -> None:
-    """Print how often each decorated function was called, and how long it took."""
+    """Print the number of calls and the total time of each decorated function."""
     if not profile_data:
         return
     print(f"Program cost {time.perf_counter() - _begin:.4f} seconds!")

@@ -1,4 +1,4 @@
-"""The random numbers of a process as one thing: Genesis', Python's and NumPy's generators."""
+"""The state of all random number generators of a process: Genesis, Python and NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORD = (1 << 64) - 1
 
 
 def capture() -> dict[str, Any]:
-    """The states of the default generators: of Genesis, of `random`, and of NumPy if it is loaded.
+    """The states of the default generators of Genesis, `random`, and NumPy if it is imported.
 
     >>> state = capture()
     >>> x = genesis.rand(3)
@@ -30,7 +30,7 @@ def capture() -> dict[str, Any]:
 
 
 def restore(state: dict[str, Any]) -> None:
-    """Go back to what `capture` returned.
+    """Restore the states that `capture` returned.
 
     >>> restore(capture())
     """
@@ -43,7 +43,7 @@ def restore(state: dict[str, Any]) -> None:
 
 
 def seed(number: int) -> None:
-    """Begin the streams of a seed in all of them.
+    """Seed all generators.
 
     >>> seed(3)
     """
@@ -56,7 +56,7 @@ def seed(number: int) -> None:
 
 @contextlib.contextmanager
 def seeded(number: int) -> Iterator[None]:
-    """Draws in the block use a seed; those after it continue as if the block had not run.
+    """A context with seeded generators; their states are restored at its end.
 
     >>> with seeded(3):
     ...     x = genesis.rand(2)
@@ -70,23 +70,21 @@ def seeded(number: int) -> Iterator[None]:
 
 
 def derive(number: int, *path: int) -> int:
-    """A seed for a part of what has the seed ``number``: far from those of all other parts.
+    """An independent seed for each ``path``, derived from the seed ``number``.
 
     >>> derive(0, 1) == derive(0, 2)
     False
     """
     for step in path:
         number = (number ^ ((step + 1) * 0x9E3779B97F4A7C15)) & _WORD
-        number = (
-            (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9
-        ) & _WORD  # the finish of splitmix64
+        number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _WORD  # splitmix64
         number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _WORD
         number ^= number >> 31
-    return number >> 1  # signed 64-bit numbers are what all generators take
+    return number >> 1  # all generators accept nonnegative signed 64-bit numbers
 
 
 def _numpy_random() -> Any:
-    """numpy.random where NumPy is in use. NumPy imports it late, so it may still be to come."""
+    """numpy.random if NumPy is imported. NumPy imports this submodule lazily."""
     if "numpy" not in sys.modules:
         return None
     import numpy.random

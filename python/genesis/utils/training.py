@@ -1,4 +1,4 @@
-"""Checkpoints of training runs: everything that determines how a run continues, in one file."""
+"""Checkpoints of training runs: the complete state of a run in one file."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ _RESERVED = ("step", "random", "values")
 
 
 class Checkpoint:
-    """Saves and restores a training run, so that a killed run ends as an unbroken one, bit for bit.
+    """Saves and restores a training run. A resumed run gives bitwise the same results.
 
-    ``parts`` are what has a state: model, optimizer, scheduler, scaler, loader, generators;
+    ``parts`` are the objects with state: model, optimizer, scheduler, scaler, loader, generators;
     anything with ``state_dict`` and ``load_state_dict``, or ``get_state`` and ``set_state``. The
-    random state of Genesis, Python and NumPy goes with them. ``path`` is a directory with one file
-    for each `save`, of which the ``keep`` latest stay (None: all). A file is there whole or not at
-    all. Whether the states of the parts can be saved is tried at once; `check` tries other values.
+    random state of Genesis, Python and NumPy is saved with them. ``path`` is a directory with one
+    file for each `save`; the ``keep`` latest files are kept (None: all). Files are written
+    atomically. The constructor raises if the state of a part cannot be saved; `check` tests other
+    values.
 
     >>> model = genesis.nn.Linear(2, 1)
     >>> checkpoint = Checkpoint("run", keep=2, model=model)
@@ -41,7 +42,7 @@ class Checkpoint:
             raise ValueError(f"Checkpoint: keep must be a positive int or None, got {keep!r}")
         taken = sorted(set(parts) & set(_RESERVED))
         if taken:
-            raise ValueError(f"Checkpoint: the names {taken} are taken; choose others")
+            raise ValueError(f"Checkpoint: the names {taken} are reserved; use others")
         self.path = os.fspath(path)
         self.keep = keep
         self.parts = {name: _Part.of(name, x) for name, x in parts.items()}
@@ -51,7 +52,7 @@ class Checkpoint:
         return {name: part.get() for name, part in self.parts.items()}
 
     def check(self, **values: Any) -> None:
-        """Raise now what `save` with these values would raise after an epoch.
+        """Raise the error that `save` with these values would raise.
 
         Files hold tensors, NumPy's arrays and scalars, numbers, strings, paths and enums, and
         lists, tuples, sets, dicts, namespaces (`argparse`) and dataclasses of them.
@@ -64,7 +65,7 @@ class Checkpoint:
         check({**self._state(), **values})
 
     def steps(self) -> list[int]:
-        """The steps of which there are files, the latest saved last.
+        """The saved steps, in the order in which they were saved.
 
         >>> Checkpoint("nothing").steps()
         []
@@ -77,15 +78,14 @@ class Checkpoint:
         return sorted(steps, key=self._serial)
 
     def _serial(self, step: int) -> int:
-        """How many saves there were before: after going back to an old step, it differs from the
-        order of the steps."""
+        """The number of earlier saves. It can differ from the order of steps, after a restore."""
         try:
             return int(read_metadata(self.file(step)).get("serial", "-1"))
-        except (FileFormatError, ValueError):  # restore() reports what is wrong with it
+        except (FileFormatError, ValueError):  # restore() reports the error
             return -1
 
     def file(self, step: int) -> str:
-        """The path of the file of a step.
+        """The path of the file for a step.
 
         >>> Checkpoint("run").file(7)
         'run/step-000000007.safetensors'
@@ -93,7 +93,7 @@ class Checkpoint:
         return os.path.join(self.path, f"step-{step:09d}.safetensors")
 
     def save(self, step: int, **values: Any) -> None:
-        """Write the state after ``step``, and ``values`` to be returned by `restore`.
+        """Save the state after ``step``, and ``values``, which `restore` returns.
 
         >>> Checkpoint("run").save(3, best_loss=0.5)
         """
@@ -112,16 +112,16 @@ class Checkpoint:
                     os.unlink(self.file(old))
 
     def _sweep(self) -> None:
-        """Remove what runs that were killed in the middle of a save left behind."""
+        """Remove temporary files of runs that were killed during a save."""
         for name in os.listdir(self.path):
             if re.fullmatch(r"\.step-\d+\.safetensors\.[0-9a-f]+\.tmp", name):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(self.path, name))
 
     def restore(self, step: int | None = None) -> dict[str, Any] | None:
-        """Put all parts and the random state back to the latest ``save``, or to that of ``step``.
+        """Restore all parts and the random state from the latest ``save``, or that of ``step``.
 
-        Returns the values that were saved, with ``step`` among them; None if nothing was saved yet.
+        Returns a dict of the saved values and ``step``; None if nothing was saved yet.
 
         >>> Checkpoint("empty").restore() is None
         True
@@ -148,14 +148,14 @@ class Checkpoint:
         unknown = sorted(set(state) - set(self.parts) - set(_RESERVED))
         if missing or unknown:
             raise ValueError(
-                f"Checkpoint.restore: {file} does not fit: it lacks {missing} and has "
-                f"{unknown} besides; pass the same parts as when it was saved"
+                f"Checkpoint.restore: the parts of {file} differ: missing {missing}, unexpected "
+                f"{unknown}; pass the same parts as when it was saved"
             )
 
 
 @dataclass
 class _Part:
-    """How the state of a part is had and put back."""
+    """The functions that get and set the state of a part."""
 
     get: Callable[[], Any]
     set: Callable[[Any], Any]
@@ -167,5 +167,5 @@ class _Part:
                 return cls(getattr(x, get), getattr(x, put))
         raise TypeError(
             f"Checkpoint: {name} is a {type(x).__name__}, which has neither state_dict() nor "
-            "get_state(); pass plain values to save()"
+            "get_state(); pass values without state to save()"
         )

@@ -35,10 +35,10 @@ def _array(value: Any) -> Any:
 
 
 class SummaryWriter:
-    """Writes scalars, images, histograms, texts and more into a folder that TensorBoard shows.
+    """Writes scalars, images, histograms, text and other data for TensorBoard into a folder.
 
-    It has the methods and arguments of ``torch.utils.tensorboard.SummaryWriter``; tensors may be
-    passed wherever arrays are. ``log_dir`` is ``runs/DATE_HOST`` by default.
+    It has the methods and arguments of ``torch.utils.tensorboard.SummaryWriter``, and accepts
+    tensors in place of arrays. ``log_dir`` is ``runs/DATE_HOST`` by default.
 
     >>> with SummaryWriter("logs") as writer:  # doctest: +SKIP
     ...     writer.add_scalar("loss", genesis.tensor(0.5), global_step=1)
@@ -51,17 +51,17 @@ class SummaryWriter:
 
     @property
     def log_dir(self) -> str:
-        """The folder of the files."""
+        """The folder that contains the files."""
         return str(self._writer.logdir)
 
     def get_logdir(self) -> str:
-        """The folder of the files."""
+        """The folder that contains the files."""
         return self.log_dir
 
     def add_graph(self, model: Any, *args: Any, **kwargs: Any) -> None:
-        """Not supported: TensorBoard's graphs are made by PyTorch's tracer."""
+        """Raises an error: graphs require PyTorch's tracer."""
         raise RuntimeError(
-            "SummaryWriter.add_graph: TensorBoard reads graphs of PyTorch's tracer only; use "
+            "SummaryWriter.add_graph: not supported, as it requires PyTorch's tracer; use "
             "genesis.debug.graph(lambda: loss, names=model).save('graph.svg')"
         )
 
@@ -91,7 +91,7 @@ class SummaryWriter:
 
 
 class FileWriter:
-    """tensorboardX's writer of event files; made by calling it with a folder."""
+    """``tensorboardX.FileWriter``, which writes event files into a folder."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return _tensorboardX("FileWriter")(*args, **kwargs)
