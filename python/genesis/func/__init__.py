@@ -1,4 +1,4 @@
-"""Functions that differentiate functions, and compose to any depth.
+"""Function transforms: derivatives and vectorization of functions, which can be nested.
 
 >>> from genesis.func import grad, jacfwd, jacrev, vmap
 >>> grad(grad(lambda x: x**3))(genesis.tensor(1.0))

@@ -76,10 +76,10 @@ def jvp(
     strict: bool = False,
     has_aux: bool = False,
 ) -> tuple[Any, ...]:
-    """``func(*primals)`` and the product of its Jacobian with ``tangents``.
+    """The output ``func(*primals)`` and the product of its Jacobian with ``tangents``.
 
-    ``tangents`` has the form of ``primals``. With ``strict``, an input that the output does not
-    depend on is an error. With ``has_aux``, ``func`` returns ``(output, aux)`` and the result is
+    ``tangents`` has the structure of ``primals``. With ``strict``, an input that the output does not
+    depend on raises an error. With ``has_aux``, ``func`` returns ``(output, aux)`` and the result is
     ``(output, product, aux)``.
 
     >>> jvp(lambda x: x**2, (genesis.tensor([1.0, 2.0]),), (genesis.tensor([1.0, 10.0]),))
@@ -108,9 +108,9 @@ def jvp(
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """``func(*primals)`` and its derivative there, a linear function of tangents.
+    """The output ``func(*primals)`` and its derivative ``jvp_fn``, a linear function of tangents.
 
-    The function is run once, here; ``jvp_fn(*tangents)`` costs one backward pass.
+    ``func`` is called once; each call of ``jvp_fn(*tangents)`` costs one backward pass.
 
     >>> y, jvp_fn = linearize(lambda x: x**2, genesis.tensor([1.0, 2.0]))
     >>> jvp_fn(genesis.tensor([1.0, 0.0])), jvp_fn(genesis.tensor([0.0, 1.0]))
@@ -137,10 +137,10 @@ def jacfwd(
     chunk_size: int | None = None,
     randomness: str = "error",
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of ``func`` by Jacobian-vector products.
+    """A function that computes the Jacobian of ``func`` by Jacobian-vector products.
 
-    The result has the form of :func:`jacrev`'s. All columns are computed at once, from as many
-    copies of the inputs; ``chunk_size`` bounds how many, and so the memory. Random numbers in
+    The result has the structure of that of :func:`jacrev`. All columns are computed at once, on
+    copies of the inputs; ``chunk_size`` limits their number, and thus the memory. Random numbers in
     ``func`` are the same for all columns unless ``randomness`` is ``"different"``.
 
     >>> jacfwd(lambda x: x**2)(genesis.tensor([1.0, 2.0]))

@@ -18,10 +18,10 @@ _ANY = "... "  # an ellipsis outside parentheses: as many groups as there are di
 def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: int) -> Tensor:
     """``tensor`` with its dimensions rearranged by ``pattern``, ``"names before -> names after"``.
 
-    Names in parentheses are one dimension: before ``->`` it is split, after it they are joined.
-    ``axes_lengths`` gives sizes of names; one in each pair of parentheses may be left out. ``...``
-    stands for any number of dimensions and ``1`` for a dimension of size 1. A list of tensors
-    of one shape is stacked along a first dimension.
+    Names in parentheses form one dimension, which is split left of ``->`` and joined right of it.
+    ``axes_lengths`` gives the sizes of names; one size in each pair of parentheses may be omitted.
+    ``...`` stands for any number of dimensions and ``1`` for a dimension of size 1. A list of
+    tensors of the same shape is stacked along a new first dimension.
 
     >>> images = genesis.zeros(2, 4, 6, 3)
     >>> rearrange(images, "b h w c -> b c h w").shape

@@ -1,4 +1,4 @@
-"""Transforms that go backward: gradients, vector-Jacobian products, rows of Jacobians."""
+"""Reverse-mode transforms: gradients, vector-Jacobian products and Jacobians."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["grad", "grad_and_value", "hessian", "hvp", "jacrev", "value_and_grad
 def grad(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The function that computes the gradient of ``func``, which returns one scalar tensor.
+    """A function that computes the gradient of ``func``, which must return a scalar tensor.
 
-    ``argnums`` names the arguments to differentiate (an int, or a tuple for a tuple of gradients);
-    each may be a tensor or a nest of dicts, lists and tuples of tensors, and its gradient has the
-    same form. With ``has_aux``, ``func`` returns ``(output, aux)`` and the result is
-    ``(gradient, aux)``. No ``.grad`` is touched.
+    ``argnums`` selects the arguments to differentiate: an int, or a tuple for a tuple of gradients.
+    An argument is a tensor or nested dicts, lists and tuples of tensors; its gradient has the same
+    structure. With ``has_aux``, ``func`` returns ``(output, aux)`` and the result is
+    ``(gradient, aux)``. ``.grad`` attributes do not change.
 
     >>> grad(lambda x: x.sin())(genesis.tensor(0.0))
     tensor(1.)
@@ -107,10 +107,10 @@ def _differentiate(
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """``func(*primals)`` and the function that multiplies a cotangent with its Jacobian.
+    """The output ``func(*primals)`` and a function that computes vector-Jacobian products.
 
-    ``vjp_fn(cotangents)`` takes what has the form of the output and returns a tuple, one
-    gradient for each primal; it can be called again and again. With ``has_aux``, ``func`` returns
+    ``vjp_fn(cotangents)`` takes cotangents with the structure of the output and returns a tuple with
+    a gradient for each primal. It can be called several times. With ``has_aux``, ``func`` returns
     ``(output, aux)`` and the result is ``(output, vjp_fn, aux)``.
 
     >>> y, vjp_fn = vjp(lambda x: x**2, genesis.tensor([1.0, 2.0]))
@@ -179,11 +179,12 @@ def jacrev(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of ``func`` by a backward pass.
+    """A function that computes the Jacobian of ``func`` in reverse mode.
 
-    Every output tensor of shape ``S`` is replaced by the nest of the differentiated arguments, in
-    which a tensor of shape ``T`` has become one of shape ``S + T``. All rows are computed at once,
-    from as many copies of the inputs; ``chunk_size`` bounds how many, and so the memory.
+    The Jacobian of an output of shape ``S`` with respect to an argument of shape ``T`` has the shape
+    ``S + T``. The result has the structure of the output, with the structure of the arguments in
+    place of each tensor. All rows are computed at once, on copies of the inputs; ``chunk_size``
+    limits their number, and thus the memory.
 
     >>> jacrev(lambda x: x**2)(genesis.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -267,9 +268,9 @@ def rows(y: Tensor, inputs: Sequence[Tensor], *, create_graph: bool) -> list[Ten
 def hessian(
     func: Callable[..., Any], argnums: Argnums = 0, *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """The function that computes the Hessian of ``func``: the Jacobian of its Jacobian.
+    """A function that computes the Hessian of ``func``: the Jacobian of its Jacobian.
 
-    All rows are computed at once; ``chunk_size`` bounds how many, and so the memory.
+    All rows are computed at once; ``chunk_size`` limits their number, and thus the memory.
 
     >>> hessian(lambda x: (x**3).sum())(genesis.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
@@ -313,11 +314,10 @@ def hessian(
 
 
 def hvp(func: Callable[..., Any], primals: Any, tangents: Any) -> Any:
-    """The Hessian of the scalar function ``func`` at ``primals``, times ``tangents``.
+    """The product of the Hessian of the scalar function ``func`` at ``primals`` with ``tangents``.
 
-    The same as ``jvp(grad(func), primals, tangents)[1]``, at the price of two backward passes.
-    ``primals`` is the tuple of arguments, or the one argument; one argument gives one product,
-    several a tuple of products with all blocks of the Hessian.
+    It equals ``jvp(grad(func), primals, tangents)[1]`` and costs two backward passes. ``primals`` is
+    a tuple of arguments, for which the result is a tuple, or a single argument.
 
     >>> x, v = genesis.tensor([1.0, 2.0]), genesis.tensor([1.0, 0.0])
     >>> hvp(lambda x: (x**3).sum(), x, v)

@@ -1,4 +1,4 @@
-"""Gradients kept from growing too large."""
+"""Gradient clipping."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all tensors as one vector. ``foreach`` means nothing here.
+    """The norm of all tensors, taken as one vector. ``foreach`` has no effect.
 
     >>> get_total_norm([genesis.tensor([3.0]), genesis.tensor([4.0])])
     tensor(5.)
@@ -86,8 +86,9 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients of ``parameters`` down, in place, so that their norm as one vector is at
-    most ``max_norm``. Returns the norm that it was. ``foreach`` means nothing here.
+    """Scale the gradients of ``parameters`` in place so that their total norm is at most ``max_norm``.
+
+    Returns the total norm before clipping. ``foreach`` has no effect.
 
     >>> p = genesis.nn.Parameter(genesis.zeros(2))
     >>> p.grad = genesis.tensor([3.0, 4.0])
@@ -106,7 +107,7 @@ def clip_grad_norm_(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Bound every element of the gradients by ``clip_value``, in place.
+    """Clamp the gradients to the range from ``-clip_value`` to ``clip_value``, in place.
 
     >>> p = genesis.nn.Parameter(genesis.zeros(2))
     >>> p.grad = genesis.tensor([3.0, -4.0])
@@ -127,14 +128,14 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Another name of ``clip_grad_norm_``."""
+    """An alias of ``clip_grad_norm_``."""
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grad_value(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Another name of ``clip_grad_value_``."""
+    """An alias of ``clip_grad_value_``."""
     clip_grad_value_(parameters, clip_value, foreach)
 
 

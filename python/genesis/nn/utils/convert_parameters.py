@@ -1,4 +1,4 @@
-"""All parameters as one vector, and back."""
+"""Conversion between parameters and a single vector."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements of ``parameters``, one after the other, in the graph.
+    """A vector of all elements of ``parameters``. It is differentiable.
 
     >>> parameters_to_vector(genesis.nn.Linear(2, 3).parameters()).shape
     genesis.Size([9])
@@ -21,7 +21,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Give ``parameters`` the elements of a vector, whose memory they share from then on.
+    """Set ``parameters`` to consecutive parts of a vector, as views of its memory.
 
     >>> layer = genesis.nn.Linear(1, 1)
     >>> vector_to_parameters(genesis.tensor([2.0, 3.0]), layer.parameters())

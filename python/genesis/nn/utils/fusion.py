@@ -1,4 +1,4 @@
-"""Batch norm of a finished model folded into the layer before it."""
+"""Fusion of a batch norm in eval mode with the layer before it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a convolution that does the batch norm, too.
+    """The weight and bias of a convolution fused with a batch norm.
 
     >>> one = genesis.ones(2)
     >>> w, b = fuse_conv_bn_weights(genesis.ones(2, 3, 1, 1), None, one, one, 0.0, one, one)
@@ -72,7 +72,7 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a linear layer that does the batch norm, too.
+    """The weight and bias of a linear layer fused with a batch norm.
 
     >>> one = genesis.ones(2)
     >>> w, b = fuse_linear_bn_weights(genesis.ones(2, 3), None, one, one, 0.0, one, one)
@@ -95,7 +95,7 @@ def _fused_copy(name: str, layer: M, bn: Any, dim: int) -> M:
 
 
 def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
-    """A convolution that does what ``conv`` and then ``bn`` do, both in eval mode.
+    """A convolution equivalent to ``conv`` followed by ``bn``, both in eval mode.
 
     >>> fuse_conv_bn_eval.__name__
     'fuse_conv_bn_eval'
@@ -104,7 +104,7 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
 
 
 def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
-    """A linear layer that does what ``linear`` and then ``bn`` do, both in eval mode.
+    """A linear layer equivalent to ``linear`` followed by ``bn``, both in eval mode.
 
     >>> fuse_linear_bn_eval.__name__
     'fuse_linear_bn_eval'

@@ -20,7 +20,7 @@ def _convert(module: Module, kinds: tuple[type[Module], ...], order: _C.memory_f
 
 
 def convert_conv2d_weight_memory_format(module: M, memory_format: _C.memory_format) -> M:
-    """Lays out the weights of all ``Conv2d`` and ``ConvTranspose2d`` in a module.
+    """Set the memory format of the weights of all ``Conv2d`` and ``ConvTranspose2d`` in a module.
 
     A convolution of a weight that is channels last gives images that are. Other parameters stay.
 
@@ -34,7 +34,7 @@ def convert_conv2d_weight_memory_format(module: M, memory_format: _C.memory_form
 
 
 def convert_conv3d_weight_memory_format(module: M, memory_format: _C.memory_format) -> M:
-    """Lays out the weights of all ``Conv3d`` and ``ConvTranspose3d`` in a module.
+    """Set the memory format of the weights of all ``Conv3d`` and ``ConvTranspose3d`` in a module.
 
     >>> layer = genesis.nn.Conv3d(3, 4, 2)
     >>> layer = convert_conv3d_weight_memory_format(layer, genesis.channels_last_3d)

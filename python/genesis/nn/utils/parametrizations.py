@@ -112,7 +112,7 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> M:
-    """A weight divided by an estimate of its largest singular value.
+    """Parametrize a weight as divided by an estimate of its largest singular value.
 
     The weight is seen as a matrix whose rows are its slices along ``dim``: 1 for transposed
     convolutions, else 0. The estimate gets better with each use in training mode.
@@ -237,7 +237,7 @@ def orthogonal(
     *,
     use_trivialization: bool = True,
 ) -> M:
-    """A weight with orthonormal columns, or rows if it is wider than high.
+    """Parametrize a weight to have orthonormal columns (rows, if it has more columns than rows).
 
     ``orthogonal_map`` makes it from the free parameter: "matrix_exp" (of square weights by default)
     and "cayley" from a skew-symmetric matrix, "householder" (of others by default) from

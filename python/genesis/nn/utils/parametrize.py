@@ -1,4 +1,4 @@
-"""Parameters that are functions of others: a tensor of a module, computed when it is read."""
+"""Parametrizations: tensors of a module that are computed from stored tensors when read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _cache: dict[tuple[int, str], Tensor] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Compute every parametrized tensor at most once inside.
+    """A context in which each parametrized tensor is computed at most once.
 
     >>> layer = genesis.nn.utils.parametrizations.weight_norm(genesis.nn.Linear(2, 3))
     >>> with cached():
@@ -62,8 +62,9 @@ def _overwrite(tensor: Tensor, value: Tensor) -> None:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that one after the other make a tensor, and what they make it from: ``original``,
-    or ``original0``, ``original1``, ... if the first of them takes several tensors.
+    """The parametrizations of a tensor, and the stored tensor ``original``.
+
+    If the first parametrization takes several tensors, they are ``original0``, ``original1``, ...
     """
 
     def __init__(
@@ -200,11 +201,11 @@ def _inject_property(module: Module, name: str) -> None:
 def register_parametrization(
     module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> M:
-    """Make a parameter or buffer the value of ``parametrization`` at a tensor that is stored.
+    """Replace a parameter or buffer by ``parametrization`` of a stored tensor.
 
-    That is in ``module.parametrizations``. A further parametrization takes the value of the ones
-    before. Where ``right_inverse`` is defined, the tensor can be assigned to, and keeps its value
-    now. Unless ``unsafe``, shape and dtype must stay.
+    The stored tensor is in ``module.parametrizations``. Several parametrizations are applied in the
+    order in which they are registered. If ``right_inverse`` is defined, the tensor keeps its current
+    value and can be assigned. Unless ``unsafe``, the shape and dtype must not change.
 
     >>> class Symmetric(genesis.nn.Module):
     ...     def forward(self, x):
@@ -245,7 +246,7 @@ def register_parametrization(
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has a parametrized tensor, or one of that name.
+    """Whether a module has a parametrized tensor, or the tensor of this name is parametrized.
 
     >>> is_parametrized(genesis.nn.Linear(2, 3))
     False
@@ -257,7 +258,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
-    """Make a tensor a plain one again: with its value now, or with the original.
+    """Remove the parametrizations of a tensor, which gets its current or its original value.
 
     >>> layer = genesis.nn.utils.parametrizations.weight_norm(genesis.nn.Linear(2, 3))
     >>> type(remove_parametrizations(layer, "weight")).__name__
@@ -295,7 +296,7 @@ def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: boo
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class of a module, without the one that parametrizations made.
+    """The class of a module before tensors were parametrized.
 
     >>> layer = genesis.nn.utils.parametrizations.weight_norm(genesis.nn.Linear(2, 3))
     >>> type_before_parametrizations(layer).__name__
@@ -307,7 +308,7 @@ def type_before_parametrizations(module: Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: M, tensor_name: str | None = None
 ) -> M:
-    """Give ``to_module`` the parametrizations of ``from_module``, and their tensors.
+    """Copy the parametrizations of ``from_module``, and their tensors, to ``to_module``.
 
     >>> layer = genesis.nn.utils.parametrizations.weight_norm(genesis.nn.Linear(2, 3))
     >>> copied = transfer_parametrizations_and_params(layer, genesis.nn.Linear(2, 3))

@@ -61,8 +61,10 @@ def _without(mask: Tensor, elements: Tensor) -> Tensor:
 
 
 class BasePruningMethod:
-    """A pruning rule. A subclass defines ``compute_mask`` and ``PRUNING_TYPE``:
-    "global", "unstructured" (single elements) or "structured" (slices along a dimension).
+    """The base class of pruning methods.
+
+    A subclass defines ``compute_mask`` and ``PRUNING_TYPE``: "global", "unstructured" (elements) or
+    "structured" (slices along a dimension).
     """
 
     PRUNING_TYPE: str = "unstructured"
@@ -76,7 +78,7 @@ class BasePruningMethod:
         raise TypeError(f"{type(self).__name__} does not define compute_mask()")
 
     def apply_mask(self, module: Module) -> Tensor:
-        """The pruned tensor, in the graph."""
+        """The pruned tensor, a differentiable function of the parameter."""
         original: Tensor = getattr(module, self._tensor_name + "_orig")
         mask: Tensor = getattr(module, self._tensor_name + "_mask")
         return mask.to(original.dtype) * original
@@ -86,7 +88,7 @@ class BasePruningMethod:
         cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None,
         **kwargs: Any,
     ) -> BasePruningMethod:  # fmt: skip
-        """Prune a parameter, also one that is pruned already."""
+        """Prune a parameter, which may already be pruned."""
         method = cls(*args, **kwargs)
         method._tensor_name = name
         number, before = _method_of(module, name)
@@ -121,13 +123,13 @@ class BasePruningMethod:
     def prune(
         self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
     ) -> Tensor:
-        """A tensor pruned by this rule; no module is changed."""
+        """The pruned tensor, without changing a module."""
         scores = t if importance_scores is None else importance_scores
         default = _C.ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, default)
 
     def remove(self, module: Module) -> None:
-        """Make the pruned tensor a plain parameter."""
+        """Make the pruned tensor a plain parameter again."""
         name = self._tensor_name
         weight = self.apply_mask(module)
         original = module._parameters[name + "_orig"]
@@ -139,7 +141,7 @@ class BasePruningMethod:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several rules for one parameter, one after the other."""
+    """Several pruning methods, applied to a parameter in order."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -148,7 +150,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod) -> None:
-        """Add a rule; it prunes what those before left."""
+        """Add a method, which prunes the elements that the previous ones kept."""
         if method._tensor_name != self._tensor_name:
             raise ValueError(
                 f"PruningContainer: prunes {self._tensor_name!r}, not {method._tensor_name!r}"
@@ -180,7 +182,7 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but prepares a parameter for it."""
+    """Prunes nothing, but adds a mask of ones."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         return default_mask
@@ -198,7 +200,7 @@ class RandomUnstructured(BasePruningMethod):
 
 
 class L1Unstructured(BasePruningMethod):
-    """Prunes the elements that are nearest to zero."""
+    """Prunes the elements of smallest absolute value."""
 
     def __init__(self, amount: float) -> None:
         self.amount = amount
@@ -216,7 +218,7 @@ class _Structured(BasePruningMethod):
         self.dim = dim
 
     def importance(self, t: Tensor, dim: int) -> Tensor:
-        """A number for each slice along ``dim``."""
+        """The importance of each slice along ``dim``."""
         raise TypeError(f"{type(self).__name__} does not define importance()")
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
@@ -253,7 +255,7 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a mask that is given."""
+    """Prunes by a given mask."""
 
     PRUNING_TYPE = "global"
 
@@ -270,7 +272,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: Module, name: str) -> Module:
-    """Prepare a parameter for pruning: all of it is kept.
+    """Add a mask of ones to a parameter, which prunes nothing.
 
     >>> bool(identity(genesis.nn.Linear(2, 3), "bias").bias_mask.all())
     True
@@ -280,7 +282,7 @@ def identity(module: Module, name: str) -> Module:
 
 
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
-    """Prune ``amount`` elements, a number or a part, at random.
+    """Prune ``amount`` elements (a count or a fraction) at random.
 
     >>> int(random_unstructured(genesis.nn.Linear(2, 3), "weight", 1).weight_mask.sum())
     5
@@ -292,7 +294,7 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 def l1_unstructured(
     module: Module, name: str, amount: float, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prune the ``amount`` elements that are nearest to zero, or least in ``importance_scores``.
+    """Prune the ``amount`` elements with the smallest absolute values or ``importance_scores``.
 
     >>> int(l1_unstructured(genesis.nn.Linear(2, 3), "weight", 0.5).weight_mask.sum())
     3
@@ -345,7 +347,7 @@ def global_unstructured(
     importance_scores: Mapping[tuple[Module, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prune several parameters as if they were one vector.
+    """Prune several parameters together, as one vector.
 
     >>> a, b = genesis.nn.Linear(2, 2), genesis.nn.Linear(2, 2)
     >>> global_unstructured([(a, "weight"), (b, "weight")], L1Unstructured, amount=4)
@@ -381,7 +383,7 @@ def _method_of(module: Module, name: str) -> tuple[int | None, BasePruningMethod
 
 
 def remove(module: Module, name: str) -> Module:
-    """Make a pruned parameter a plain one, with zeros where it was pruned.
+    """Make pruning permanent: the parameter gets the pruned values.
 
     >>> layer = remove(l1_unstructured(genesis.nn.Linear(2, 3), "weight", 0.5), "weight")
     >>> isinstance(layer.weight, genesis.nn.Parameter), int((layer.weight == 0).sum())
@@ -398,7 +400,7 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a module, or one below it, has a pruned parameter.
+    """Whether a module or one of its submodules has a pruned parameter.
 
     >>> is_pruned(genesis.nn.Linear(2, 3))
     False

@@ -1,6 +1,4 @@
-"""Weights divided by their largest singular value, by a hook. The newer form is in
-``parametrizations``.
-"""
+"""Spectral normalization by a hook. The newer form is in ``parametrizations``."""
 
 from __future__ import annotations
 
@@ -19,14 +17,14 @@ M = TypeVar("M", bound=Module)
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
-    """The weight with ``dim`` first and all other dimensions as one."""
+    """The weight as a matrix, with dimension ``dim`` as rows."""
     if dim != 0:
         weight = weight.movedim(dim, 0)
     return weight.reshape(weight.shape[0], -1)
 
 
 def power_iteration(matrix: Tensor, u: Tensor, v: Tensor, times: int, eps: float) -> None:
-    """Bring u and v closer to the first singular vectors, in place."""
+    """Update u and v, the estimates of the first singular vectors, by power iteration, in place."""
     with _C.no_grad():
         for _ in range(times):
             v.copy_(F.normalize(_C.mv(matrix.T, u), dim=0, eps=eps))
@@ -47,7 +45,7 @@ class SpectralNorm:
         self.eps = eps
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
-        """The weight, in the graph; in training after a step of the estimate."""
+        """The normalized weight; in training, after an update of the estimate."""
         weight = getattr(module, self.name + "_orig")
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
         matrix = as_matrix(weight, self.dim)
@@ -69,7 +67,7 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> M:
-    """Divide a weight by an estimate of its largest singular value, before each forward.
+    """Divide a weight by an estimate of its largest singular value before each forward call.
 
     The weight is seen as a matrix whose rows are its slices along ``dim``: 1 for transposed
     convolutions, else 0. The estimate gets better in each forward in training mode.
@@ -101,7 +99,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
-    """Put the divided weight in the place of the original.
+    """Remove the hook, and replace the weight by the normalized weight.
 
     >>> layer = remove_spectral_norm(spectral_norm(genesis.nn.Linear(2, 3)))
     >>> sorted(layer.state_dict())

@@ -1,4 +1,4 @@
-"""Modules called with other parameters than their own."""
+"""Calls of modules with replaced parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """:func:`genesis.func.functional_call`, under the name that it had in PyTorch before."""
+    """The deprecated name of :func:`genesis.func.functional_call`."""
     return func.functional_call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
     )

@@ -77,7 +77,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Put the weight back as one parameter.
+    """Remove weight normalization: the weight becomes a parameter again.
 
     >>> layer = remove_weight_norm(weight_norm(genesis.nn.Linear(2, 3)))
     >>> [name for name, _ in layer.named_parameters()]
