@@ -137,8 +137,8 @@ Tensor from_ndarray(PyObject* array, bool may_copy, bool* copied) {
   const char* target = same ? genesis::name(known) : kind == "f" ? "float64" : kind == "c" ? "complex128" : nullptr;
   if (!target) throw_type_error(str("an array of dtype ", name, " has no counterpart; convert it with astype()"));
   if (!native) why = "its bytes are in the other order";
-  require<GraphError>(may_copy, "from_numpy: the memory of this array of dtype ", name, " cannot be shared, since ",
-                      why, "; use genesis.tensor(array), which copies");
+  require(may_copy, "from_numpy: the memory of this array of dtype ", name, " cannot be shared, since ", why,
+          "; use genesis.tensor(array), which copies");
   if (copied) *copied = true;
   const Object copy(PyObject_CallMethod(array, "astype", "s", target));
   const Object plain(PyObject_CallMethod(copy.get(), "copy", nullptr));

@@ -419,6 +419,8 @@ def _with_arrays(function: Any, what: str, args: Any, kwargs: dict[str, Any]) ->
 
 def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a NumPy function whose arguments include a tensor."""
+    if _C._is_exact_torch():  # PyTorch does not take part: np.stack([x, x]) is an array
+        return func._implementation(*args, **kwargs)
     module = str(getattr(func, "__module__", "")).removeprefix("numpy").removeprefix(".")
     name = f"{module}.{func.__name__}" if module == "linalg" else func.__name__
     ours = _FUNCTIONS.get(name) if module in ("", "linalg") else None

@@ -93,6 +93,32 @@ PROGRAMS = {
         assert isinstance(Linear(1, 1), Module) and relu(ones(1)) == 1
         assert not {"Tape", "debug"} & set(globals())
         """,
+    "functions of NumPy": """
+        x = torch.arange(4.0)
+        for made in (np.concatenate([x, x]), np.stack([x, x]), np.where(x > 1, x, 0), np.vstack([x])):
+            assert type(made) is np.ndarray and made.dtype == np.float32, made
+        assert type(np.mean(x)) is torch.Tensor and type(np.sin(x)) is torch.Tensor
+        assert np.allclose(x, x) and np.dot(x, x) == 14 and np.reshape(x, (2, 2)).shape == (2, 2)
+        try:
+            np.stack([x.requires_grad_()])
+        except RuntimeError as error:
+            assert "detach" in str(error)
+        else:
+            raise AssertionError("nothing was raised")
+        """,
+    "arrays with negative strides": """
+        try:
+            torch.from_numpy(np.arange(3)[::-1])
+        except ValueError as error:
+            assert "negative strides" in str(error)
+        else:
+            raise AssertionError("nothing was raised")
+        """,
+    "weights of recurrent layers": """
+        lstm = torch.nn.LSTM(2, 3, num_layers=2)
+        assert lstm._flat_weights_names[:2] == ["weight_ih_l0", "weight_hh_l0"]
+        assert len(lstm._flat_weights) == 8 and lstm._flat_weights[0] is lstm.weight_ih_l0
+        """,
     "transformed distributions": """
         from torch.distributions import ExpTransform, Normal, TransformedDistribution
 

@@ -107,6 +107,14 @@ class RNNBase(Module):
         """The weights of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._names]
 
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._names for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Parameter]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
     def flatten_parameters(self) -> None:
         """Does nothing: weights are used in place. For compatibility with PyTorch."""
 
