@@ -113,7 +113,7 @@ def _given(out: Tensor | None, result: Tensor) -> Tensor:
         raise TypeError(f"fft: argument 'out' must be a Tensor, got {type(out).__name__}")
     if result.requires_grad or out.requires_grad:
         raise RuntimeError(
-            "fft: out= leaves no trace in the graph, but a tensor here requires grad; omit out=, or "
+            "fft: out= leaves no trace in the graph, but a tensor here requires grad; omit it, or "
             "call it under no_grad()"
         )
     if not _C.can_cast(result.dtype, out.dtype):
