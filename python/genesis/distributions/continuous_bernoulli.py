@@ -24,10 +24,10 @@ __all__ = ["ContinuousBernoulli"]
 
 
 class ContinuousBernoulli(ExponentialFamily):
-    """The distribution on [0, 1] with a density proportional to ``probs**x * (1 - probs)**(1 - x)``.
+    """The distribution on [0, 1] with density proportional to ``probs**x * (1 - probs)**(1 - x)``.
 
     Loaiza-Ganem and Cunningham, "The continuous Bernoulli: fixing a pervasive error in variational
-    autoencoders", 2019. Between ``lims`` the normalizing constant is computed by its Taylor series.
+    autoencoders", 2019. Between ``lims`` the normalizing constant is a Taylor series.
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

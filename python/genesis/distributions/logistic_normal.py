@@ -16,7 +16,7 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """The logistic-normal distribution: stick breaking of a normal vector with ``loc``, ``scale``."""
+    """The logistic-normal distribution: stick breaking of a normal(loc, scale) vector."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

@@ -78,9 +78,9 @@ def jvp(
 ) -> tuple[Any, ...]:
     """The output ``func(*primals)`` and the product of its Jacobian with ``tangents``.
 
-    ``tangents`` has the structure of ``primals``. With ``strict``, an input that the output does not
-    depend on raises an error. With ``has_aux``, ``func`` returns ``(output, aux)`` and the result is
-    ``(output, product, aux)``.
+    ``tangents`` has the structure of ``primals``. With ``strict``, an input that the output does
+    not depend on raises an error. With ``has_aux``, ``func`` returns ``(output, aux)`` and the
+    result is ``(output, product, aux)``.
 
     >>> jvp(lambda x: x**2, (genesis.tensor([1.0, 2.0]),), (genesis.tensor([1.0, 10.0]),))
     (tensor([1., 4.]), tensor([ 2., 40.]))

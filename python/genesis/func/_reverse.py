@@ -109,8 +109,8 @@ def _differentiate(
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The output ``func(*primals)`` and a function that computes vector-Jacobian products.
 
-    ``vjp_fn(cotangents)`` takes cotangents with the structure of the output and returns a tuple with
-    a gradient for each primal. It can be called several times. With ``has_aux``, ``func`` returns
+    ``vjp_fn(cotangents)`` takes cotangents with the structure of the output and returns a tuple
+    with a gradient for each primal. It may be called repeatedly. With ``has_aux``, ``func`` returns
     ``(output, aux)`` and the result is ``(output, vjp_fn, aux)``.
 
     >>> y, vjp_fn = vjp(lambda x: x**2, genesis.tensor([1.0, 2.0]))
@@ -181,7 +181,7 @@ def jacrev(
 ) -> Callable[..., Any]:
     """A function that computes the Jacobian of ``func`` in reverse mode.
 
-    The Jacobian of an output of shape ``S`` with respect to an argument of shape ``T`` has the shape
+    The Jacobian of an output of shape ``S`` with respect to an argument of shape ``T`` has shape
     ``S + T``. The result has the structure of the output, with the structure of the arguments in
     place of each tensor. All rows are computed at once, on copies of the inputs; ``chunk_size``
     limits their number, and thus the memory.
@@ -316,8 +316,8 @@ def hessian(
 def hvp(func: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """The product of the Hessian of the scalar function ``func`` at ``primals`` with ``tangents``.
 
-    It equals ``jvp(grad(func), primals, tangents)[1]`` and costs two backward passes. ``primals`` is
-    a tuple of arguments, for which the result is a tuple, or a single argument.
+    It equals ``jvp(grad(func), primals, tangents)[1]`` and costs two backward passes. ``primals``
+    is a tuple of arguments, for which the result is a tuple, or a single argument.
 
     >>> x, v = genesis.tensor([1.0, 2.0]), genesis.tensor([1.0, 0.0])
     >>> hvp(lambda x: (x**3).sum(), x, v)

@@ -86,7 +86,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients of ``parameters`` in place so that their total norm is at most ``max_norm``.
+    """Scale the gradients of ``parameters`` in place to a total norm of at most ``max_norm``.
 
     Returns the total norm before clipping. ``foreach`` has no effect.
 

@@ -204,8 +204,8 @@ def register_parametrization(
     """Replace a parameter or buffer by ``parametrization`` of a stored tensor.
 
     The stored tensor is in ``module.parametrizations``. Several parametrizations are applied in the
-    order in which they are registered. If ``right_inverse`` is defined, the tensor keeps its current
-    value and can be assigned. Unless ``unsafe``, the shape and dtype must not change.
+    order in which they are registered. If ``right_inverse`` is defined, the tensor keeps its
+    current value and can be assigned. Unless ``unsafe``, the shape and dtype must not change.
 
     >>> class Symmetric(genesis.nn.Module):
     ...     def forward(self, x):
