@@ -121,10 +121,6 @@ static const Family family([] {
                                                               "`x` expanded by new first dimensions of these sizes.");
   def<"_is_batched(Any object) -> bool", [](Args& a) { return is_batched(a[0]); }>(
       kFunction | kTool, "Whether vmap maps over the object.");
-  def<"_set_mapping(bool on) -> None", [](Args& a) -> PyObject* {
-    set_dispatch_bit(kMapping, a.boolean(0));
-    Py_RETURN_NONE;
-  }>(kFunction | kTool, "Says whether this thread runs a function under vmap.");
 });
 
 }  // namespace genesis::py

@@ -38,7 +38,7 @@ class Level:
     def enter(self, tree: Any) -> Any:
         """``tree`` with a stand-in for each of its tensors."""
         leaves, self.spec = tree_flatten(tree)
-        mapping = vmap_levels()
+        mapping = _C._levels()
         with _C.inference_mode(False):
             self.inputs += [self._stand_in(x, i, mapping) for i, x in enumerate(leaves)]
         return tree_unflatten(self.inputs, self.spec)
@@ -46,10 +46,10 @@ class Level:
     def add(self, x: Tensor) -> Tensor:
         """A stand-in for one more input."""
         with _C.inference_mode(False):
-            self.inputs.append(self._stand_in(x, 0, vmap_levels()))
+            self.inputs.append(self._stand_in(x, 0, _C._levels()))
         return self.inputs[-1]
 
-    def _stand_in(self, x: Any, i: int, mapping: list[Any]) -> Any:
+    def _stand_in(self, x: Any, i: int, mapping: Sequence[Any]) -> Any:
         if isinstance(x, (float, complex)):
             x = _C.tensor(x)
         if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):
@@ -114,11 +114,6 @@ def vmap_used() -> bool:
 
 def _batching() -> Any:
     return sys.modules["genesis.func._batching"]
-
-
-def vmap_levels() -> list[Any]:
-    """The vmaps that run now, the outermost first."""
-    return _batching().levels() if vmap_used() else []
 
 
 def further_levels(tensors: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -50,46 +49,19 @@ class Level:
         self.depth = len(levels())
 
 
-class _Stack(threading.local):
-    def __init__(self) -> None:
-        self.levels: list[Level] = []
-
-
-_stack = _Stack()
-
-
-def levels() -> list[Level]:
+def levels() -> tuple[Level, ...]:
     """The levels of this thread, the outermost first."""
-    return _stack.levels
+    return _C._levels()
 
 
-class _levels:
-    """Runs a block with other levels; a class, since generators are slower to enter."""
-
-    __slots__ = ("before", "now")
-
-    def __init__(self, now: list[Level]) -> None:
-        self.now = now
-
-    def __enter__(self) -> None:
-        self.before = _stack.levels
-        _stack.levels = self.now
-        _C._set_mapping(bool(self.now))
-
-    def __exit__(self, *exception: object) -> None:
-        # Without a call in between: after one, the exception of a signal may come.
-        _stack.levels = self.before
-        _C._set_mapping(bool(self.before))
-
-
-def entered(level: Level) -> _levels:
+def entered(level: Level) -> _C._Levels:
     """Run a block inside ``level``."""
-    return _levels([*_stack.levels, level])
+    return _C._Levels((*levels(), level))
 
 
-def left(level: Level) -> _levels:
+def left(level: Level) -> _C._Levels:
     """Run a block outside ``level``, as its rules do."""
-    return _levels(_stack.levels[: level.depth])
+    return _C._Levels(levels()[: level.depth])
 
 
 def wrap(value: Any, level: Level) -> Any:
@@ -298,8 +270,8 @@ def handle(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             level = inner
         if kwargs.get("out") is not None:
             return _into(func, args, dict(kwargs))
-    if op.kind == "random" and (level is None or level is not _stack.levels[-1]):
-        level = _stack.levels[-1]
+    if op.kind == "random":
+        level = levels()[-1]
     assert level is not None
     return batching(Call(op, level, args, kwargs))
 

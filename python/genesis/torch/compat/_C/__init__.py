@@ -211,9 +211,7 @@ def _are_functorch_transforms_active() -> bool:
 
 def _functorch_maybe_current_level() -> int | None:
     """The number of vmaps that run, None if there are none."""
-    from genesis.func._level import vmap_levels
-
-    return len(vmap_levels()) or None
+    return len(_native._levels()) or None
 
 
 def _dispatch_has_kernel_for_dispatch_key(name: str, key: Any) -> bool:
