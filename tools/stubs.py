@@ -28,7 +28,7 @@ from typing_extensions import Self
 _dtype: TypeAlias = dtype  # inside Tensor the plain names are properties
 _device: TypeAlias = device
 _memory_format: TypeAlias = memory_format
-_Number: TypeAlias = builtins.float | builtins.int | np.number[Any] | np.bool
+_Number: TypeAlias = builtins.float | builtins.int | np.number[Any] | np.bool_
 _Operand: TypeAlias = Tensor | npt.NDArray[Any] | _Number
 _Dims: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _DType: TypeAlias = dtype | str | builtins.type[Any] | np.dtype[Any]

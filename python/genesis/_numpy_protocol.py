@@ -377,6 +377,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "reshape": _reshape,
     "roll": lambda x, shift, axis=None: _C.roll(x, shift, axis),
     "round": _round,
+    "round_": _round,  # the name of round before NumPy 1.25
     "shape": lambda x: tuple(x.shape),
     "size": lambda x, axis=None: x.numel() if axis is None else x.shape[axis],
     "split": _equal_pieces,

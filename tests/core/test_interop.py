@@ -66,7 +66,8 @@ def test_read_only_memory_stays_as_it_is():
     with pytest.raises(RuntimeError, match="read-only"):
         t.add_(1)
     assert not t.numpy().flags.writeable
-    assert not np.from_dlpack(t).flags.writeable
+    if "max_version" in np.ndarray.__dlpack__.__doc__:  # otherwise NumPy cannot tell that it is read-only
+        assert not np.from_dlpack(t).flags.writeable
     with pytest.raises(BufferError, match="read-only"):
         t.__dlpack__()  # without a version there is no way to say so
     assert (t + 1).tolist() == [2, 2, 2]

@@ -553,6 +553,8 @@ def test_the_buffer_protocol_shows_the_memory():
 
 @pytest.mark.parametrize("dtype", NUMPY_DTYPES)
 def test_dlpack_with_numpy(dtype):
+    if dtype == "bool" and np.lib.NumpyVersion(np.__version__) < "1.25.0":
+        pytest.skip("this NumPy's DLPack has no bool")
     t = genesis.tensor([[1, 0], [1, 1]], dtype=getattr(genesis, dtype))
     array = np.from_dlpack(t)
     assert array.dtype == dtype

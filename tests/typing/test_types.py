@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import genesis
+import numpy as np
 import pytest
 
 from tests.ops.op import DTYPES, Op, cast, tensor
@@ -75,6 +76,8 @@ def test_every_method_has_types(returns):
 @pytest.mark.timeout(600)
 def test_mypy_accepts_the_package_and_its_uses(tmp_path):
     pytest.importorskip("mypy")
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        pytest.skip("this NumPy's own types are incomplete")
     package = pathlib.Path(genesis.__file__).parent
     unwanted = shutil.ignore_patterns("*.so", "*.pyi", "lib")
     shutil.copytree(package, tmp_path / "genesis", ignore=unwanted)
