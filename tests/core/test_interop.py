@@ -66,7 +66,7 @@ def test_read_only_memory_stays_as_it_is():
     with pytest.raises(RuntimeError, match="read-only"):
         t.add_(1)
     assert not t.numpy().flags.writeable
-    if "max_version" in np.ndarray.__dlpack__.__doc__:  # otherwise NumPy cannot tell that it is read-only
+    if "max_version" in np.ndarray.__dlpack__.__doc__:  # DLPack 1.0 can express it
         assert not np.from_dlpack(t).flags.writeable
     with pytest.raises(BufferError, match="read-only"):
         t.__dlpack__()  # without a version there is no way to say so
