@@ -281,7 +281,7 @@ void asgd_step(const TrainedList& list, const AsgdOptions& o) {
     const double step = advance(op, t.numbers[0]), eta = number(t.numbers[1]);
     batch.add(t, {.sign = sign(o.maximize),
                   .decay = o.weight_decay,
-                  .shrink = 1 - o.lambd * eta,
+                  .lambd = o.lambd,
                   .eta = eta,
                   .mu = number(t.numbers[2])});
     set_number(op, t.numbers[1], o.lr / std::pow(1 + o.lambd * o.lr * step, o.alpha));

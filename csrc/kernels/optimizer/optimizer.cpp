@@ -307,11 +307,11 @@ struct RpropStep {
 template <class T>
 struct AsgdStep {
   Gradient<T> gradient;
-  T shrink, eta, mu;
-  explicit AsgdStep(const Asgd& a) : gradient(a), shrink(T(a.shrink)), eta(T(a.eta)), mu(T(a.mu)) {}
+  T lambd, eta, mu;
+  explicit AsgdStep(const Asgd& a) : gradient(a), lambd(T(a.lambd)), eta(T(a.eta)), mu(T(a.mu)) {}
   [[gnu::always_inline]] void operator()(T& p, T g, T& average) const {
     g = gradient(g, p);
-    p = p * shrink - eta * g;
+    p -= eta * (g + lambd * p);  // one product at a time: compilers fuse it the same way in every loop
     average = mu == T(1) ? p : average + (p - average) * mu;
   }
 };

@@ -69,7 +69,7 @@ struct Rprop {
 };
 // ax
 struct Asgd {
-  double sign, decay, shrink, eta, mu;
+  double sign, decay, lambd, eta, mu;
 };
 // exp_avg
 struct Lion {
