@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bindings/args.h"
+#include "bindings/block.h"
 #include "bindings/dispatch.h"
 #include "bindings/module.h"
 
@@ -129,6 +130,7 @@ PyObject* reduce(PyObject* self, PyObject*) {
 PyObject* enter(PyObject* self, PyObject*) {
   return guarded([&] {
     check_device(self);
+    before_block();
     meta_places.push_back(get(self).kind == kMetaKind);
     default_changed();
     Py_INCREF(self);

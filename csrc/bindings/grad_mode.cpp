@@ -6,6 +6,7 @@
 
 #include "autograd/mode.h"
 #include "bindings/args.h"
+#include "bindings/block.h"
 #include "bindings/module.h"
 
 namespace genesis::py {
@@ -101,6 +102,7 @@ void mode_dealloc(PyObject* o) {
 
 PyObject* enter(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
+    before_block();
     PyMode* self = get(o);
     if (self->fresh) self->fresh = false;
     else self->saved.push_back(pack(current()));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "bindings/args.h"
+#include "bindings/block.h"
 #include "bindings/dispatch.h"
 #include "bindings/module.h"
 
@@ -38,17 +39,22 @@ void levels_dealloc(PyObject* o) {
   Py_DECREF(type);
 }
 
-// Enters and leaves: exchanges the levels with those of the thread.
-PyObject* swap(PyObject* o, PyObject*) {
+PyObject* leave(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
     get(o)->other = exchange(Object(get(o)->other)).release();
     Py_RETURN_NONE;
   });
 }
+PyObject* enter(PyObject* o, PyObject*) {
+  return guarded([&] {
+    before_block();
+    return leave(o, nullptr);  // the same exchange
+  });
+}
 
 const Family family([] {
   static PyMethodDef methods[] = {
-      {"__enter__", swap, METH_NOARGS, nullptr}, {"__exit__", swap, METH_VARARGS, nullptr}, {}};
+      {"__enter__", enter, METH_NOARGS, nullptr}, {"__exit__", leave, METH_VARARGS, nullptr}, {}};
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(levels_new)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(levels_dealloc)},
                                 {Py_tp_methods, methods},
