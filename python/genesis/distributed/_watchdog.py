@@ -56,6 +56,7 @@ def abort_on_exception(mpi: object) -> None:
         before(kind, error, trace)  # type: ignore[arg-type]
         sys.stdout.flush()
         sys.stderr.flush()
+        time.sleep(_MOMENT)  # mpiexec drops what it has not read when the job is aborted
         mpi.COMM_WORLD.Abort(1)  # type: ignore[attr-defined]
 
     sys.excepthook = hook
