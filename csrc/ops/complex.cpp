@@ -71,8 +71,7 @@ const Kernel& find(const Named<Kernel> (&table)[N], const char* op, DType dtype)
 void complex_map(const char* op, View y, View x) { find(kUnary, op, y.dtype)(y, x); }
 void complex_zip(const char* op, View z, View x, View y) { find(kBinary, op, z.dtype)(z, x, y); }
 void refuse_complex(const char* op, DType dtype) {
-  fail<DTypeError>(op, ": not defined for complex numbers, got ", dtype,
-                   "; apply it to x.real or x.imag");
+  fail<DTypeError>(op, ": not defined for complex numbers, got ", dtype, "; apply it to x.real or x.imag");
 }
 
 // ---- parts ----------------------------------------------------------------------------------------------------------

@@ -279,11 +279,9 @@ void asgd_step(const TrainedList& list, const AsgdOptions& o) {
   Batch<kernels::Asgd> batch(op, list);
   for (const Trained& t : list) {
     const double step = advance(op, t.numbers[0]), eta = number(t.numbers[1]);
-    batch.add(t, {.sign = sign(o.maximize),
-                  .decay = o.weight_decay,
-                  .lambd = o.lambd,
-                  .eta = eta,
-                  .mu = number(t.numbers[2])});
+    batch.add(
+        t,
+        {.sign = sign(o.maximize), .decay = o.weight_decay, .lambd = o.lambd, .eta = eta, .mu = number(t.numbers[2])});
     set_number(op, t.numbers[1], o.lr / std::pow(1 + o.lambd * o.lr * step, o.alpha));
     set_number(op, t.numbers[2], 1 / std::max(1.0, step - o.t0));
   }

@@ -432,8 +432,7 @@ bool run_small(std::initializer_list<Operand> operands, Inner inner, const void*
 
 void unsupported(DType t) {
   fail<DTypeError>("not defined for ", t, " tensors",
-                   is_complex(t) ? "; apply it to x.real or x.imag"
-                                 : "; convert them first, e.g. with float()");
+                   is_complex(t) ? "; apply it to x.real or x.imag" : "; convert them first, e.g. with float()");
 }
 
 void elementwise(std::initializer_list<Operand> operands, Inner inner, Params params, int64_t grain, bool fetches) {
